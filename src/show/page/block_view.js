@@ -3,7 +3,7 @@
 // An array as a grid of words on a canvas.
 
 const PART_GAP = 6;            // pixels between the columns of a wrapped array
-const MOST_WORDS = 1 << 20;  // of a larger array, the rows around the access are drawn
+const MOST_WORDS = 1 << 20;  // for a larger array, the rows around the access are drawn
 
 class ArrayView {
   // `tile` is the block's part of the array, {rows, columns}; null if it is not known.
@@ -22,7 +22,7 @@ class ArrayView {
     this.layOut({cell: 2, most: 400});
   }
 
-  // Cells of that many pixels; what is higher than `most` pixels goes on beside it.
+  // Cells of that many pixels; rows beyond a height of `most` pixels continue beside the others.
   layOut({cell, most}) {
     this.cell = cell;
     this.rowsOfPart = Math.max(1, Math.min(this.rows, Math.floor(most / cell)));
@@ -66,7 +66,7 @@ class ArrayView {
     this.drawHazards(replay.step, colours);
   }
 
-  // Of an array that is too large, the rows around the access.
+  // For an array that is too large, the rows around the access.
   follow(step) {
     if (this.rows === this.array.rows) return;
     const row = Math.floor(step.base / 4 / this.array.columns);
@@ -95,7 +95,7 @@ class ArrayView {
     this.hatch(context, words, colours);
   }
 
-  // Words that are coming are hatched, too: colour alone carries no meaning.
+  // Words that are in flight are also hatched: colour alone carries no meaning.
   hatch(context, words, colours) {
     const {cell} = this, {columns} = this.array;
     context.strokeStyle = colours.text;
@@ -372,7 +372,7 @@ function actionLines(recording, replay) {
   return lines;
 }
 
-// What the block has asked for so far.
+// The block's requests so far.
 
 // The sums of `--step`, as a table.
 class CountersView {
@@ -418,7 +418,7 @@ function fragmentViews(scene, onchoose) {
   return [section(words.fragments.title, make("p", {class: "muted"}, words.fragments.about), make("div", {class: "fragments"}, ...tables))];
 }
 
-// One block at one step: its matrices and shared memory, its request, and what it has asked for.
+// One block at one step: its matrices and shared memory, its request, and the counts so far.
 
 class BlockView {
   constructor(onlane) {
@@ -509,7 +509,8 @@ class BlockView {
   }
 }
 
-// Of an array that may go on beside itself, so that some 160 rows of pixels hold it.
+// For an array whose rows may continue beside the others, so that it fits into about 160 rows of
+// pixels.
 function cellOf(view, width) {
   const words = Math.max(view.rows * view.array.columns, 1);
   const cell = Math.min(width / view.array.columns, Math.sqrt(width * 160 / words), 10);

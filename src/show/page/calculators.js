@@ -83,7 +83,7 @@ function occupancyCurve(words, gpu, kernel, name, most, step, choose) {
 function occupancyCalculator(data, allWords) {
   const words = allWords.occupancy;
   const {gpus, kernels} = data;
-  const own = kernels.length;  // the preset that is none
+  const own = kernels.length;  // no preset
   const gpu = choice(words.gpu, gpus.map((one) => one.name),
     Math.max(gpus.findIndex((one) => one.name === "H200"), 0), () => { fill(); update(); });
   const preset = choice(words.preset,

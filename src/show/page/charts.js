@@ -6,9 +6,9 @@ function mainSize(sizes) {
   return main < 0 ? sizes.length - 1 : main;
 }
 
-// A part of the page: a choice of the GPU, where several are recorded, and of the size, what the
-// picture shows in a sentence, the picture, the numbers of the mark that is pointed at, and the
-// tables behind it. `draw(gpu, record, tell)` returns {finding, picture, tables}.
+// A part of the page: a choice of the GPU, if several are recorded, and of the size; a sentence
+// with the finding; the picture; the numbers of the selected mark; and the tables with all numbers.
+// `draw(gpu, record, tell)` returns {finding, picture, tables}.
 function chart(name, words, allWords, data, choices, draw) {
   const finding = make("p", {class: "finding", "aria-live": "polite"});
   const picture = make("div", {class: "picture"});
@@ -24,7 +24,7 @@ function chart(name, words, allWords, data, choices, draw) {
     picture.replaceChildren(drawn.picture);
     tables.replaceChildren(...drawn.tables);
   };
-  // Another GPU may be recorded at other sizes: the same one stays chosen where it is there.
+  // Another GPU may be recorded at other sizes: the chosen size stays if it has that size.
   const changeGpu = () => {
     const {sizes} = chosen();
     const before = size.select.selectedOptions[0].textContent;
@@ -56,7 +56,7 @@ function powersOfTen(low, high) {
 
 // Roofline.
 
-// Where the numbers of the dots stand: beside their dots, and below one another where dots crowd.
+// The places of the dots' numbers: beside their dots, and below one another if dots are crowded.
 function placesOfNumbers(points) {
   const places = [];
   const order = points.map((_, i) => i).sort((a, b) => points[a].y - points[b].y);

@@ -86,7 +86,7 @@ testing::Browser& open_charts(const testing::Folder& folder, const std::string& 
   return browser;
 }
 
-TEST_CASE("the charts tell their findings, and the numbers of each mark by keyboard") {
+TEST_CASE("the charts show their findings, and the numbers of each mark by keyboard") {
   if (testing::find_browser().empty()) {
     MESSAGE(testing::kNoBrowser);
     return;
@@ -123,7 +123,7 @@ TEST_CASE("the charts tell their findings, and the numbers of each mark by keybo
   CHECK(browser.complaints() == std::vector<std::string>{});
 }
 
-TEST_CASE("where several GPUs are recorded, the charts let the reader choose one") {
+TEST_CASE("if several GPUs are recorded, the reader can choose one in the charts") {
   if (testing::find_browser().empty()) {
     MESSAGE(testing::kNoBrowser);
     return;

@@ -1,4 +1,5 @@
-// What the page shows besides recorded blocks, as JSON: its calculators, charts and predictions.
+// The page's other data, besides recorded blocks, as JSON: for its calculators, charts and
+// predictions.
 #pragma once
 
 #include <cstdint>

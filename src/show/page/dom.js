@@ -71,9 +71,8 @@ function logScale(from, to, low, high) {
   return (value) => from + (to - from) * Math.log(value / low) / Math.log(high / low);
 }
 
-// A picture of this size that says in `finding` what it shows. `x` and `y` are {scale, ticks,
-// label, show}, and `box` has the ends of the axes. `role` is "group" if it has marks that can be
-// reached.
+// A picture of this size; `finding` says what it shows. `x` and `y` are {scale, ticks, label,
+// show}, and `box` has the ends of the axes. `role` is "group" if it has marks that can be reached.
 function plot(width, height, box, x, y, finding, role = "img") {
   const svg = makeSvg("svg", {
     class: "plot", viewBox: `0 0 ${width} ${height}`, role, "aria-label": finding});

@@ -19,7 +19,7 @@
 #include "text/json.h"
 #include "text/numbers.h"
 
-// The page's own files, which travel in the program. page.mk recompiles this file when one of them
+// The page's own files, embedded in the program. page.mk recompiles this file when one of them
 // changes. The scripts are in the order in which they need each other.
 #define EMBED(name, ...)                                                           \
   asm(".pushsection .rodata\n" #name ": " __VA_ARGS__ "\n.byte 0\n.popsection\n"); \
@@ -80,7 +80,7 @@ std::string lesson_html(const Lesson& lesson) {
       {"{{pictures}}", lesson.pictures},
       {"{{data}}", within_script(data_of(lesson))},
       {"{{script}}", std::string(page_js)}};
-  // What is put in is not searched for places again.
+  // Inserted text is not searched for further places.
   std::string html;
   std::string_view rest = page_html;
   while (!rest.empty()) {
@@ -104,7 +104,7 @@ namespace {
 
 // M, N and K: a few tiles of every stage. The paper GPU has many more warps for as many threads.
 constexpr int kSide = 128, kPaperSide = 32;
-constexpr std::size_t kMostSteps = 50'000;  // of a block; nobody plays more
+constexpr std::size_t kMostSteps = 50'000;  // of a block; nobody steps through more
 
 // A stage as it was measured, with its first block.
 struct Measured {
@@ -156,7 +156,7 @@ int write_page(const flags::Flags& flags, const model::StageTable& traced) {
     if (problem.empty()) return;
     throw model::Refusal("--page " + text::echoed(flags.page) + ": " + problem);
   };
-  refuse_if(text::problem_of_writing(flags.page));  // said before the work and not after it
+  refuse_if(text::problem_of_writing(flags.page));  // checked before the work, not after it
   lab::Run run = lab::new_run(flags, false, "");
   flags::Flags sized = flags;
   if (flags.a.empty() && !flags.size) sized.size = model::has_clock(run.gpu) ? kSide : kPaperSide;

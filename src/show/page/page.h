@@ -11,18 +11,18 @@
 
 namespace page {
 
-// What the player shows, of the first block of the scene.
+// The player's data: the first block of the scene.
 struct ShownScene {
   std::string name, idea;
   int stage = -1;              // -1: it is not a stage
-  int M = 0, N = 0, K = 0;     // C (M x N) = A (M x K) * B (K x N); 0: it is no product
-  int BM = 0, BN = 0, BK = 0;  // the block's tile, as far as it is known
+  int M = 0, N = 0, K = 0;     // C (M x N) = A (M x K) * B (K x N); 0: it is not a product
+  int BM = 0, BN = 0, BK = 0;  // the block's tile, if it is known
   model::Multiplier multiplier = model::Multiplier::ffma;  // if it is a tensor core, the page shows
                                                            // which lane holds which element
   step::StepScene scene;
 };
 
-// The members are read by src/show/page/recording.js, which says what they mean.
+// src/show/page/recording.js reads the members and explains them.
 std::string scene_data(const ShownScene& shown);
 
 struct Lesson {
@@ -32,7 +32,7 @@ struct Lesson {
   std::vector<ShownScene> scenes;
   std::vector<std::string> predictions;  // prediction_data() of each scene, if they are stages
   std::string calculators, charts;       // their data as JSON; empty: the page has none
-  std::string pictures;                  // HTML below the player; what users wrote is escaped in it
+  std::string pictures;                  // HTML below the player; users' text is escaped in it
 };
 
 // Needs no server, no other file and no network.

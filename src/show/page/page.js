@@ -1,4 +1,4 @@
-// Puts the page together, and keeps its address in step: #stage=7&step=123&lane=5.
+// Assembles the page, and keeps its address up to date: #stage=7&step=123&lane=5.
 
 function readAddress() {
   const values = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
@@ -12,7 +12,7 @@ function writeAddress(values) {
   try {
     history.replaceState(null, "", "#" + hash);
   } catch {
-    // A page that is opened from a disk, or too often in a short time, may not.
+    // The browser may refuse for a page from a disk, or too many calls in a short time.
   }
 }
 
@@ -45,7 +45,7 @@ class Page {
     this.follow();
   }
 
-  // Where the address leads.
+  // The place that the address names.
   follow() {
     const address = readAddress();
     if (location.hash === "#main") return;
@@ -99,7 +99,7 @@ class Page {
     new Predict(box, this.scenes[number].name, prediction);
   }
 
-  // The address says what is shown; while the block plays it waits.
+  // The address names what is shown; it is not updated while the block plays.
   tell(player = this.player) {
     if (this.view === "player" && player) {
       if (player.playing !== null) return;
@@ -124,7 +124,7 @@ class Page {
     event.stopPropagation();
   }
 
-  // Keys of the view, unless the reader types, or moves a control with them.
+  // Keys of the view, unless the reader types text, or moves a control with them.
   press(event) {
     if (event.ctrlKey || event.altKey || event.metaKey || event.defaultPrevented) return;
     const {target} = event;

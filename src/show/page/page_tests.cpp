@@ -1,4 +1,4 @@
-// The page in a real browser: it says what --step says, at every stage and for every key.
+// The page in a real browser: it shows what --step prints, at every stage and for every key.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -52,7 +52,7 @@ std::vector<int> stages_with_kernels() {
   return numbers;
 }
 
-// What --step prints at that step, as the page's counters say it.
+// What --step prints at that step, in the form of the page's counters.
 std::vector<std::string> counters_of_step(int stage, int step) {
   const testing::Output output = testing::gemm_steps(
       "--step --print" + kSize + " --stage " + std::to_string(stage) +
@@ -76,7 +76,7 @@ std::vector<std::string> counters_of_step(int stage, int step) {
   return counters;
 }
 
-// The same, read off the page.
+// The same, read from the page.
 std::vector<std::string> counters_of_page(Browser& browser) {
   std::vector<std::string> counters;
   for (int row = 0; row < 4; ++row) {
@@ -116,7 +116,7 @@ TEST_CASE("the page needs no other file and no network") {
        {"http:", "https:", " src=", "@import", "url(", "fetch(", "import("}) {
     CAPTURE(word);
     for (std::size_t at = html.find(word); at != html.npos; at = html.find(word, at + 1)) {
-      // The name of SVG is no address to load from, and "#" leads to the page itself.
+      // SVG's namespace is not an address to load from, and "#" leads to the page itself.
       const bool is_name = html.compare(at, 18, "http://www.w3.org/") == 0;
       CAPTURE(html.substr(at, 60));
       CHECK((is_name || html[at + word.size()] == '#'));
@@ -213,7 +213,7 @@ TEST_CASE("two stages stand side by side at the same share of their steps") {
   CHECK(browser.text("location.hash") == "#view=compare&left=2&right=6&share=999");
 }
 
-TEST_CASE("a number is asked for before it is shown, and what was typed stays") {
+TEST_CASE("the page asks for a number before it shows it, and keeps what was typed") {
   if (there_is_no_browser()) return;
   Browser& browser = testing::shared_browser();
   browser.open(ladder_page() + "#stage=2");
@@ -223,14 +223,14 @@ TEST_CASE("a number is asked for before it is shown, and what was typed stays") 
   for (const char key : std::string("2*K")) browser.press(std::string(1, key));
   browser.press("Enter");
   CHECK(browser.text(first + ".querySelector('.verdict').textContent") == "Right: it is 256.");
-  CHECK(browser.evaluate("page.player.now") == "0");  // the keys were typed and not obeyed
+  CHECK(browser.evaluate("page.player.now") == "0");  // the keys were text, not commands
   browser.open(ladder_page() + "#stage=2");
   CHECK(browser.text(first + ".querySelector('input').value") == "2*K");
   browser.evaluate("document.querySelector('.asked ~ button').click()");
   CHECK(browser.text(first + ".querySelector('input').value").empty());
 }
 
-TEST_CASE("what a user wrote cannot become a part of the page") {
+TEST_CASE("a user's text cannot become markup of the page") {
   const std::string evil =
       "</script><script>document.title='owned'</script><img src=x "
       "onerror=\"document.title='owned'\">{{script}}";
@@ -305,7 +305,7 @@ TEST_CASE("the page fits a projector and a phone, in the light and in the dark")
         CHECK(number(browser, "document.documentElement.scrollWidth") <= width);
       }
       CHECK(browser.complaints() == std::vector<std::string>{});
-      // No picture is left empty, also after the page was given another size.
+      // No picture is left empty, even after the page's size changed.
       browser.evaluate(
           "page.show('player'), new Promise((done) => requestAnimationFrame(() => "
           "requestAnimationFrame(done)))");
@@ -333,7 +333,7 @@ TEST_CASE("--page refuses what it cannot write") {
   CHECK(!std::filesystem::exists(folder / "page.html"));
 }
 
-TEST_CASE("kernels that fail, and one that was stopped, have pages that say where") {
+TEST_CASE("pages of kernels that fail or were stopped say where") {
   if (there_is_no_browser()) return;
   Browser& browser = testing::shared_browser();
   const Folder folder;
@@ -390,14 +390,14 @@ TEST_CASE("the solution of every exercise has a page without a complaint") {
 
 namespace {
 
-// What packed() wrote, read as its comment says.
+// Unpacks the output of packed(), as its comment says.
 std::vector<std::int64_t> unpacked(const std::string& text) {
   std::vector<std::int64_t> numbers;
   const char* at = text.c_str() + 1;
   const auto number = [&] {
     char* end;
     const std::int64_t value = std::strtoll(at, &end, 10);
-    at = end + 1;  // behind a comma or a bracket
+    at = end + 1;  // after a comma or a bracket
     return value;
   };
   while (*at != ']' && *at != '\0') {
@@ -426,7 +426,7 @@ TEST_CASE("numbers that repeat are written once") {
   CHECK(page::packed(rhythm) == "[1,2,3,[3,6],9]");
 }
 
-TEST_CASE("packed numbers are read as they were") {
+TEST_CASE("packed numbers are read back unchanged") {
   std::mt19937 random(1);
   for (int round = 0; round < 200; ++round) {
     std::vector<std::int64_t> numbers(random() % 300);

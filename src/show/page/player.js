@@ -1,6 +1,6 @@
-// Plays one block: source, matrices and shared memory, the request, and what was asked for so far.
+// Plays one block: source, matrices and shared memory, the request, and the counts so far.
 
-const FRAME_MS = [1200, 400, 100, 20];  // a step takes so long, by speed
+const FRAME_MS = [1200, 400, 100, 20];  // the time of a step, by speed
 
 class Player {
   // `scenes` are recorded blocks; `start` says where to begin, as in the page's address; onmove is

@@ -1,7 +1,7 @@
-// Asks for each number of a stage before it shows it. What a reader typed stays in the browser.
+// Asks for each number of a stage before it shows it. The reader's answers stay in the browser.
 
 class Predict {
-  // `id` tells the stages apart in the reader's browser.
+  // `id` distinguishes the stages in the reader's browser.
   constructor(root, id, prediction) {
     const {gpu, names, asked} = prediction;
     this.key = "gemm_steps.predict." + id;
@@ -20,7 +20,7 @@ class Predict {
     try {
       return JSON.parse(localStorage.getItem(this.key)) ?? {};
     } catch {
-      return {};  // a browser may forbid it
+      return {};  // a browser may forbid storage
     }
   }
 
@@ -56,7 +56,7 @@ class Predict {
     return make("li", {}, make("p", {}, question), form, verdict);
   }
 
-  // An empty text gives the question up. The first prediction counts.
+  // An empty text gives up the question. The first prediction counts.
   judge(number, typed, verdict) {
     const [, value, answer, reason] = this.asked[number];
     let sentence = say(words.predict.is, {value: answer});

@@ -17,7 +17,7 @@ function unpack(packed) {
   return numbers;
 }
 
-// How the lanes of a request lie to each other, and what the request costs.
+// The lanes' offsets in a request, and the request's cost.
 function readPattern([bytes, active, steps, pieces, ideal, conflicts, uncoalesced, matrices, turns], lanes) {
   const offset = new Array(lanes).fill(0);
   const between = unpack(steps);
@@ -40,7 +40,7 @@ class Recording {
     this.warps = Math.ceil(this.threads / this.lanes);
     this.arrays = scene.arrays.map(([name, bytes, shared, rowWords]) => {
       const words = Math.ceil(bytes / 4);
-      // What has no rows is drawn in rows as long as the banks.
+      // An array without rows is drawn in rows as long as the banks.
       const columns = rowWords > 1 ? Math.min(rowWords, words) : Math.min(scene.banks, words);
       return {name, bytes, shared: shared === 1, words, columns, rows: Math.ceil(words / Math.max(columns, 1))};
     });
@@ -137,7 +137,7 @@ class Recording {
   }
 }
 
-// What the block has done up to a step: what its words hold, and what it has asked for.
+// The block's state at a step: the contents of its words, and the counts so far.
 
 const Word = {empty: 0, coming: 1, filled: 2};
 
@@ -153,7 +153,7 @@ class Replay {
     this.step = -1;
     this.actionsDone = 0;
     this.words = new Map(this.recording.arrays.map((array) => [array, new Uint8Array(array.words)]));
-    // When the words of an array changed last: a number that never comes again.
+    // The last change of an array's words, as a number that never repeats.
     this.changed = new Map(this.recording.arrays.map((array) => [array, ++Replay.changes]));
     // By memory and direction, as --step counts: a copy loads from global memory and stores to
     // shared memory.
@@ -163,9 +163,9 @@ class Replay {
     };
     this.conflicts = 0;
     this.barriers = 0;
-    this.copies = new Map();  // by thread: the cp.async that it has begun and not waited for
-    this.boxes = [];          // of the copy engine, on their way
-    this.boxBytes = 0;        // that it has been asked for
+    this.copies = new Map();  // by thread: its cp.async copies in flight
+    this.boxes = [];          // of the copy engine, in flight
+    this.boxBytes = 0;        // that were requested from it
     this.phases = new Map();  // by thread and mbarrier: the phase at which it arrived last
   }
 

@@ -1,6 +1,6 @@
-// The rules of the model in JavaScript, so that the page answers at once. Nothing here knows the
-// page. Each function names the C++ function that it must equal; src/show/page/calculators_tests.cpp
-// compares them on random settings.
+// The rules of the model in JavaScript, so that the page answers at once. Nothing here depends on
+// the page. Each function names the C++ function that it must equal;
+// src/show/page/calculators_tests.cpp compares them on random settings.
 //
 // A GPU is as src/show/page/data.cpp writes it. Sizes are in bytes.
 
@@ -150,8 +150,8 @@ function wavefrontsOfStore(access) {
 }
 
 // model::evaluate (src/model/stage.cpp): the value of a formula with numbers, names,
-// + - * / ( ), ceil(x) and max(x, y). `names` is {K: 256, ...}. Throws an Error that says what is
-// wrong at which character; the first is 1.
+// + - * / ( ), ceil(x) and max(x, y). `names` is {K: 256, ...}. Throws an Error with the reason and
+// the place of the character; the first is 1.
 //   sum     = product { (+|-) product }
 //   product = factor { (*|/) factor }
 //   factor  = { - } ( number | name | ceil ( sum ) | max ( sum , sum ) | ( sum ) )
@@ -284,7 +284,7 @@ function tileFault(gpu, sizes, vec) {
 }
 
 // model::tile_costs: what one thread does, by the stage's formulas, and the operations per byte
-// that the block's threads ask of global and of shared memory.
+// that the block's threads move from global and from shared memory.
 function tileCosts(product, sizes, kernel) {
   const threads = threadsOfTile(sizes);
   const names = {...product, ...sizes, threads, vec: kernel.vec, reads_C: 0};

@@ -93,7 +93,7 @@ class Dictionary {
   std::vector<std::string> texts_;
 };
 
-// The first active lane's address, from which the others' are told.
+// The first active lane's address, to which the others' are relative.
 std::int64_t base_of(const model::WarpAccess& access) {
   return access.active == 0
              ? 0
@@ -105,7 +105,7 @@ std::string mask(std::uint32_t lanes) {
   return std::to_string(static_cast<std::int32_t>(lanes));
 }
 
-// How the lanes' addresses lie to each other, and what the request costs.
+// The offsets of the lanes' addresses, and the request's cost.
 std::string pattern_of(const step::StepScene& scene, std::size_t at) {
   const model::RecordedEvent& event = scene.recording.events[at];
   Numbers steps;
@@ -151,7 +151,7 @@ std::string steps_data(const step::StepScene& scene, step::BlockSteps block) {
          ",\"what\":" + packed(what) + ",\"warp\":" + packed(warp) + ",\"base\":" + packed(base);
 }
 
-// What threads asked of mbarriers, the copy engine and the tensor cores, column by column.
+// The threads' requests to mbarriers, the copy engine and the tensor cores, column by column.
 std::string actions_data(const step::StepScene& scene, step::BlockSteps block) {
   constexpr int kColumns = 12;
   Numbers columns[kColumns];

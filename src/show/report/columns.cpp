@@ -43,7 +43,7 @@ std::string bound_by_cell(const lab::Run& run, const lab::Row& row) {
   return ceiling && !row.time ? ceiling_words(*ceiling) : "–";
 }
 
-// The rows that are no kernels have a time on this CPU, and no ceiling.
+// The rows that are not kernels have a time on this CPU, and no ceiling.
 std::string ceiling_cell(const lab::Run& run, const lab::Row& row) {
   if (!row.why_not_run.empty()) return row.why_not_run;
   if (const auto ceiling = lab::compiled_ceiling(run, row)) return ceiling_words(*ceiling);
@@ -66,7 +66,7 @@ Number percent(const Number& ratio) {
   return 100 * *ratio;
 }
 
-// Of a thread's loads, or of one side of them, where the kernel was traced.
+// A thread's loads, or one side of them, if the kernel was traced.
 Number loads(const lab::Row& row, model::Traffic model::Counts::*of) {
   if (!row.counts || !row.variant) return std::nullopt;
   return static_cast<double>(((*row.counts).*of).accesses.max);
@@ -373,7 +373,7 @@ const Column* most_changed(
     if (!column->is_a_count) continue;
     const Number now = column->number(run, row), then = column->number(run, *before);
     if (!now || !then) continue;
-    // With one more on both sides, so that there is a ratio to none.
+    // One is added to both counts, so that there is a ratio if one of them is 0.
     const double change = std::abs(std::log2((*now + 1) / (*then + 1)));
     if (change <= most) continue;
     most = change;

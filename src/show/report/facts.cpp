@@ -31,7 +31,7 @@ Barriers barriers(const lab::Run& run, const lab::Row& row) {
   const model::Variant& v = *row.variant;
   const model::Product product = lab::product_of(run);
   if (v.BK == 0 || product.K == 0) return {a_block, 0};
-  // Of C's tiles, as far as the traced blocks computed them.
+  // The tiles of C that the traced blocks computed, as a fraction.
   const double tiles = row.stage ? model::traced_tiles(product, v, *row.counts)
                                  : static_cast<double>(row.counts->blocks_traced);
   const double k_tiles = tiles * model::padded_K(product, v) / v.BK;
@@ -54,7 +54,7 @@ FactValue::FactValue(double value) {
 
 namespace {
 
-// Appends facts, or their names with null where what they are about is not there.
+// Appends facts, or their names with null if their subject is missing.
 struct Writer {
   std::vector<Fact>& facts;
   std::string prefix;
@@ -75,7 +75,7 @@ FactValue limit(int blocks) {
   return blocks;
 }
 
-// How the tiles of C are shared out among the SMs. Where none is cut, a tile has one part.
+// How the tiles of C are shared out among the SMs. If none is cut, each tile has one part.
 void add_shares(std::vector<Fact>& facts, const lab::Run& run, const lab::Row& row) {
   const bool known = row.stage && row.variant;
   const Writer add{facts, "shares.", known};
@@ -132,7 +132,7 @@ void add_per_thread(std::vector<Fact>& facts, const lab::Run& run, const lab::Ro
   add("async_copies_per_thread", counts.async_gmem.accesses, &PredictedCounts::async_copies);
 }
 
-// What warps asked of memory.
+// The requests of warps to memory.
 void add_requests(const Writer& add, const model::Counts& counts) {
   add("gmem_load_requests", counts.gmem_loads.requests);
   add("gmem_load_sectors", counts.gmem_loads.pieces);
@@ -146,13 +146,13 @@ void add_requests(const Writer& add, const model::Counts& counts) {
   add("smem_store_bank_conflicts", counts.smem_stores.bank_conflicts);
 }
 
-// And of the tensor cores.
+// And to the tensor cores.
 void add_mmas(const Writer& add, const model::Counts& counts) {
   add("mma_instructions", counts.mmas);
   add("mma_multiply_adds", counts.mma_products);
 }
 
-// Totals of the launch, exact or null, and beside them what the traced blocks alone did.
+// Totals of the launch, exact or null, and beside them those of the traced blocks.
 void add_traced(std::vector<Fact>& facts, const lab::Run& run, const lab::Row& row) {
   const bool traced = row.counts.has_value();
   const model::Counts counts = row.counts.value_or(model::Counts{});
@@ -234,7 +234,7 @@ void add_waiting(std::vector<Fact>& facts, const lab::Run& run, const lab::Row& 
   spent("barriers", waiting.at_barriers);
 }
 
-// One round of the main loop, and of the loop in it.
+// One iteration of the main loop, and of the loop within it.
 void add_compiled(std::vector<Fact>& facts, const lab::Run& run, const lab::Row& row) {
   const std::optional<model::CompiledKernel> record = lab::compiled_loop(run, row);
   const model::CompiledKernel known = record.value_or(model::CompiledKernel{});
@@ -261,7 +261,7 @@ void add_compiled(std::vector<Fact>& facts, const lab::Run& run, const lab::Row&
     add("smem_waits", mix.smem_waits);
     add("smem_ahead", mix.smem_ahead);
   }
-  // Of the whole launch, where every block does the same.
+  // For the whole launch, if every block does the same.
   const bool counted = record && row.counts && row.counts->blocks_traced > 0;
   const model::SharedLoads loads =
       counted ? model::shared_loads_as_compiled(
@@ -273,7 +273,7 @@ void add_compiled(std::vector<Fact>& facts, const lab::Run& run, const lab::Row&
   add("smem_load_wavefronts", std::round(loads.wavefronts * tiles));
 }
 
-// The sensors while it was timed.
+// The sensors during the timed runs.
 void add_device(std::vector<Fact>& facts, const std::optional<model::DeviceState>& measured) {
   const model::DeviceState state = measured.value_or(model::DeviceState{});
   const Writer add{facts, "device.", measured.has_value()};
@@ -316,7 +316,7 @@ void add_result(std::vector<Fact>& facts, const lab::Run& run, const lab::Row& r
   add("cublas_ratio", or_null(lab::cublas_ratio(run, row)));
 }
 
-// Of a kernel that was timed: "latency", or the unit that is busy most of the time.
+// For a timed kernel: "latency", or the unit that is busy most of the time.
 void add_bound(std::vector<Fact>& facts, const lab::Run& run, const lab::Row& row) {
   const std::optional<lab::BoundBy> bound = lab::bound_by(run, row);
   const lab::BoundBy known = bound.value_or(lab::BoundBy{});
@@ -420,7 +420,7 @@ std::string object_on_one_line(const std::vector<Fact>& facts) {
   return text + "}";
 }
 
-// What --explain writes under the lines of the kernel, one object a line and array.
+// What --explain prints below the lines of the kernel: one object per line and array.
 FactValue json_of_lines(
     const std::vector<model::LineCounts>& lines, const lab::Row& row, const model::Counts& counts) {
   std::string text;
@@ -489,7 +489,7 @@ FactValue json_of_hazards(
   return FactValue::json("[" + text + "]");
 }
 
-// The members of an object, and inner objects of those whose paths share a first part.
+// The members of an object, with an inner object for paths that share their first part.
 std::string members(std::span<const Fact> facts, const std::string& between) {
   std::string text;
   for (std::size_t i = 0; i < facts.size();) {
@@ -558,7 +558,8 @@ void print_json(std::FILE* out, const lab::Run& run) {
 
 namespace {
 
-// RFC 4180: a field with a comma, a quote or a line break stands in quotes, and its quotes twice.
+// RFC 4180: a field with a comma, a quote or a line break is put in quotes, and its quotes are
+// doubled.
 std::string field(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string escaped = "\"";

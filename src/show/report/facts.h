@@ -1,5 +1,5 @@
-// What there is to say about a run and its rows, as a list of names and values, and how JSON nests
-// it and CSV (RFC 4180) writes it side by side.
+// The facts about a run and its rows, as a list of names and values, and how they are written as
+// JSON (nested) and CSV (RFC 4180, side by side).
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@
 
 namespace report {
 
-// How a report is written; what --format takes (markdown: an explanation only).
+// The formats of a report, the values of --format (markdown only for an explanation).
 enum class Format { table, json, csv, markdown };
 
-// A value as JSON and CSV both write it: null (not known, or not there; also a NaN or an infinity,
-// which neither can say), a number or truth value, or text that has to be quoted first.
+// A value as JSON and CSV both write it: null (unknown or missing; also a NaN or an infinity, which
+// neither can write), a number or truth value, or text that has to be quoted first.
 struct FactValue {
   enum Kind { null, plain, text } kind = null;
   std::string written;
@@ -33,8 +33,8 @@ struct FactValue {
   static FactValue json(std::string written);  // an array or object, for print_json alone
 };
 
-// The version of the paths below. It changes when one gets another meaning or goes, and not when
-// one is added.
+// The version of the paths below. It changes if one gets another meaning or is removed, not if one
+// is added.
 inline constexpr int kSchema = 1;
 
 struct Fact {
@@ -42,30 +42,31 @@ struct Fact {
   FactValue value;
 };
 
-// Facts whose paths share a first part stand together. The paths are the same for every row.
+// Facts with the same first part of their paths are consecutive. The paths are the same for every
+// row.
 std::vector<Fact> stage_facts(const lab::Run& run, const lab::Row& row);
 
-// Time and error only: all there is to say about a row that is not a stage. A part of stage_facts.
+// Only time and error, for a row that is not a stage. A part of stage_facts.
 std::vector<Fact> yardstick_facts(const lab::Run& run, const lab::Row& row);
 
 std::vector<Fact> run_facts(const lab::Run& run);
 
-// Barriers of a block, and of those of them that stand for one tile of K; 0 where K has no tiles.
+// The barriers of a block, and how many of them belong to one tile of K; 0 if K has no tiles.
 struct Barriers {
   double a_block;
   double a_tile;
 };
 Barriers barriers(const lab::Run& run, const lab::Row& row);
 
-// Bytes that cp.async copies for a block and that it has not waited for, whenever a warp comes to
-// that line: on average, and at most.
+// The bytes of cp.async copies in flight for a block when a warp reaches that line: on average, and
+// at most.
 struct InFlight {
   double mean_bytes;
   double most_bytes;
 };
 InFlight in_flight(const lab::Row& row, const model::LineCounts& line);
 
-// One object: problem, gpu, stages[], yardsticks[]. What is not known is null, never left out.
+// One object: problem, gpu, stages[], yardsticks[]. An unknown value is null, never left out.
 void print_json(std::FILE* out, const lab::Run& run);
 std::string json_text(const lab::Run& run);
 
@@ -75,7 +76,7 @@ std::string json_members(const std::vector<Fact>& facts);
 // "name": [ {...}, ... ], indented as a member of the outermost object.
 std::string json_array(const std::string& name, const std::vector<std::vector<Fact>>& objects);
 
-// print_json's facts about each row, a line a row, after a line of names.
+// print_json's facts about each row, one line per row, after a line of names.
 void print_csv(std::FILE* out, const lab::Run& run);
 
 // A line with its CRLF: the paths, or the values.

@@ -29,7 +29,7 @@ std::string json_of(const lab::Run& run) {
 
 }  // namespace
 
-TEST_CASE("every hazard's texts are filled with words that there are") {
+TEST_CASE("every word in a hazard's texts has a value") {
   const lab::Run run = traced_run();
   for (int kind = 0; kind < static_cast<int>(std::size(model::kHazards)); ++kind) {
     for (const bool full : {false, true}) {
@@ -143,7 +143,7 @@ TEST_CASE("the JSON and the head of a report say how the data are distributed") 
   CHECK(testing::contains(about(run), "seed 1, data wide-k\n"));
 }
 
-TEST_CASE("what bounds a timed kernel is a unit or latency, and null where nothing was timed") {
+TEST_CASE("the bound of a timed kernel is a unit or latency, and null if nothing was timed") {
   lab::Run run = timed_run();
   const double ceiling = lab::compiled_ceiling(run, run.rows[3])->tflops;
   for (const double part : {0.6, 0.9}) {
@@ -158,7 +158,7 @@ TEST_CASE("what bounds a timed kernel is a unit or latency, and null where nothi
   CHECK(traced.values.at("stages.2.busiest_unit_percent") == "null");
 }
 
-TEST_CASE("totals are null unless every block was traced, and the sample stands beside") {
+TEST_CASE("totals are null unless every block was traced, and the sample is beside them") {
   const StrictJson json(json_of(traced_run()));
   CHECK(json.values.at("stages.1.blocks") == "64");
   CHECK(json.values.at("stages.1.blocks_traced") == "5");
@@ -192,7 +192,7 @@ TEST_CASE("a traced stage has no time in the JSON") {
   CHECK(json.values.at("stages.2.cublas_ratio") == "null");
 }
 
-TEST_CASE("the JSON stays valid with hostile text and with numbers that are none") {
+TEST_CASE("the JSON stays valid with hostile text, NaN and infinity") {
   lab::Run run = timed_run();
   run.command = "a \"quote\", a \\, a tab\t, \x01, \xff\xc3, \xed\xa0\x80 and ×";
   run.rows[2].error =
@@ -269,7 +269,7 @@ std::vector<std::string> csv_fields(const std::string& line) {
 
 }  // namespace
 
-TEST_CASE("the CSV has a line of names and a line a row, of as many fields") {
+TEST_CASE("the CSV has a line of names and a line per row, with equally many fields") {
   lab::Run run = lab::example::timed_run();
   run.command = "gemm_steps --a \"x, y.npy\"";
   run.rows[3].counts->mmas = 7;

@@ -143,7 +143,7 @@ std::string answer_of(const model::Question& question, const lab::Run& run, cons
 
 namespace {
 
-// The next line without its end; none where there is no more, or it has no end.
+// The next line without its end; nothing if there is no complete line.
 std::optional<std::string> read_line(std::FILE* in) {
   constexpr std::size_t kMostBytes = 1 << 16;
   std::string line;

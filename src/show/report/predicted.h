@@ -1,4 +1,4 @@
-// A stage's predictions: its formulas and questions worked out for a run, and the reader's quiz.
+// A stage's predictions: its formulas and questions evaluated for a run, and the reader's quiz.
 #pragma once
 
 #include <cstdio>
@@ -24,19 +24,19 @@ struct PredictedCounts {
   double async_copies = 0;
 };
 
-// What the formulas may name: M N K, the variant's sizes, `threads`, `blocks` of the launch,
-// `tiles` of C for each of them (rounded up), `reads_C` (1 where beta is not 0) and `vec` (floats a
-// copy moves: 4 where the aligned kernel ran, else 1). K is 0 where alpha is, because the kernels
+// The names that formulas may use: M N K, the variant's sizes, `threads`, `blocks` of the launch,
+// `tiles` of C for each of them (rounded up), `reads_C` (1 if beta is not 0) and `vec` (the floats
+// that a copy moves: 4 if the aligned kernel ran, else 1). K is 0 if alpha is, because the kernels
 // then have nothing to multiply. If all tiles are cut along K, `cuts` is 1, `depth` the number of K
-// tiles of a part, and `adds` the number of parts that a block adds up at the end. Otherwise a
-// thread with a whole tile is meant: `cuts` and `adds` are 0, and `depth` is the number of all K
-// tiles.
+// tiles of a part, and `adds` the number of parts that a block adds up at the end. Otherwise the
+// formulas are for a thread with a whole tile: `cuts` and `adds` are 0, and `depth` is the number
+// of all K tiles.
 std::vector<model::Named> formula_names(const lab::Run& run, const lab::Row& row);
 
 // The formulas of the row's stage, or of its variant if that has others.
 const model::Predicted& formulas_of(const lab::Row& row);
 
-// None where the row is no GPU stage. Throws what evaluate() throws.
+// None if the row is not a GPU stage. Throws what evaluate() throws.
 std::optional<PredictedCounts> predicted(const lab::Run& run, const lab::Row& row);
 
 // `formula` with numbers in place of names: "ceil(256/8) * (128*8 + 8*128) / 256".
@@ -45,28 +45,28 @@ std::string with_numbers(std::string_view formula, std::span<const model::Named>
 // Those of the row's stage, or of its variant if that has others, that make sense on the run's GPU.
 std::vector<model::Question> questions_of(const lab::Run& run, const lab::Row& row);
 
-// The formula's value. Beside formula_names() a formula may name `pipeline` and what
-// was traced or worked out for `row`: `sectors` (per GMEM load request), `wavefronts` (per SMEM
+// The formula's value. In addition to formula_names(), a formula may use `pipeline` and these
+// values, traced or computed for `row`: `sectors` (per GMEM load request), `wavefronts` (per SMEM
 // load request), `conflicts` (of all SMEM requests, in the traced blocks), `blocks_per_sm` and
-// `warps_per_sm`. None where the row lacks what the formula names.
+// `warps_per_sm`. None if the row lacks a value.
 std::optional<double> value_of(
     const model::Question& question, const lab::Run& run, const lab::Row& row);
 
-// "formula = numbers = value unit"; empty where there is no value.
+// "formula = numbers = value unit"; empty if there is no value.
 std::string answer_of(const model::Question& question, const lab::Run& run, const lab::Row& row);
 
-// What a reader is asked to predict of a traced stage.
+// The counts of a traced stage that a reader is asked to predict.
 struct AskedCount {
   std::string what;  // "GMEM loads per thread"
   double value;
 };
-// Those of `row` that are not 0.
+// The counts of `row` that are not 0.
 std::vector<AskedCount> asked_counts(const lab::Row& row);
 
-// For every count of `row` (a stage that was traced): what it is of, a line from `in`, and how far
-// that is off. A line is a number or a formula of the stage's sizes ("2*K"); what is neither is
-// said to be, and asked for again; an empty line gives up that count. Returns false, after a
-// sentence, where `in` ends before the last answer.
+// For every count of `row` (a traced stage): prints what is counted, reads a line from `in`, and
+// prints the difference. A line is a number or a formula of the stage's sizes ("2*K"). Any other
+// text gets a message, and another line is read. An empty line gives up that count. Returns false,
+// after a sentence, if `in` ends before the last answer.
 bool quiz(std::FILE* in, std::FILE* out, const lab::Run& run, const lab::Row& row);
 
 }  // namespace report

@@ -47,8 +47,8 @@ int indentation(const std::string& line) {
   return static_cast<int>(std::min(line.find_first_not_of(' '), line.size()));
 }
 
-// Which lines of the kernel, counted from 1, tell what it does to memory, where it waits and what
-// it multiplies, with the loops and conditions around them.
+// The lines of the kernel, counted from 1, that access memory, wait or multiply, with the loops and
+// conditions around them.
 std::vector<bool> essential_lines(const lab::Row& row, const std::vector<std::string>& source) {
   std::vector<bool> shown(row.source_last + 1, false);
   const auto line = [&](int number) -> const std::string& { return source.at(number - 1); };
@@ -98,8 +98,8 @@ std::string picture_of_sectors(const model::WarpAccess& access, int most_rows) {
   return text;
 }
 
-// A line for each wavefront, 32 banks across. Of a cp.async this is the side that is written, which
-// alone does not tell the turns: it is drawn as the store that it also is.
+// A line for each wavefront, 32 banks across. Of a cp.async this is the side that is written. That
+// side alone does not determine the wavefronts, so it is drawn as a store.
 std::string picture_of_banks(const model::LineCounts& line, int most_rows) {
   const model::Wavefronts wavefronts = line.direction == model::Direction::load
                                            ? model::wavefronts_of_load(line.worst)
@@ -118,7 +118,7 @@ std::string picture_of_banks(const model::LineCounts& line, int most_rows) {
   return text;
 }
 
-// `title` is what the picture shows: "One warp's load".
+// `title` names the picture: "One warp's load".
 std::string picture_of(
     const std::string& title, const model::LineCounts& line, const char* legend, int most_rows,
     text::Style style) {

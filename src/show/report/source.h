@@ -1,5 +1,4 @@
-// The kernel's own source: what every line asks of memory, and what changed from one kernel to the
-// next.
+// The kernel's own source: the requests of every line, and the changes from one kernel to the next.
 #pragma once
 
 #include <string>
@@ -11,30 +10,29 @@
 
 namespace report {
 
-// Empty where row.counts knows no lines. `folded`: of the source only what accesses memory,
-// synchronizes or multiplies, and the lines around it.
+// Empty if row.counts has no lines. `folded`: only the lines that access memory, synchronize or
+// multiply, and the lines around them.
 std::string annotated_source(const lab::Row& row, text::Style style, bool folded = false);
 
 // A picture of the costliest request of worst_line(): its lanes over the sectors of global memory,
-// or over the banks of shared memory. Under it the same of row.remedy. Empty where nothing is
-// wasted. Of more than `most_rows` sectors or wavefronts the first are drawn.
+// or over the banks of shared memory. Below it is the same for row.remedy. Empty if nothing is
+// wasted. Of more than `most_rows` sectors or wavefronts only the first are drawn.
 std::string worst_request(const lab::Row& row, text::Style style, int most_rows = 8);
 
-// A line of one text or of both. Lines are counted from 1; 0 where the text does not have it.
+// A line of one text or of both. Lines are counted from 1; 0 if the text does not have it.
 struct DiffLine {
   int before, after;
-  std::string text;  // of the later text where both have it
+  std::string text;  // of the later text if both have it
 };
 
-// A shortest way from one text to the other: what both have in the same order (a longest common
-// subsequence) stands once, and of a place that differs the lines of `before` come first. Lines are
-// the same where they are but for the blanks around them.
+// A shortest sequence of changes from one text to the other: the lines of a longest common
+// subsequence appear once, and where the texts differ the lines of `before` come first. Lines are
+// equal if they differ only in the blanks around them.
 std::vector<DiffLine> line_diff(
     const std::vector<std::string>& before, const std::vector<std::string>& after);
 
-// Only lines that changed, with `context` lines that both have around each; a line with neither
-// number stands for what was left out between. A line that only one has and that is blank or a
-// brace is no change.
+// Only lines that changed, with `context` common lines around each. A line without numbers marks an
+// omission. A blank line or a brace that only one text has does not count as a change.
 std::vector<DiffLine> shortened_diff(const std::vector<DiffLine>& diff, int context);
 
 }  // namespace report

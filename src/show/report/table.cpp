@@ -27,8 +27,9 @@ const char* words_of(const Column& column, int line) {
   return line == 0 ? column.top : column.bottom;
 }
 
-// What stands in a line of the heading. Columns that share a label are headed from the left. A
-// label stands on the left of a column of numbers only to reach over a neighbour that has none.
+// The labels of one line of the heading. A label that several columns share begins at the left.
+// Over a column of numbers, a label is left-aligned only if it extends over a neighbour without
+// one.
 std::vector<Label> labels_of(const std::vector<const Column*>& columns, int line) {
   std::vector<Label> labels;
   for (std::size_t c = 0; c < columns.size(); ++c) {
@@ -62,7 +63,7 @@ int end_of(const Layout& layout, const Label& label) {
   return begin_of(layout, label) + text::display_width(label.text);
 }
 
-// Widens columns until the labels of a line stand apart.
+// Widens columns until the labels of a line do not touch.
 void make_room(Layout& layout, int line) {
   int least = 0;  // where the next label may begin
   for (const Label& label : labels_of(layout.columns, line)) {
@@ -126,7 +127,7 @@ std::string latency() {
          ", so warps mostly wait for results, and the ceiling cannot see that";
 }
 
-// Why a stage's ceiling is lower than that of the stage before, for each stage where it is.
+// For each stage with a lower ceiling than the stage before: the reason.
 std::string why_lower(const lab::Run& run) {
   std::string text;
   std::optional<model::Ceiling> before;
@@ -136,11 +137,11 @@ std::string why_lower(const lab::Run& run) {
     if (before && tflops_words(now->tflops) != tflops_words(before->tflops) &&
         now->tflops < before->tflops) {
       const bool by_tensor_cores = now->bound_by == model::kTensor;
-      const char* const why =
-          by_tensor_cores && before->bound_by == model::kTensor
-              ? " makes three tf32 products for each fp32 product"
-          : by_tensor_cores ? " uses tensor cores, which are no faster in tf32 on this GPU"
-                            : " waits less, which a ceiling does not show";
+      const char* const why = by_tensor_cores && before->bound_by == model::kTensor
+                                  ? " makes three tf32 products for each fp32 product"
+                              : by_tensor_cores
+                                  ? " uses tensor cores, which are no faster in tf32 on this GPU"
+                                  : " waits less, which a ceiling does not show";
       text += (text.empty() ? "" : "; ") + std::to_string(row.number) + why;
     }
     before = now;
@@ -322,7 +323,7 @@ void print_legend(std::FILE* out) {
 
 namespace {
 
-constexpr std::size_t kName = 1;  // the column, of print_list as well
+constexpr std::size_t kName = 1;  // the column, also in print_list
 
 std::vector<Cells> cells_of(const lab::Run& run, const std::vector<const Column*>& columns) {
   std::vector<Cells> rows;
@@ -333,7 +334,7 @@ std::vector<Cells> cells_of(const lab::Run& run, const std::vector<const Column*
   return rows;
 }
 
-// The first to go; the end where all the others stay.
+// The first column to leave out; the end if all others stay.
 auto first_to_go(std::vector<const Column*>& columns) {
   auto found = columns.end();
   for (auto column = columns.begin(); column != columns.end(); ++column) {
@@ -395,7 +396,7 @@ void print_table(std::FILE* out, const lab::Run& run, text::Style style, bool wi
 
 namespace {
 
-constexpr const char* kSerial = "serial";  // stage 0 is no kernel, and in no stage table
+constexpr const char* kSerial = "serial";  // stage 0 is not a kernel, and is in no stage table
 
 bool is_chosen(const model::Stage& stage, const model::Variant& v, const ChoiceFor& choice) {
   return &v == &model::suited_variant(stage, choice.gpu, choice.M, choice.N);
@@ -437,7 +438,7 @@ std::vector<std::vector<Fact>> all_facts(
   return all;
 }
 
-// "8x8", or nothing where a stage has no such tile.
+// "8x8", or nothing if a stage has no such tile.
 std::string tile(int rows, int columns) {
   if (rows < 1 && columns < 1) return "–";
   return text::printed("%dx%d", std::max(rows, 1), std::max(columns, 1));
@@ -460,7 +461,7 @@ std::array<int, 11> widths_of(const std::vector<ListCells>& lines) {
   return widths;
 }
 
-// Where the terminal is too narrow, a stage's name has a line of its own, above its variants.
+// On a narrow terminal, a stage's name has a line of its own, above its variants.
 std::string laid_out(const std::vector<ListCells>& lines) {
   const std::array<int, 11> widths = widths_of(lines);
   int all = static_cast<int>(widths.size()) - 1;

@@ -1,4 +1,4 @@
-// A run as a table for readers: its columns, their layout and the legend; and what there is to run.
+// A run as a table for readers: its columns, their layout and the legend; and the list of stages.
 #pragma once
 
 #include <cstdio>
@@ -15,7 +15,7 @@
 
 namespace report {
 
-// The columns of the table: their headings, and what a row has to say in each.
+// The columns of the table: their headings, and the text of a row in each.
 struct Column {
   enum class In {
     every_table,
@@ -29,56 +29,56 @@ struct Column {
     program          // of a whole program's kernels
   };
   enum class Align { left, right };
-  // The two lines of the heading. Neighbours with the same words share them.
+  // The two lines of the heading. Neighbours with the same words share a label.
   const char* top;
   const char* bottom;
   In in = In::every_table;
   Align cells = Align::right;
   Align label = Align::right;
-  int goes = 0;             // as the how many-th where the line is too long; 0: it stays
-  const char* name = "";    // in the sentence that says which ones went
-  bool is_a_count = false;  // and so compared with the stage before
+  int goes = 0;             // the order in which columns leave a line that is too long; 0: it stays
+  const char* name = "";    // the name in the sentence about omitted columns
+  bool is_a_count = false;  // and is compared with the stage before
   std::optional<double> (*number)(const lab::Run&, const lab::Row&) = nullptr;
   std::string (*words)(double) = nullptr;                           // for the number
-  std::string (*cell)(const lab::Run&, const lab::Row&) = nullptr;  // where it is none
+  std::string (*cell)(const lab::Run&, const lab::Row&) = nullptr;  // if there is no text
 };
 
-// Those of a table of this run, in order.
+// The columns of a table of this run, in order.
 std::vector<const Column*> columns_of(const lab::Run& run, bool wide);
 
-// What stands in the column; "–" where the row has nothing to say.
+// The text in the column; "–" if the row has none.
 std::string cell_of(const Column& column, const lab::Run& run, const lab::Row& row);
 
-// The count in which the row differs most from the stage before, by its ratio; null where there is
-// no stage before in the run, or none differs.
+// The count in which the row differs most from the stage before, by its ratio; null if the run does
+// not have the stage before, or no count differs.
 const Column* most_changed(
     const std::vector<const Column*>& columns, const lab::Run& run, const lab::Row& row);
 
-// Where the columns of a table stand, how wide they are, and where their headings go.
+// The layout of a table: the places and widths of its columns and headings.
 struct Layout {
   std::vector<const Column*> columns;
   std::vector<int> widths;
-  int gap;    // between columns; a stage's number and its name are always one apart
+  int gap;    // between columns; always one between a stage's number and name
   int width;  // of the longest line, headings included
 };
 
-// Blanks behind a column.
+// The blanks after a column.
 inline int gap_after(const Layout& layout, std::size_t column) {
   return column == 0 ? 1 : layout.gap;
 }
 
 using Cells = std::vector<std::string>;  // one for each column
 
-// Columns as wide as their cells, two blanks apart where all then fits into `most`, else one. A
-// heading may be wider than its column and then reaches over its neighbour's, unless the neighbour
-// has one in the same line. A cell on the right of its column may reach into what the name or the
-// like before it leaves free.
+// Columns are as wide as their cells, two blanks apart if everything fits into `most`, else one. A
+// heading may be wider than its column. It then extends over its neighbour, unless the neighbour
+// has a label in the same line. A right-aligned cell may extend into the free space of a name
+// before it.
 Layout laid_out(
     const std::vector<const Column*>& columns, const std::vector<Cells>& rows, int most);
 
 std::string heading_line(const Layout& layout, int line);  // 0 or 1
 
-// `coloured` says what becomes of a cell's text on a terminal, by its number.
+// `coloured` adds colours to a cell's text, by its number.
 template <class Coloured>
 std::string cells_line(const Layout& layout, const Cells& cells, Coloured coloured) {
   std::string line;
@@ -94,19 +94,19 @@ std::string cells_line(const Layout& layout, const Cells& cells, Coloured colour
   return text::without_trailing_spaces(line);
 }
 
-// Under the table, in at most six lines: what a reader of this run's table has to know. `left_out`
-// names the columns for which the terminal is too narrow.
+// At most six lines below the table: what a reader of this run's table has to know. `left_out`
+// names the columns that the terminal is too narrow for.
 std::string short_legend(const lab::Run& run, const std::vector<std::string>& left_out);
 
 // --legend: all columns and signs, those of --wide included.
 void print_legend(std::FILE* out);
 
-// A row each, with a header and a short legend. As wide as the report; where the columns need more,
-// those that matter least are left out, and the legend says which. `wide`: all columns, and more of
-// them, however wide that is. Colour marks what changed most since the stage before.
+// One line per row, with a header and a short legend, as wide as the report. If the columns need
+// more, the least important ones are left out, and the legend names them. `wide`: all columns, and
+// further ones, however wide that is. Colour marks what changed most since the stage before.
 void print_table(std::FILE* out, const lab::Run& run, text::Style style, bool wide = false);
 
-// What variants are chosen for: C (M x N) on this GPU.
+// The product for which variants are chosen: C (M x N) on this GPU.
 struct ChoiceFor {
   model::Gpu gpu;
   int M, N;

@@ -36,14 +36,14 @@ std::string table_of(const lab::Run& run, text::Style style = {}, bool wide = fa
   return testing::written([&](std::FILE* out) { print_table(out, run, style, wide); });
 }
 
-// Where a heading's word stands, in columns.
+// The place of a heading's word, in columns.
 int column_of(const std::string& line, const std::string& word) {
   const std::size_t at = line.find(word);
   REQUIRE(at != line.npos);
   return text::display_width(line.substr(0, at));
 }
 
-// A ladder as an H200 records it at 4096: what each column says is as long as it gets there.
+// A ladder as an H200 records it at 4096, with the longest text in each column.
 lab::Run recorded_ladder() {
   lab::Run run = timed_run();
   run.M = run.N = run.K = 4096;
@@ -59,7 +59,7 @@ lab::Run recorded_ladder() {
   return run;
 }
 
-// The tiling, so fast that its unit is busy for this part of the time.
+// The tiling, with a speed at which its unit is busy for this part of the time.
 lab::Run busy_for(double part) {
   lab::Run run = timed_run();
   const double ceiling = lab::compiled_ceiling(run, run.rows[3])->tflops;
@@ -122,7 +122,7 @@ TEST_CASE("100 columns show all that the table has at 4096, in whole words and t
   CHECK(contains(line_with(table, "0 serial"), "  ~491,253 0.00028 <0.01 "));
 }
 
-TEST_CASE("headings stand above what they head") {
+TEST_CASE("headings are above their columns") {
   for (const lab::Run& run : {traced_run(), timed_run(), recorded_ladder()}) {
     for (const bool wide : {false, true}) {
       const std::vector<const Column*> columns = columns_of(run, wide);
@@ -140,8 +140,7 @@ TEST_CASE("headings stand above what they head") {
           const bool shared =
               (c > 0 && label == (line == 0 ? columns[c - 1]->top : columns[c - 1]->bottom));
           if (label.empty() || shared) continue;
-          // One of the places where it is written begins before the column ends, and ends after
-          // it begins.
+          // One of its occurrences overlaps the column.
           bool above = false;
           for (std::size_t at = lines[line].find(label); at != std::string::npos;
                at = lines[line].find(label, at + 1)) {
@@ -159,7 +158,7 @@ TEST_CASE("headings stand above what they head") {
   }
 }
 
-TEST_CASE("the columns of the table stand under one another") {
+TEST_CASE("the columns of the table are aligned") {
   const std::string table = table_of(timed_run());
   std::vector<int> widths;
   for (const char* row : {"0 serial", "  OpenMP CPU", "4 naive", "5 2D thread", "  cuBLAS fp32"}) {
@@ -168,8 +167,7 @@ TEST_CASE("the columns of the table stand under one another") {
   for (int width : widths) CHECK(width == widths[0]);
 }
 
-TEST_CASE(
-    "a timed row says how fast it is beside cuBLAS, and --wide also beside the stage before") {
+TEST_CASE("a timed row has its speed relative to cuBLAS, with --wide also to the stage before") {
   const std::string row = line_with(table_of(timed_run()), "5 2D thread tiling");
   CHECK(contains(row, " 0.0132 "));
   CHECK(contains(row, " 2.54 "));  // 2 * 256^3 / 13.2 us
@@ -191,7 +189,7 @@ TEST_CASE("the table gives loads per thread, sectors and conflicts per request")
   CHECK(contains(wide, " 64.0 "));  // and from SMEM
 }
 
-TEST_CASE("numbers are written one way") {
+TEST_CASE("numbers have one format") {
   lab::Run run = recorded_ladder();
   run.rows[2].counts->gmem_loads.accesses.max = 8192;
   run.rows[2].time->median_ms = 274877.9;  // 0.0005 TFLOP/s
@@ -212,7 +210,7 @@ TEST_CASE("numbers are written one way") {
   CHECK(contains(line_with(table_of(run), "shared-memory"), " <0.0001 "));
 }
 
-TEST_CASE("a unit is the bound where it is busy for 80 % of the time; else it is latency") {
+TEST_CASE("a unit is the bound if it is busy for 80 % of the time; else latency is") {
   CHECK(contains(line_with(table_of(busy_for(0.80)), "5 2D thread"), " SMEM 80 "));
   CHECK_FALSE(contains(line_with(table_of(busy_for(0.80)), "5 2D thread"), "latency"));
   CHECK(contains(line_with(table_of(busy_for(0.79)), "5 2D thread"), " latency SMEM 79 "));
@@ -224,7 +222,7 @@ TEST_CASE("a unit is the bound where it is busy for 80 % of the time; else it is
   CHECK(contains(table_of(busy_for(0.79)), "warps mostly wait for results"));
 }
 
-TEST_CASE("a kernel that did not run on the GPU has its ceiling where others have their bound") {
+TEST_CASE("a kernel that did not run on the GPU has its ceiling in the column of the bound") {
   lab::Run run = timed_run();
   run.rows[3].time.reset();
   const std::string ceiling = ceiling_words(*lab::compiled_ceiling(run, run.rows[3]));
@@ -275,7 +273,7 @@ TEST_CASE("a serial loop timed on its first rows says so") {
   CHECK(contains(legend, "first rows"));
 }
 
-TEST_CASE("where nothing is timed, the ceiling stands in place of the time") {
+TEST_CASE("if nothing is timed, the ceiling replaces the time") {
   const std::string table = table_of(traced_run());
   const std::string row = line_with(table, "5 2D thread tiling");
   const double ceiling = lab::compiled_ceiling(traced_run(), traced_run().rows[3])->tflops;
@@ -302,7 +300,7 @@ TEST_CASE("a traced table has the speeds that were recorded on its GPU at its si
   CHECK(contains(line_with(table_of(run), "4 naive"), " " + text::significant(speed) + " "));
   CHECK(contains(table_of(run), "recorded    the speed on this GPU at this size"));
   CHECK(contains(line_with(table_of(run), "OpenMP CPU"), " – "));
-  // Not of other tiles, nor at another size.
+  // But not of other tiles, nor at another size.
   model::Stage tiles = lab::example::kNaive;
   tiles.variants.push_back(tiles.variants[0]);
   tiles.variants[1].name = "other";
@@ -489,7 +487,7 @@ TEST_CASE("clock, power and throttling are one line of words") {
   CHECK(clocks_words({}) == "SM clock not known, power not known, throttling not known");
 }
 
-TEST_CASE("a power that is an average over more than the measurement is said to be one") {
+TEST_CASE("a power that is an average over more than the measurement is marked as one") {
   CHECK(contains(readings_words(steady()), "52 readings in 480 ms; the power is an average over"));
   model::DeviceState other = steady();
   other.measured_ms = 1200;
@@ -501,7 +499,7 @@ TEST_CASE("a power that is an average over more than the measurement is said to 
   CHECK(readings_words(other) == "one reading, at the end of 480 ms");
 }
 
-TEST_CASE("an explanation says how fast the GPU's clock was, and how long it had been busy") {
+TEST_CASE("an explanation has the GPU's clock, and how long the GPU had been busy") {
   const std::string text = time_of(run_in(steady()));
   CHECK(contains(
       line_with(text, "clocks"), "SM 1980 MHz throughout, 655 W of 700 W, not throttled, 54 °C"));
@@ -528,7 +526,7 @@ TEST_CASE("a table says which rows ran on a throttled GPU, and nothing if there 
   CHECK(testing::widest(table_of(run)) <= 100);
 }
 
-TEST_CASE("the JSON has what the sensors said, and null for what they did not") {
+TEST_CASE("the JSON has the sensors' readings, and null for missing ones") {
   const auto json_of = [](const lab::Run& run) {
     return testing::StrictJson(testing::written([&](std::FILE* out) { print_json(out, run); }));
   };

@@ -193,8 +193,8 @@ std::string listed(const std::vector<int>& numbers) {
   return text + " and " + last;
 }
 
-// Which stages run another variant than their first, so that nobody compares unequal tiles
-// unknowingly. Empty if none does.
+// The stages that run another variant than their first, so that readers do not compare unequal
+// tiles by mistake. Empty if none does.
 std::string tiles(const lab::Run& run, int width) {
   std::string text;
   for (const ChosenForSize& chosen : chosen_for_size(run)) {
@@ -243,7 +243,7 @@ std::string about(const lab::Run& run) {
                                                "not timed"
                                              : ", so kernels are traced and not timed"));
   }
-  // What a recorded table has to tell. Without a GPU the same command prints the same table.
+  // The facts that a recorded table needs. Without a GPU the same command prints the same table.
   const std::string command = text::echoed(run.command, text::kReportWidth);
   const int room = text::report_width() - kTerm;
   return problem + text::labelled("GPU", kTerm, what) +

@@ -1,4 +1,4 @@
-// What a run, its GPU, its results and its bounds are in words, for every kind of report.
+// A run, its GPU, its results and its bounds in words, for every kind of report.
 #pragma once
 
 #include <optional>
@@ -12,25 +12,25 @@
 
 namespace report {
 
-// Problem, tiles that were chosen for a small C, GPU, driver and command, a line each: what a
-// recorded table has to tell.
+// Problem, tiles that were chosen for a small C, GPU, driver and command, one line each: the facts
+// that a recorded table needs.
 std::string about(const lab::Run& run);
 
-// Which product is counted and which is checked, where they differ (lab::Run::checked).
+// Which product is counted and which is checked, if they differ (lab::Run::checked).
 std::string checked_words(const lab::Run& run);
 
-// In TFLOP/s, of the row's stage on the run's GPU at this size, with the tiles that suit both.
-// Nothing where that was not recorded.
+// The recorded TFLOP/s of the row's stage on the run's GPU at this size, with the tiles that suit
+// both. Nothing if that was not recorded.
 std::optional<double> recorded_tflops(const lab::Run& run, const lab::Row& row);
 
 // Whether there is one for any row.
 bool is_recorded(const lab::Run& run);
 
-// What holds a kernel back, and how fast it is, in the words of the table and of --explain.
+// A kernel's bound and speed, in the words of the table and of --explain.
 std::string tflops_words(double tflops);  // "48.9", "0.00028"
 
-// "issue 86": the unit and the percent of the time that it is busy; "latency SMEM 68" where no unit
-// is busy enough to be the reason.
+// "issue 86": the unit and the percent of the time that it is busy; "latency SMEM 68" if no unit is
+// busy enough to be the reason.
 std::string bound_by_words(const lab::BoundBy& bound);
 
 std::string ceiling_words(const model::Ceiling& ceiling);  // "≤ 33.5 SMEM"

@@ -270,7 +270,7 @@ void mark(std::string& signs, std::uint64_t word, char sign) {
   if (word < signs.size()) signs[word] = sign;
 }
 
-// The async copies that a thread has begun and not waited for.
+// The async copies of a thread that are in flight.
 struct Copies {
   struct Copy {
     std::uint64_t first, last, group;  // all words
