@@ -1,4 +1,4 @@
-// Processes without MPI: this one alone.
+// Processes without MPI: there is only this one.
 #include <cstdlib>
 
 #include "cluster/devices.h"

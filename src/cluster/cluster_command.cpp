@@ -62,7 +62,7 @@ struct Setting {
   int gpus() const { return grid.devices(); }
 };
 
-// Of A, B and C.
+// The bytes of A, B and C.
 double bytes_of(Shape shape) {
   const auto [M, N, K] = shape;
   return sizeof(float) * (double(M) * K + double(K) * N + double(M) * N);
@@ -144,7 +144,8 @@ Speed known_speed(const Local& local, const model::Gpu& gpu) {
                 gpu.name.c_str(), text::brief(peak).c_str())};
 }
 
-// Times `multiply` from when all processes begin until all are done, after one that is not timed.
+// Times `multiply` from the common start of all processes until all are done, after one untimed
+// run.
 lab::Timing time_all(const Setting& setting, const std::function<void()>& multiply) {
   const auto once = [&] {
     setting.processes.wait_for_all();
@@ -159,7 +160,7 @@ lab::Timing time_all(const Setting& setting, const std::function<void()>& multip
   return lab::summary(times_ms);
 }
 
-// The worst of all processes. The first wrong element remains each one's own.
+// The worst error of all processes. Each process keeps its own first wrong element.
 model::Error worst_of_all(Processes& processes, model::Error error) {
   error.relative = largest(processes, error.relative);
   error.max_abs = largest(processes, error.max_abs);
@@ -167,7 +168,7 @@ model::Error worst_of_all(Processes& processes, model::Error error) {
   return error;
 }
 
-// What the devices of all processes did.
+// The counts of the devices of all processes.
 std::vector<Load> counted(const Setting& setting, const Devices& devices) {
   std::vector<Load> loads;
   for (int device = 0; device < setting.gpus(); ++device) {
@@ -189,7 +190,7 @@ std::unique_ptr<Devices> make_devices(const Setting& setting, bool broadcasts) {
   return std::make_unique<Played>(setting.gpus(), setting.processes, setting.local.gemm);
 }
 
-// Compares C, which has just been computed, and says how much of it.
+// Compares C, which has just been computed, and reports how much of it was compared.
 void note_error(
     const Setting& setting, const Check& check, const Devices& devices, Report& report) {
   const Schedule parts{setting.shape, setting.grid, 0, {}};
@@ -205,7 +206,7 @@ void note_error(
       " rows of C, against fp64");
 }
 
-// The model's time, with the speed of one device alone, which `runs` measures on a GPU.
+// The model's time, from the speed of one device alone, which `runs` measures on a GPU.
 template <class Plan, class Runs = Summa>
 void note_model(const Setting& setting, const Plan& plan, Report& report, Runs* runs = nullptr) {
   if (!setting.processes.is_first()) return;
@@ -223,7 +224,7 @@ void note_model(const Setting& setting, const Plan& plan, Report& report, Runs* 
       speed.source);
 }
 
-// Of the device that has the least.
+// The memory of the device with the least.
 double free_bytes(const Setting& setting, Devices& devices) {
   constexpr double kShare = 0.9;  // the rest is for the kernels
   double least = std::numeric_limits<double>::infinity();
@@ -231,7 +232,7 @@ double free_bytes(const Setting& setting, Devices& devices) {
   return kShare * smallest(setting.processes, least);
 }
 
-// A long product is announced.
+// Prints a line before a long product.
 void forecast(const Setting& setting, const Streams& plan) {
   constexpr double kLongMs = 2000;
   if (!setting.processes.is_first()) return;
@@ -246,8 +247,8 @@ void forecast(const Setting& setting, const Streams& plan) {
       speed.source.c_str());
 }
 
-// A, B and C stay on the devices. This and the next fill the report's first row, and what it says
-// of loads and timelines.
+// A, B and C stay on the devices. This function and the next fill the report's first row, its loads
+// and its timelines.
 void distribute(const Setting& setting, Report& report) {
   const flags::Flags& flags = setting.flags;
   const Shape multiplied = setting.multiplied;
@@ -285,12 +286,12 @@ void distribute(const Setting& setting, Report& report) {
   note_model(setting, plan, report, &summa);
 }
 
-// They pass through the devices, from the host.
+// A, B and C pass through the devices, from the host.
 void stream(const Setting& setting, Report& report) {
   const flags::Flags& flags = setting.flags;
   const Shape multiplied = setting.multiplied;
   const std::unique_ptr<Devices> devices = make_devices(setting, /*broadcasts=*/false);
-  constexpr int kPanels = 8;  // the first has to come before anything is multiplied
+  constexpr int kPanels = 8;  // the first must arrive before anything is multiplied
   const Streams plan = streams(
       multiplied, setting.grid, flags.panel.value_or(usual_panel(multiplied.K, kPanels)),
       flags.beta != 0, free_bytes(setting, *devices));
@@ -325,7 +326,7 @@ void stream(const Setting& setting, Report& report) {
   note_model(setting, plan, report, &streamed);
 }
 
-// What one GPU alone and NVIDIA's own library for several take.
+// The times of one GPU alone and of NVIDIA's own library for several.
 void add_yardsticks(const Setting& setting, Report& report) {
   if (!setting.processes.is_first()) return;
   const flags::Flags& flags = setting.flags;
@@ -352,7 +353,7 @@ void add_yardsticks(const Setting& setting, Report& report) {
     const lab::Gemm cublas = std::bind_front(gpu::cublas_sgemm, false);
     const auto [M, N, K] = setting.shape;
     const Local local = choose_local(flags.local, setting.table, setting.gpu, true, {M, N, K});
-    // As the ladder launches it.
+    // Launched as in the ladder.
     const lab::Gemm gemm = local.stage == nullptr
                                ? cublas
                                : lab::gemm_of(setting.table, *local.variant, setting.gpu.sms);
@@ -379,7 +380,7 @@ int gpus_asked(const flags::Flags& flags, const Processes& processes) {
   return gpus;
 }
 
-// Under mpirun, --gpus is not given, so that the flags themselves do not refuse these.
+// Under mpirun, --gpus is not given, so the checks of the flags do not refuse these.
 void refuse_other_outputs(const flags::Flags& flags, const Processes& processes) {
   if (processes.size() == 1) return;
   const char* const other = flags.explain                           ? "--explain"
@@ -396,7 +397,8 @@ Grid choose_grid(const flags::Flags& flags, Shape shape, int gpus) {
   return flags.grid.empty() ? choose_grid(shape, gpus) : read_grid(flags.grid, shape, gpus);
 }
 
-// The CPU plays GPUs only for small products. Of larger ones there are the formulas and the model.
+// The CPU plays GPUs only for small products. For larger ones there are only the formulas and the
+// model.
 bool is_computed(const flags::Flags& flags, bool on_gpu) {
   constexpr double kLargestPlayed = 0x1p27;  // multiplications
   const auto [M, N, K] = shape_of(flags, on_gpu);
@@ -409,7 +411,7 @@ lab::Problem problem_of(const flags::Flags& flags, bool on_gpu) {
   return {M, N, K, flags.alpha, flags.beta, {}, {}, {}};
 }
 
-// Whether they stay in the GPUs' memory.
+// Whether the matrices stay in the GPUs' memory.
 bool are_resident(const Setting& setting) {
   if (setting.flags.resident != flags::Resident::automatic || !setting.on_gpu) {
     return setting.flags.resident != flags::Resident::host;
@@ -428,7 +430,8 @@ void refuse_timeline(const flags::Flags& flags, const std::string& problem) {
   throw model::Refusal("--timeline " + text::echoed(flags.timeline) + ": " + problem);
 }
 
-// The model's timeline and what was measured: as a picture, or as CSV where the file is named so.
+// The model's timeline and what was measured: as a picture, or as CSV if the file's name ends in
+// .csv.
 void write_timeline(const Setting& setting, const Report& report) {
   const auto [M, N, K] = setting.shape;
   const RecordedTimelines timelines{
@@ -459,7 +462,7 @@ void warn_of_no_peers(const Setting& setting, bool resident) {
       "which is slower.\n");
 }
 
-// Returns whether the result and every count is right, and says what is not.
+// Returns whether the result and every count are right, and prints what is wrong.
 bool is_right(const Report& report) {
   const Row& row = report.rows.front();
   const bool is_right = !row.error || row.error->bound_ok;
@@ -480,7 +483,7 @@ bool is_ladder(Shape shape, bool on_gpu) {
   return fits && double(shape.M) * shape.N * shape.K <= 0x1p39;  // 8192 x 8192 x 8192
 }
 
-// What stands above the ladder, if there is one.
+// The lines above the ladder, if there is one.
 void print_heading(
     const flags::Flags& flags, bool on_gpu, Shape shape, const std::string& command) {
   lab::Run run = lab::new_run(flags, on_gpu, command);

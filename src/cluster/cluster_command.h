@@ -1,4 +1,4 @@
-// --gpus: a product on several devices, beside what one GPU and cuBLASXt take for it.
+// --gpus: a product on several devices, with the times of one GPU and of cuBLASXt for comparison.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ namespace cluster {
 // fit into the GPU's memory, so that they have to pass through it.
 bool is_wanted(const flags::Flags& flags);
 
-// Call this before the ladder. Throws a Refusal for what cannot be met, and unless all processes
-// that mpirun started run this program by this command.
+// Call this before the ladder. Throws a Refusal for a request that cannot be met, or if some
+// process that mpirun started runs another program or command.
 void prepare(const flags::Flags& flags, const std::string& command);
 
 // Whether the ladder comes before it, in this process: not if it would take many minutes.
@@ -26,7 +26,7 @@ int run(
     const flags::Flags& flags, const model::StageTable& own, const model::StageTable& plain,
     const std::string& command);
 
-// Ends the processes that mpirun started beside this one, if there are any.
+// Ends the other processes that mpirun started, if there are any.
 void end_others(int exit_code);
 
 }  // namespace cluster

@@ -29,8 +29,7 @@ std::vector<std::string> words_of(const std::string& line) {
   return words;
 }
 
-// Runs it on GPUs that the CPU plays; the result is right, and every device's counts are the
-// formula's.
+// Runs it on GPUs that the CPU plays, and checks the result and every device's counts.
 std::string check_right(const std::string& arguments, int gpus) {
   CAPTURE(arguments);
   const testing::Output output = testing::gemm_steps(kPlayed + arguments);
@@ -97,7 +96,7 @@ TEST_CASE("from the host's memory, the result is the same product") {
   }
 }
 
-TEST_CASE("the counts of a small product are those that one gets by hand") {
+TEST_CASE("the counts of a small product equal a calculation by hand") {
   // 2 x 2: each device receives the half of its 32 rows of A that it lacks, and of its columns of
   // B: 2 * 32 * 32 * 4 bytes.
   const std::string out = check_right("--size 64 --gpus 4 --grid 2x2 --panel 64", 4);
@@ -135,7 +134,7 @@ TEST_CASE("--timeline writes a whole picture") {
   CHECK(files == 1);
 }
 
-TEST_CASE("a product that is too large for the CPU has its formulas and its model at once") {
+TEST_CASE("for a product that is too large for the CPU, only formulas and model are printed") {
   const auto start = std::chrono::steady_clock::now();
   for (const std::string resident : {"gpu", "host"}) {
     const testing::Output output =
@@ -151,7 +150,7 @@ TEST_CASE("a product that is too large for the CPU has its formulas and its mode
   CHECK(time.count() < 4);
 }
 
-TEST_CASE("what cannot be done on several GPUs is refused before anything is computed") {
+TEST_CASE("a request that several GPUs cannot meet is refused before any computation") {
   const std::string cpu = "--device cpu ";
   check_refused(
       cpu + "--gpus 0",

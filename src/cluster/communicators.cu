@@ -68,7 +68,8 @@ void check(ncclResult_t result) {
 }
 
 // The communicator of each device here, of `groups` with `size` devices each; place_of(device) is
-// its group and its position in that. Null for other devices, and where each would be alone.
+// its group and its position in the group. Null for other devices, and if each group has only one
+// device.
 template <class PlaceOf>
 std::vector<ncclComm_t> join(
     int groups, int size, Processes& processes, const std::vector<int>& here,
@@ -159,7 +160,7 @@ std::string why_no_nccl() {
   return "this program was built without nccl.h; install libnccl-dev and build it again";
 }
 
-// There is never one.
+// Without NCCL there is never a communicator.
 struct Communicators::Joined {};
 Communicators::Communicators(Grid, Processes&, const std::vector<int>&, const std::vector<int>&) {
   throw model::Refusal(why_no_nccl());

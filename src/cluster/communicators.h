@@ -18,7 +18,7 @@ class Communicators {
   Communicators(
       Grid grid, Processes& processes, const std::vector<int>& here,
       const std::vector<int>& ordinals);
-  // If an exception destroys them, what they have begun is aborted.
+  // If an exception destroys them, their work in progress is aborted.
   ~Communicators();
 
   // In the streams of the devices, all at the same time.

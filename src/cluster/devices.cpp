@@ -95,7 +95,7 @@ std::uint64_t fingerprint_of_this_program() {
 
 // The first process whose value is not the first's; 0 if there is none.
 int first_that_differs(Processes& processes, std::uint64_t hash) {
-  constexpr int kExact = 11;  // a double holds the other 53 bits
+  constexpr int kExact = 11;  // a double holds 53 bits
   const std::vector<double> all = processes.collect(static_cast<double>(hash >> kExact));
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
     if (all[rank] != all[0]) return static_cast<int>(rank);
@@ -111,7 +111,7 @@ Processes& Processes::all() {
 }
 
 bool started_by_mpirun() {
-  // Open MPI, and what MPICH and Slurm set.
+  // The variables of Open MPI, MPICH and Slurm.
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
     const char* const size = std::getenv(name);
     if (size != nullptr && std::atoi(size) > 1) return true;
@@ -267,13 +267,13 @@ void Summa::fetch(int step) {
   const Step& of = s_.steps[step];
   const auto is_here = [&](int device) { return !places_[device].steps.empty(); };
   for (const int device : devices_.here()) {
-    // The step before the last had these places.
+    // The step before the last used these places.
     if (step >= 2) {
       devices_.wait(device, Lane::arrive, places_[device].steps[step - 2].multiplied);
     }
     places_[device].steps[step].asked = devices_.mark(device, Lane::arrive);
   }
-  // Along a row of the grid travels A's panel, along a column B's.
+  // A's panel travels along a row of the grid, B's along a column.
   const auto broadcast_to = [&](std::vector<int> devices, bool along_row) {
     Broadcast b{{}, {}, along_row ? of.from_column : of.from_row, along_row, 0};
     for (const int device : devices) {
@@ -383,7 +383,7 @@ void Streamed::fetch(int device, int step, const HostMatrices& matrices) {
   if (step >= 2) {
     devices_.wait(device, Lane::arrive, place.steps[step - 2].multiplied);
   }
-  // Another pass's rows of B come to the same place.
+  // The rows of B of every pass come to the same place.
   if (of.first && of.B_arrives && step >= 1) {
     devices_.wait(device, Lane::arrive, place.steps[step - 1].multiplied);
   }
@@ -446,7 +446,7 @@ void Streamed::multiply(
     devices_.wait(device, Lane::arrive, place.start);
     fetch(device, 0, matrices);
   }
-  constexpr int kAhead = 8;  // steps that are asked for before the caller waits for the first
+  constexpr int kAhead = 8;  // steps that are queued before the caller waits for the first
   for (int step = 0; step < static_cast<int>(most); ++step) {
     for (const int device : devices_.here()) {
       const int steps = static_cast<int>(s_.steps[device].size());

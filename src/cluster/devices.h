@@ -25,19 +25,18 @@ struct HostBlock {
 // `floats` go from one device of a row or column of the grid to all others of it.
 struct Broadcast {
   std::vector<int> devices;    // of that row or column, in its order
-  std::vector<float*> places;  // where each has them, or gets them; null for another process's
+  std::vector<float*> places;  // where each device has or receives them; null in another process
   int owner;                   // its position in these
   bool along_row;
   std::int64_t floats;
 };
 
-// A moment in a lane's work.
+// A point in a lane's work.
 using Mark = int;
 
-// Each device has three lanes, whose work runs in the order in which it was asked for, while the
-// calls return. A lane waits for another's work where it is told to. Every function may throw a
-// Refusal, after which the devices are only good to be destroyed; work that others wait for is
-// aborted then.
+// Each device has three lanes. A lane's work runs asynchronously, in the order of the calls. wait()
+// makes a lane wait for another's work. Every function may throw a Refusal. Then the devices can
+// only be destroyed, and work that others wait for is aborted.
 class Devices {
  public:
   explicit Devices(int devices) : loads_(devices) {}
@@ -45,10 +44,10 @@ class Devices {
   Devices& operator=(const Devices&) = delete;
   virtual ~Devices() = default;
 
-  // Those of this process.
+  // The devices of this process.
   virtual const std::vector<int>& here() const = 0;
 
-  // Memory of that device until all are destroyed; uninitialized.
+  // Memory of that device, uninitialized. It lives as long as the devices.
   float* allocate(int device, std::int64_t floats);
   virtual double free_bytes(int device) = 0;
 
@@ -61,15 +60,16 @@ class Devices {
       float* C) = 0;
 
   virtual void begin() = 0;                      // forgets all marks, after finish()
-  virtual Mark mark(int device, Lane lane) = 0;  // after the work that the lane has now
+  virtual Mark mark(int device, Lane lane) = 0;  // after the lane's work so far
   virtual void wait(int device, Lane lane, Mark mark) = 0;
   virtual void wait_here(int device, Mark mark) = 0;  // the caller waits
   virtual void finish() = 0;                          // waits for all work of this process
-  // From the earlier mark of a device to the later, which has been reached. 0 if nothing is timed.
+  // The time from a device's earlier mark to its later one, which it has reached. 0 if nothing is
+  // timed.
   virtual double ms_between(int device, Mark from, Mark to) = 0;
 
-  // What device `device` of this process has copied, sent and received since the last reset, and
-  // what it holds. A broadcast counts as a ring. What NCCL makes of it is not counted.
+  // The bytes that device `device` of this process has copied, sent and received since the last
+  // reset, and those that it holds. A broadcast is counted as a ring, however NCCL implements it.
   const Load& load(int device) const { return loads_[device]; }
   void reset_counters();
 
@@ -84,7 +84,7 @@ class Devices {
   std::vector<Load> loads_;
 };
 
-// What a row or column of the grid passes on in a broadcast: from each of these positions to the
+// The transfers of a broadcast in a row or column of the grid: from each of these positions to the
 // next.
 std::vector<int> senders(const Broadcast& broadcast);
 
@@ -107,7 +107,7 @@ class Processes {
   void share(void* data, std::int64_t bytes);  // the first process's, with all others
   std::vector<double> collect(double value);   // every process's, for every process
 
-  // From this process to that one, which calls receive; in the order of the calls.
+  // Sends from this process to that one, which calls receive, in the order of the calls.
   void send(const void* data, std::int64_t bytes, int to);
   void receive(void* data, std::int64_t bytes, int from);
 
@@ -121,7 +121,7 @@ class Processes {
   int rank_ = 0, size_ = 1, rank_on_machine_ = 0;
 };
 
-// Whether mpirun, or what some other MPI calls it, started this process.
+// Whether mpirun, or its counterpart in another MPI, started this process.
 bool started_by_mpirun();
 
 // Throws a Refusal in every process unless all of them run the same program with the same
@@ -174,11 +174,11 @@ class CublasXt {
   void* handle_ = nullptr;
 };
 
-// GPUs played by the CPU: the same schedule, the right result and the counts, without times.
+// GPUs played by the CPU: the same schedule, result and counts, without times.
 
-// Work is done when it is asked for, so that lanes never wait. A broadcast goes from device to
-// device: by a copy within this process, and by a message to another. With several processes, each
-// plays the device of its rank.
+// Work is done immediately, so lanes never wait. A broadcast goes from device to device: by a copy
+// within this process, and by a message to another. With several processes, each plays the device
+// of its rank.
 class Played : public Devices {
  public:
   Played(
@@ -231,18 +231,19 @@ class Summa {
   // C = alpha * A * B + beta * C. Returns before it is done: Devices::finish waits for that.
   void multiply(float alpha, float beta);
 
-  // What every device multiplies in the step with the widest panel, once more on the first device
-  // here alone.
+  // Repeats the multiplication of the step with the widest panel on this process's first device
+  // alone.
   void multiply_one_step();
   Shape shape_of_one_step() const;
 
-  // When the last multiplication's parts began and ended, after Devices::finish. Of GPUs: the time
-  // is each device's own since it began, and the devices begin together within some microseconds.
+  // When the last multiplication's parts began and ended, after Devices::finish. On GPUs, the times
+  // are each device's own since its start, and the devices start within some microseconds of each
+  // other.
   Timeline timeline() const;
 
  private:
-  // What a device has, as contiguous row-major matrices: its part of A as panels, one after the
-  // other, and two places for panels that arrive.
+  // A device's memory, as contiguous row-major matrices: its part of A as consecutive panels, and
+  // two places for panels that arrive.
   struct Place {
     float *A = nullptr, *B = nullptr, *C = nullptr;
     float *panels_of_A[2] = {}, *panels_of_B[2] = {};
@@ -272,7 +273,7 @@ class Streamed {
   Streamed(const Streams& streams, Devices& devices);
 
   // C = alpha * A * B + beta * C, in the host's memory; on GPUs, that must be pinned. Returns when
-  // it is done. `progress` is told how many more steps are done.
+  // it is done. `progress` gets the number of further steps that are done.
   void multiply(
       const HostMatrices& matrices, float alpha, float beta,
       const std::function<void(int)>& progress = [](int) {});
@@ -304,16 +305,16 @@ class Streamed {
 
 // The check of a C that may be too large for a whole reference.
 
-// Random rows of C, with what they were before the product. All rows where that takes no more than
-// a few seconds.
+// Random rows of C, with their values before the product. All rows if that takes at most a few
+// seconds.
 class Check {
  public:
   Check(Shape shape, HostMatrices matrices, float alpha, float beta, std::uint64_t seed);
 
   int rows() const { return static_cast<int>(rows_.size()); }
 
-  // Compares those of these rows and columns with fp64 on this CPU; `parts` are the pairs of M and
-  // N that this process has computed.
+  // Compares the elements of these rows and columns with fp64 on this CPU; `parts` are the pairs of
+  // M and N that this process has computed.
   model::Error compare(
       const std::vector<std::pair<Part, Part>>& parts, model::Precision precision) const;
 

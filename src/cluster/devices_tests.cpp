@@ -31,8 +31,8 @@ namespace {
 using testing::contains;
 using testing::line_with;
 
-// Open MPI starts more processes than there are cores, also as root, if it is told so. A test that
-// would hang fails.
+// These settings let Open MPI start more processes than there are cores, even as root. A test that
+// hangs fails.
 const std::string kMpirun =
     "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
     "OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe "
@@ -74,7 +74,7 @@ int count(const std::string& text, const std::string& words) {
   return times;
 }
 
-// What is printed below the ladder.
+// The output below the ladder.
 std::string section(const std::string& out) {
   const std::size_t at = out.find("More than one GPU");
   return at == out.npos ? "" : out.substr(at);
@@ -98,7 +98,7 @@ const std::string kSmall = " --device cpu --size 64 --stage 0 --no-color";
 
 }  // namespace
 
-TEST_CASE("this process alone shares with nobody, and its values are its own") {
+TEST_CASE("a process that is alone keeps its own values") {
   Processes& alone = Processes::all();
   REQUIRE(alone.size() == 1);
   CHECK(alone.is_first());
@@ -130,7 +130,7 @@ TEST_CASE("a process was started by mpirun if its variables say that there are s
   }
 }
 
-TEST_CASE("four processes print what one prints for four GPUs: result, counts and model") {
+TEST_CASE("four processes print the same result, counts and model as one for four GPUs") {
   if (!why_not().empty()) {
     MESSAGE(why_not());
     return;
@@ -152,7 +152,7 @@ TEST_CASE("four processes print what one prints for four GPUs: result, counts an
   }
 }
 
-TEST_CASE("mpirun's processes are the GPUs if --gpus is left out") {
+TEST_CASE("without --gpus, each of mpirun's processes is a GPU") {
   if (!why_not().empty()) return;
   const Run run = mpirun("-n 3 " + testing::program() + kSmall);
   CHECK(run.output.exit_code == 0);
@@ -256,7 +256,7 @@ namespace {
 
 constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
-// A product, and what C must be. The numbers are small and whole, so that sums are exact in fp32,
+// A product, and the right C. The numbers are small and whole, so that sums are exact in fp32,
 // whatever their order.
 struct Problem {
   Shape shape;
@@ -285,7 +285,7 @@ Problem random_problem(Shape shape, float alpha, float beta, std::mt19937& rando
       c = static_cast<float>(alpha * sum + (beta == 0 ? 0 : beta * c));
     }
   }
-  // What BLAS does not read may be anything.
+  // A matrix that BLAS does not read may contain anything.
   const auto spoil = [](std::vector<float>& values) {
     std::fill(values.begin(), values.end(), std::numeric_limits<float>::quiet_NaN());
   };
@@ -305,7 +305,7 @@ Played played(Grid grid, double memory = kUnlimited) {
   return {grid.devices(), Processes::all(), serial_gemm, memory};
 }
 
-// Of the multiplication alone, without the loads before it.
+// The counts of the multiplication alone, without the loads before it.
 template <class Plan>
 bool are_as_predicted(const Plan& plan, const Devices& devices) {
   bool are_equal = true;
@@ -414,7 +414,7 @@ TEST_CASE("from the host's memory, C is the product, and the counts are the form
   }
 }
 
-TEST_CASE("blocks, panels and passes in any number give the product") {
+TEST_CASE("any numbers of blocks, panels and passes give the product") {
   std::mt19937 random(26);
   // Rows of 3, 2 and 1 blocks; panels of K; and memory for 1, 2 or 3 passes over the columns.
   int most = 0;
@@ -434,7 +434,7 @@ TEST_CASE("blocks, panels and passes in any number give the product") {
   CHECK(most == 4);
 }
 
-TEST_CASE("a product that is repeated gives the same C again, and counts as much again") {
+TEST_CASE("a repeated product gives the same C, and the same counts again") {
   std::mt19937 random(27);
   Problem p = random_problem({50, 60, 70}, 1, 0, random);
   const Schedule plan = schedule(p.shape, {2, 3}, 16);
@@ -477,7 +477,7 @@ TEST_CASE("a ring passes a panel from its owner to the device before it") {
       senders({.devices = {3}, .places = {}, .owner = 0, .along_row = true, .floats = 1}).empty());
 }
 
-TEST_CASE("counters are reset, but what a device holds is still held") {
+TEST_CASE("a reset clears the counters, but not the bytes that a device holds") {
   Played devices = played({1, 2});
   float values[6] = {1, 2, 3, 4, 5, 6};
   float* const place = devices.allocate(1, 4);
@@ -512,7 +512,7 @@ TEST_CASE("from the host, too little memory is refused before anything is copied
   CHECK(too_little.load(0).bytes_received == 0);
 }
 
-TEST_CASE("a local product that throws leaves nothing behind but the exception") {
+TEST_CASE("after a local product that throws, only the exception is left") {
   std::mt19937 random(30);
   Problem p = random_problem({40, 40, 40}, 1, 0, random);
   const Schedule plan = schedule(p.shape, {2, 2}, 8);
@@ -527,12 +527,12 @@ TEST_CASE("a local product that throws leaves nothing behind but the exception")
   CHECK(products == 3);
 }
 
-// Whether the schedules wait for all that they need: their work is done in random orders, as lanes
+// Tests that the schedules wait for everything they need: work is done in random orders, as lanes
 // of GPUs may do it.
 
 namespace {
 
-// Devices that do nothing before someone waits for it, and then work of random lanes.
+// Devices that do nothing until a caller waits, and then do the work of random lanes.
 class Lazy : public Devices {
  public:
   Lazy(int devices, unsigned seed) : Devices(devices), lanes_(devices * kLanes), random_(seed) {
@@ -580,7 +580,7 @@ class Lazy : public Devices {
       }
     });
   }
-  // Begins when the lanes of all devices have come to it, and none goes on before it is done.
+  // Begins when the lanes of all devices have reached it, and none continues before it is done.
   void start_broadcasts(const std::vector<Broadcast>& broadcasts) override {
     for (const Broadcast& b : broadcasts) {
       const auto come = std::make_shared<std::size_t>(0);
@@ -610,7 +610,7 @@ class Lazy : public Devices {
   void add(int device, Lane lane, std::function<void()> run) {
     lane_of(device, lane).push_back({std::move(run), [] { return true; }});
   }
-  // Often one lane goes far ahead of the others.
+  // Often one lane runs far ahead of the others.
   void do_one() {
     std::vector<Queue*> ready;
     for (Queue& lane : lanes_) {
@@ -744,7 +744,7 @@ TEST_CASE("the check knows C before the product, and reads it only if beta is no
   CHECK(without.compare(whole(p.shape), model::kFp32).bound_ok);
 }
 
-TEST_CASE("an element may be as far off as its own row of C before the product allows") {
+TEST_CASE("the bound of an element depends on the old values of its own row of C") {
   Product p = random_product({23, 31, 17});
   for (int column = 0; column < 31; ++column) p.at(20, column) = 1e6F;
   const Check check(p.shape, p.matrices(), 1, 1, 1);
@@ -759,7 +759,7 @@ TEST_CASE("the check takes the factor alpha") {
   CHECK_FALSE(check.compare(whole(p.shape), model::kFp32).bound_ok);
 }
 
-TEST_CASE("only the parts of this process are compared, and a wrong element has its place in C") {
+TEST_CASE("only this process's parts are compared, and a wrong element has its position in C") {
   Product p = random_product({20, 30, 10});
   const Check check(p.shape, p.matrices(), 1, 1, 1);
   p.multiply(1, 1);
@@ -780,7 +780,7 @@ TEST_CASE("only the parts of this process are compared, and a wrong element has 
   }
 }
 
-TEST_CASE("of a large C, as many random rows are checked as take a few seconds, and at least 16") {
+TEST_CASE("for a large C, random rows are checked for a few seconds, and at least 16") {
   // One of its rows takes 2^28 multiplications.
   constexpr int kRows = 60, kColumns = 1 << 14, kDepth = 1 << 14;
   const auto rows_of = [&](Shape shape) { return Check(shape, {}, 1, 0, 1).rows(); };

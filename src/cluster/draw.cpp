@@ -21,7 +21,7 @@ using pictures::text_width;
 constexpr double kGap = 12;          // px, between the matrices
 constexpr double kShortest = 112;    // px, of a side: 8 parts have room for a number
 constexpr double kLeastHigh = 10.5;  // px, for a number
-constexpr int kChosen = 0;           // the device whose parts stand out
+constexpr int kChosen = 0;           // the device whose parts are highlighted
 constexpr double kArrowsAt = 0.8;    // of a side of a part of C, below and beside its number
 
 // An area of the picture, in px.
@@ -55,7 +55,7 @@ Matrices place(Shape shape, double x, double y, double side) {
   const int longest = std::max({shape.M, shape.N, shape.K, 1});
   const auto length = [&](int extent) { return std::max(side * extent / longest, kShortest); };
   const double m = length(shape.M), n = length(shape.N);
-  // A's size stands above A, at the left of B.
+  // A's size is above A, to the left of B.
   const double words = text_width(size_of("A", shape.M, shape.K), {.small = true});
   const double k = std::max(length(shape.K), words - kGap);
   const double left = x + k + kGap, top = y + k + kGap;
@@ -79,8 +79,8 @@ void name_part(Svg& svg, const Box& box, int device, bool on_fill) {
       {.anchor = Anchor::middle, .small = true, .on_fill = on_fill});
 }
 
-// What of a part is free of the panel: the larger piece at one of its sides, or all of it if both
-// are too small for a number.
+// The area of a part beside the panel: the larger piece on one side, or the whole part if both are
+// too small for a number.
 Box beside(const Box& part, const Box& panel, bool panel_is_column) {
   constexpr double kLeastWide = 17;
   const auto larger = [](double begin, double size, double cut_begin, double cut_size) {
@@ -125,7 +125,7 @@ void draw_operand(Svg& svg, const Matrix& matrix, const Schedule& s, const Step&
   }
 }
 
-// What a device multiplies in a step lies along two sides of its part of C.
+// The operands of a device in a step are along two sides of its part of C.
 double strip_of(double length) {
   return std::min(9.0, 0.22 * length);
 }
@@ -182,7 +182,7 @@ void draw_result(Svg& svg, const Matrix& C, const Schedule& s, const Step& step)
       fill_box(svg, {part.x, part.y, wide, part.high}, Fill::warp);
       fill_box(svg, {part.x + wide, part.y, part.wide - wide, high}, Fill::other);
     }
-    // Above the arrows along the row, and at the left of those along the column.
+    // Above the arrows along the row, and to the left of those along the column.
     const double right = s.grid.rows > 1 ? kArrowsAt * part.wide - 2 : part.wide;
     const double bottom = s.grid.columns > 1 ? kArrowsAt * part.high - 2 : part.high;
     name_part(
@@ -350,7 +350,7 @@ using pictures::text_width;
 
 constexpr double kLeft = 144, kWide = 620;  // px, where time is drawn
 
-// Of a lane: its row's name, what its spans are, and how they look.
+// For a lane: its row's name, its kind of spans, and their style.
 struct Look {
   Lane lane;
   const char *name, *meaning;
@@ -406,7 +406,7 @@ void draw_words(Svg& svg, const Frame& frame, const Span& span, double y) {
 void draw_row(
     Svg& svg, double y, const Frame& frame, const Timeline& timeline, int device,
     const Look& look) {
-  constexpr double kNarrow = 4, kLeast = 1;  // px; what is shorter would not be seen
+  constexpr double kNarrow = 4, kLeast = 1;  // px; shorter ones could not be seen
   using pictures::pixels;
   std::string narrow;
   for (const Span& span : timeline.spans) {
@@ -424,7 +424,7 @@ void draw_row(
   if (!narrow.empty()) svg.path(narrow, look.plain);
 }
 
-// "37 %", and never a round number for what is not quite nothing or all.
+// "37 %"; 0 % and 100 % only if they are exact.
 std::string percent(double share) {
   if (share > 0.995 && share < 1) return "more than 99 %";
   if (share > 0 && share < 0.005) return "less than 1 %";
@@ -497,7 +497,7 @@ struct Exposed {
   double ms = 0, first_ms = 0, last_ms = 0;  // first_ms: before it multiplies; last_ms: after that
 };
 
-// Of `span`, what the spans of multiplications leave.
+// The part of `span` that the spans of multiplications do not cover.
 double uncovered_ms(const Span& span, const std::vector<Span>& multiply) {
   double ms = span.end_ms - span.begin_ms;
   for (const Span& other : multiply) {
@@ -528,14 +528,14 @@ Exposed exposed_of(const Timeline& timeline, int device) {
   return exposed;
 }
 
-// On the device on which it is longest.
+// On the device with the longest time.
 std::string exposed_in_words(const Timeline& timeline, int devices) {
   Exposed worst;
   for (int device = 0; device < devices; ++device) {
     const Exposed one = exposed_of(timeline, device);
     if (one.ms > worst.ms) worst = one;
   }
-  const double least = 0.0005 * timeline.ms();  // what nobody could see
+  const double least = 0.0005 * timeline.ms();  // too short to be seen
   if (worst.ms <= least) return "";
   std::string words = text::printed(" Device %d copies for ", worst.device) +
                       ms_in_words(worst.ms) + " without multiplying";

@@ -42,7 +42,7 @@ class Gpus : public Devices {
       here_.push_back(device);
       ordinals_[device] = is_alone ? device : processes.rank_on_machine();
       use(device);
-      // A broadcast is a kernel, too. Its blocks go before those of a multiplication.
+      // A broadcast is a kernel, too. Its blocks have priority over those of a multiplication.
       int least = 0, first = 0;
       check(cudaDeviceGetStreamPriorityRange(&least, &first), device);
       for (cudaStream_t* const stream : {&arrive_[device], &leave_[device]}) {
@@ -166,7 +166,7 @@ class Gpus : public Devices {
     return lane == Lane::arrive ? arrive_[device] : lane == Lane::leave ? leave_[device] : nullptr;
   }
 
-  // Asks again and again, so that an error of another device is seen, too.
+  // Polls, so that an error of another device is noticed, too.
   template <class Query>
   void wait_until(int device, Query query) {
     constexpr int kSometimes = 1024;

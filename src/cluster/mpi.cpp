@@ -36,7 +36,7 @@ bool Processes::can_be_several() {
 }
 
 Processes::Processes() {
-  // Without mpirun there is no one to talk to, and MPI takes long to start.
+  // Without mpirun there are no other processes, and MPI takes long to start.
   if (!started_by_mpirun()) return;
   MPI_Init(nullptr, nullptr);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);

@@ -14,7 +14,7 @@ namespace {
 
 using Cells = std::vector<std::string>;
 
-// The first column on the left, all others on the right.
+// The first column is left-aligned, all others are right-aligned.
 void print_columns(std::FILE* out, const std::vector<Cells>& lines) {
   std::vector<int> widths(lines.front().size());
   for (const Cells& cells : lines) {

@@ -32,7 +32,7 @@ struct Report {
   std::vector<Row> rows = {};
   // One GPU's speed with the same local product; 0: not measured.
   double one_gpu_tflops = 0;
-  // Of each GPU, by formula and as it was counted.
+  // For each GPU, by formula and as counted.
   std::vector<Load> predicted = {}, counted = {};
   Timeline model = {}, measured = {};  // measured: empty without times
 };
@@ -59,21 +59,21 @@ std::string timelines_csv(const RecordedTimelines& timelines);
 // Throws std::invalid_argument for anything else.
 RecordedTimelines read_timelines(std::string_view csv);
 
-// The one of two H200 that travels in the program.
+// The timeline of two H200 that is embedded in the program.
 RecordedTimelines recorded_timelines();
 
-// Who owns which parts of A, B and C, and where the panels of this step travel. Beside it the same
-// product on another grid of as many devices, with the bytes that travel on both: on 1 x P, or, if
-// this is that grid, on the one in which the fewest travel.
+// Which device owns which parts of A, B and C, and where the panels of this step travel. Beside it
+// is the same product on another grid of as many devices, with the bytes that travel on both. The
+// other grid is 1 x P, or, if this is that grid, the one with the fewest bytes.
 pictures::Picture draw_ownership(const Schedule& schedule, int step);
 
 // The model's timeline above the measured one, on one axis. Only one of them if the other has no
-// spans. `what` says what was multiplied where.
+// spans. `what` names the product and the devices.
 pictures::Picture draw_timeline(
     const Timeline& model, const Timeline& measured, const std::string& what);
 
-// The walkthrough's pictures: who owns what, and the recorded timeline of two H200 below the
-// model's.
+// The walkthrough's pictures: the owners of the parts, and the recorded timeline of two H200 below
+// the model's.
 std::vector<pictures::Picture> draw_pictures();
 
 }  // namespace cluster

@@ -14,7 +14,7 @@
 
 namespace cluster {
 
-TEST_CASE("timelines are read as they were written, and nothing else is") {
+TEST_CASE("timelines are read back as written, and anything else is refused") {
   const RecordedTimelines written{
       "8 x 8 x 8 on 2 GPUs",
       {{{0, Lane::arrive, 0, 0, 0.5}, {1, Lane::multiply, 3, 0.5, 2.25}}},
@@ -38,7 +38,7 @@ TEST_CASE("timelines are read as they were written, and nothing else is") {
   }
 }
 
-TEST_CASE("the timeline that travels in the program was measured on two GPUs") {
+TEST_CASE("the embedded timeline was measured on two GPUs") {
   const RecordedTimelines recorded = recorded_timelines();
   CHECK(recorded.what.find("2 H200") != recorded.what.npos);
   for (const Timeline* timeline : {&recorded.model, &recorded.measured}) {
@@ -68,7 +68,7 @@ struct Rect {
   double x, y, wide, high;
 };
 
-// The areas of a class in the order of drawing, with a border or without.
+// The areas of a class in drawing order, with or without a border.
 std::vector<Rect> areas(const pictures::Picture& picture, const std::string& fill) {
   const std::string number = "(-?[\\d.]+)";
   std::vector<Rect> found;
@@ -102,7 +102,7 @@ struct Words {
   bool on_fill;
 };
 
-// Where words are, in the widest font.
+// The places of words, in the widest font.
 std::vector<Words> words_of(const pictures::Picture& picture) {
   const std::string text =
       "<text(?: class=\"([^\"]*)\")? x=\"([^\"]*)\" y=\"([^\"]*)\">([^<]*)</text>";
@@ -186,7 +186,7 @@ void check_layout(const pictures::Picture& picture) {
   for (const std::string& fault : faults_of(picture)) FAIL_CHECK(fault);
 }
 
-// The same product in another time.
+// The same product with other times.
 Timeline stretched(Timeline timeline, double by) {
   for (Span& span : timeline.spans) {
     span.begin_ms *= by;
@@ -229,7 +229,7 @@ const Timeline kByHand{
 
 }  // namespace
 
-TEST_CASE("the words of a schedule's picture lie beside each other, on any grid") {
+TEST_CASE("the words of a schedule's picture do not overlap, on any grid") {
   for (const Shape shape :
        {kSquare, Shape{131072, 1000, 131072}, Shape{1000, 131072, 65536}, Shape{64, 64, 131072},
         Shape{100, 131, 77}, Shape{9, 9, 1}, Shape{100, 131, 0}}) {
@@ -247,7 +247,7 @@ TEST_CASE("the words of a schedule's picture lie beside each other, on any grid"
   }
 }
 
-TEST_CASE("the words of a timeline's picture lie beside each other, for 1 to 8 devices") {
+TEST_CASE("the words of a timeline's picture do not overlap, for 1 to 8 devices") {
   for (const Grid grid : {Grid{1, 1}, {3, 1}, {2, 2}, {2, 4}}) {
     for (const int panel : {256, 16384}) {
       CAPTURE(in_words(grid) + text::printed(", panel %d", panel));
@@ -311,7 +311,7 @@ TEST_CASE("a schedule's picture has an arrow for each panel that a device receiv
   CHECK(arrows(draw_ownership(schedule({100, 131, 0}, {2, 2}, 2048), 0)) == 0);
 }
 
-TEST_CASE("a schedule's picture has the panel where it lies in A and in B") {
+TEST_CASE("a schedule's picture has the panel at its place in A and in B") {
   const Schedule s = schedule(kSquare, {2, 2}, 2048);
   for (const int step : {0, 2, 5, 7}) {
     CAPTURE(step);
@@ -342,7 +342,8 @@ TEST_CASE("a schedule's picture names every device's part of A, B and C, on both
   }
 }
 
-TEST_CASE("a schedule's picture says who sends, and what the first device sends, receives, holds") {
+TEST_CASE(
+    "a schedule's picture has the senders, and the first device's bytes sent, received and held") {
   const Schedule s = schedule({4000, 8000, 2000}, {2, 2}, 500);
   // The last columns of A belong to the grid's second column, and the last rows of B to its second
   // row.
@@ -425,7 +426,8 @@ TEST_CASE("the model's timeline is above the measured one, which is left out if 
   CHECK(alone.drawing.height < both.drawing.height);
 }
 
-TEST_CASE("a timeline's picture says how long it takes, and what of the copying is not hidden") {
+TEST_CASE(
+    "a timeline's picture has the total time, and the part of the copying that is not hidden") {
   const pictures::Picture picture = draw_timeline(kByHand, {}, "");
   CAPTURE(picture.drawing.finding);
   // 2 of 7 ms on both devices; the first copies for 3 of them alone.

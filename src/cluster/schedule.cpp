@@ -25,12 +25,13 @@ bool is_usable(Grid grid, Shape shape) {
   return grid.rows <= std::max(shape.M, 1) && grid.columns <= std::max(shape.N, 1);
 }
 
-// Of a dimension: the elements that are not in part `index`.
+// The elements of a dimension that are not in part `index`.
 std::int64_t outside(int extent, int parts, int index) {
   return extent - part_of(extent, parts, index).size;
 }
 
-// The device before that one, in a ring of `parts`: what begins there ends with it.
+// The device before that one, in a ring of `parts`: a ring that begins at a device ends at the one
+// before it.
 int before(int index, int parts) {
   return (index + parts - 1) % parts;
 }
@@ -65,11 +66,11 @@ Schedule schedule(Shape shape, Grid grid, int panel) {
     result.steps.push_back({{0, 0}, 0, 0});
     return result;
   }
-  // Where a panel's owner changes, a panel ends.
+  // A panel ends where the owner changes.
   std::set<int> ends{0};
   for (int i = 0; i < grid.columns; ++i) ends.insert(part_of(shape.K, grid.columns, i).end());
   for (int i = 0; i < grid.rows; ++i) ends.insert(part_of(shape.K, grid.rows, i).end());
-  // Nothing hides the first panel's journey, so it is narrow, and the next ones less so.
+  // Nothing hides the transfer of the first panel, so it is narrow; later ones are wider.
   int width = std::min(panel, std::max(panel / 4 / 4 * 4, 4));
   int column = 0, row = 0;
   for (auto next = std::next(ends.begin()); next != ends.end(); ++next) {
@@ -142,7 +143,7 @@ Load predicted_load(const Schedule& s, int device) {
   const std::int64_t m = s.M_of(device).size, n = s.N_of(device).size;
   Load load{};
   load.bytes_received = kFloat * (m * outside(K, Q, column) + n * outside(K, P, row));
-  // It passes on what it has, but for what the next device owns.
+  // It passes on what it has, except what the next device owns.
   load.bytes_sent = kFloat * ((Q > 1 ? m * outside(K, Q, (column + 1) % Q) : 0) +
                               (P > 1 ? n * outside(K, P, (row + 1) % P) : 0));
   for (const Step& step : s.steps) {
@@ -161,14 +162,14 @@ namespace {
 
 constexpr int kBlocks = 8;       // of rows, if the part is not larger than usual
 constexpr int kLeastRows = 256;  // of a block: fewer would not fill the device
-constexpr int kMostRows = 4096;  // more would be late at both ends
+constexpr int kMostRows = 4096;  // more would delay the start and the end
 constexpr int kUnit = 128;
 
 int ceil_div(std::int64_t value, int divisor) {
   return static_cast<int>((value + divisor - 1) / divisor);
 }
 
-// But no more than an int holds.
+// But no more than fits in an int.
 int rounded_up(int value, int unit) {
   const std::int64_t rounded = std::int64_t{ceil_div(value, unit)} * unit;
   return static_cast<int>(std::min<std::int64_t>(rounded, std::numeric_limits<int>::max()));
@@ -276,7 +277,7 @@ double transfer_ms(double latency_us, double gb_per_s, double floats) {
   return floats == 0 ? 0 : 1e-3 * latency_us + sizeof(float) * floats / (1e6 * gb_per_s);
 }
 
-// The total length of what both sets of spans cover. Each set's spans follow one another.
+// The total length of the time that both sets of spans cover. Each set's spans are in order.
 double overlap(const std::vector<Span>& one, const std::vector<Span>& other) {
   double sum = 0;
   for (std::size_t i = 0, j = 0; i < one.size() && j < other.size();) {
@@ -322,8 +323,8 @@ double Timeline::hidden() const {
 
 Timeline predict(const Schedule& s, const Link& link, double tflops) {
   const int devices = s.grid.devices(), steps = static_cast<int>(s.steps.size());
-  // When each device's last panel came, and its products of the last step and of the one before it
-  // were done.
+  // When each device's last panel arrived, and when its products of the last step and of the one
+  // before were done.
   std::vector<double> arrived(devices), multiplied(devices), multiplied_before(devices);
   Timeline timeline;
   for (int i = 0; i < steps; ++i) {
@@ -343,7 +344,7 @@ Timeline predict(const Schedule& s, const Link& link, double tflops) {
     multiplied_before = multiplied;
     for (int device = 0; device < devices; ++device) {
       const double m = s.M_of(device).size, n = s.N_of(device).size, k = step.k.size;
-      // A device that sends is as long busy as one that receives.
+      // A device that sends is busy for as long as one that receives.
       const double floats = k * ((s.grid.columns > 1 ? m : 0) + (s.grid.rows > 1 ? n : 0));
       arrived[device] = begin[device] + transfer_ms(link.latency_us, link.gb_per_s, floats);
       if (floats > 0) {
@@ -367,7 +368,7 @@ Timeline predict(const Streams& s, const Link& link, double tflops) {
     for (int i = 0; i < static_cast<int>(steps.size()); ++i) {
       const StreamStep& step = steps[i];
       const double m = step.rows.size, n = step.columns.size, k = step.k.size;
-      // A panel of A needs the place of the one before the last, ...
+      // A panel of A needs the place of the panel before the last, ...
       double begin = std::max(arrived, i >= 2 ? multiplied[i - 2] : 0);
       // ... B's columns of another pass that of those before, ...
       if (step.first && step.B_arrives && i >= 1) begin = std::max(begin, multiplied[i - 1]);

@@ -1,12 +1,13 @@
-// SUMMA, the schedule of a product on several devices: who owns what, and what travels when. Pure
-// functions. (R. van de Geijn and J. Watts, "SUMMA: Scalable Universal Matrix Multiplication
-// Algorithm", Concurrency 9, 1997.)
+// SUMMA, the schedule of a product on several devices: which device owns which parts, and which
+// panels travel when. Pure functions. (R. van de Geijn and J. Watts, "SUMMA: Scalable Universal
+// Matrix Multiplication Algorithm", Concurrency 9, 1997.)
 //
 // The devices form a grid of P x Q, numbered row by row. C is cut into P x Q parts, and each device
 // computes the part at its place. A is cut in the same way: P parts of M, Q parts of K. So is B: P
 // parts of K, Q parts of N. In each step, the devices in one column of the grid hold a panel of
 // columns of A, and those in one row hold the panel of rows of B that belongs to it. They send them
-// along their row and their column, and every device multiplies the two that it has then.
+// along their row and their column, and every device multiplies the two panels that it has
+// received.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +35,7 @@ struct Part {
 };
 
 // Part `index` of `extent` in `parts` parts. They differ by at most 4: all but the last are
-// multiples of 4 where there are enough, so that rows stay aligned for loads of 16 bytes.
+// multiples of 4 if the extent is large enough, so that rows stay aligned for loads of 16 bytes.
 Part part_of(int extent, int parts, int index);
 
 // One panel: this part of K. A's lies in one column of the grid, B's in one row.
@@ -64,7 +65,7 @@ struct Schedule {
   bool receives_B(int device, const Step& step) const { return step.from_row != row_of(device); }
 };
 
-// The width of a panel if none is asked for: an equal part of K, but at least 1024, since each step
+// The width of a panel if none is requested: an equal part of K, but at least 1024, since each step
 // loads and stores all of C once, and at most 4096, since two of them must fit beside the matrices.
 int usual_panel(int K, int panels = 4);
 
@@ -72,11 +73,11 @@ int usual_panel(int K, int panels = 4);
 Schedule schedule(Shape shape, Grid grid, int panel);
 void refuse_many_steps(double steps);  // of all devices
 
-// The floats that travel in all: each of A's to the Q - 1 other columns of the grid, each of B's to
-// the P - 1 other rows.
+// The total number of floats that travel: each of A's to the Q - 1 other columns of the grid, each
+// of B's to the P - 1 other rows.
 double floats_that_travel(Shape shape, Grid grid);
 
-// The grid of that many devices in which the fewest floats travel; of equals, the one with the
+// The grid of that many devices in which the fewest floats travel; of equal ones, the one with the
 // fewest rows. Throws a Refusal if C has too few rows and columns to give every device a part.
 Grid choose_grid(Shape shape, int devices);
 
@@ -85,7 +86,7 @@ Grid choose_grid(Shape shape, int devices);
 Grid read_grid(std::string_view typed, Shape shape, int devices);
 std::string in_words(Grid grid);  // "2 x 3"
 
-// What a device sends, receives and holds at most. A broadcast is a ring: each device of a row or
+// The most that a device sends, receives and holds. A broadcast is a ring: each device of a row or
 // column that has the panel sends it to the next, up to the one before the panel's owner.
 struct Load {
   std::int64_t bytes_sent = 0, bytes_received = 0, messages_sent = 0, messages_received = 0;
@@ -93,7 +94,8 @@ struct Load {
   bool operator==(const Load&) const = default;
 };
 
-// By formulas in the parts' sizes, and so without going through the steps, except for messages_*.
+// Computed by formulas from the parts' sizes, without going through the steps, except for
+// messages_*.
 Load predicted_load(const Schedule& schedule, int device);
 
 // The schedule of a product whose matrices stay in the host's memory and pass through the devices.
@@ -103,12 +105,12 @@ Load predicted_load(const Schedule& schedule, int device);
 // block. If the columns do not fit, the part is computed in several passes over fewer columns, and
 // A passes in each of them.
 
-// A block of C's rows, in a pass's columns, and a panel of K: what is multiplied at a time.
+// One multiplication: a block of C's rows, in a pass's columns, and a panel of K.
 struct StreamStep {
   Part columns, rows, k;
   int block;         // counted over all passes
   bool B_arrives;    // in a pass's first block
-  bool first, last;  // panel of the block: C may arrive before, and leaves after it
+  bool first, last;  // panel of the block: C may arrive before it, and leaves after it
 };
 
 // The steps of each device.
@@ -125,18 +127,17 @@ struct Streams {
 // narrowest pass, or if there would be too many steps to list.
 Streams streams(Shape shape, Grid grid, int panel, bool reads_C, double memory);
 
-// What a device copies from and to the host and holds at most. Messages are copies.
+// The most that a device copies from and to the host, and holds. Messages are copies.
 Load predicted_load(const Streams& streams, int device);
 
-// When each device copies and when it multiplies: a model of a schedule, and what was measured, in
-// the same form.
+// When each device copies and when it multiplies: modelled and measured times in the same form.
 
-// What devices are connected by. A transfer takes the latency and its bytes divided by the rate.
+// The connection between devices. A transfer takes the latency plus its bytes divided by the rate.
 struct Link {
   const char* name;
   double latency_us;
   double gb_per_s;       // into one device, while it also sends
-  double host_gb_per_s;  // from the host's memory to a device, and at the same time back
+  double host_gb_per_s;  // from the host's memory to a device, and back at the same time
   const char* source;    // of these rates
 };
 

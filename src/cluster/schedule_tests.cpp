@@ -41,7 +41,8 @@ std::vector<Schedule> random_schedules(int count) {
   return all;
 }
 
-// One panel goes around a ring of devices that begins at its owner: each hands it on, but the last.
+// One panel goes around a ring of devices that begins at its owner: each except the last passes it
+// on.
 void pass_around(
     std::vector<Load>& loads, const std::vector<int>& ring, int owner, std::int64_t bytes) {
   const std::size_t size = ring.size();
@@ -55,7 +56,7 @@ void pass_around(
   }
 }
 
-// What travels, counted step by step.
+// The floats that travel, counted step by step.
 std::vector<Load> counted_in_steps(const Schedule& s) {
   const auto [P, Q] = s.grid;
   std::vector<Load> loads(s.grid.devices());
@@ -147,7 +148,7 @@ TEST_CASE("a product without a K has one empty step, so that C is still multipli
   CHECK(predicted_load(s, 0).messages_received == 0);
 }
 
-TEST_CASE("the first panel is a quarter of the others, since nothing hides its journey") {
+TEST_CASE("the first panel is a quarter of the others, since nothing hides its transfer") {
   const Schedule s = schedule({64, 64, 8192}, {1, 1}, 1024);
   std::vector<int> widths;
   for (const Step& step : s.steps) widths.push_back(step.k.size);
@@ -213,7 +214,7 @@ TEST_CASE("the chosen grid of some counts of devices") {
       "fewer");
 }
 
-TEST_CASE("a grid is read as it is typed, and refused with a sentence where it does not suit") {
+TEST_CASE("a grid is read as typed, and refused in a sentence if it does not suit") {
   const Shape shape{10, 3, 5};
   CHECK(read_grid("4x1", shape, 4) == Grid{4, 1});
   CHECK(read_grid("2x3", shape, 6) == Grid{2, 3});
@@ -245,7 +246,7 @@ TEST_CASE("any text for a grid is read or refused with a sentence") {
       });
 }
 
-TEST_CASE("what each device sends and receives by formula is what its steps send and receive") {
+TEST_CASE("formulas for what each device sends and receives equal the sums over its steps") {
   for (const Schedule& s : random_schedules(1500)) {
     const std::string words = in_words(s);
     CAPTURE(words);
@@ -326,7 +327,7 @@ std::vector<Streams> random_streams(int count) {
 bool covers_its_part(const Streams& s, int device) {
   const Schedule parts{s.shape, s.grid, s.panel, {}};
   const Part m = parts.M_of(device), n = parts.N_of(device);
-  // Of every element of the part: up to which k its products are added up.
+  // For every element of the part: up to which k its products are added up.
   std::vector<int> summed(std::size_t(m.size) * n.size, 0);
   for (const StreamStep& step : s.steps[device]) {
     if (step.rows.begin < m.begin || step.rows.end() > m.end()) return false;
@@ -353,7 +354,7 @@ int passes_of(const Streams& s, int device) {
   return passes;
 }
 
-// What the steps copy.
+// The floats that the steps copy.
 Load counted_in_steps(const Streams& s, int device) {
   Load load;
   const auto arrives = [&](std::int64_t rows, std::int64_t columns) {
@@ -415,7 +416,7 @@ TEST_CASE("B arrives once in each pass, with the pass's first block of rows") {
     bool is_there = true;
     for (const std::vector<StreamStep>& steps : s.steps) {
       Part columns{-1, 0};
-      int known = 0;  // the k up to which this pass's B has come
+      int known = 0;  // the k up to which this pass's B has arrived
       for (const StreamStep& step : steps) {
         if (step.columns != columns) known = 0;
         columns = step.columns;
@@ -428,7 +429,7 @@ TEST_CASE("B arrives once in each pass, with the pass's first block of rows") {
   }
 }
 
-TEST_CASE("what a device copies by formula is what its steps copy") {
+TEST_CASE("formulas for what a device copies equal the sums over its steps") {
   for (const Streams& s : random_streams(1500)) {
     const std::string words = in_words(s);
     CAPTURE(words);
@@ -528,8 +529,8 @@ bool is_one_after_the_other(const ByStep& lane) {
   return true;
 }
 
-// Whether a panel is multiplied only when it is there, and comes only when the one before the last
-// has left its place.
+// Whether a panel is multiplied only after its arrival, and arrives only when the one before the
+// last has left its place.
 bool has_two_places(const ByStep& arrive, const ByStep& multiply) {
   for (const auto& [step, span] : multiply) {
     const auto came = arrive.find(step);
@@ -556,7 +557,7 @@ double multiplied_ms(Part m, Part n, int K, double tflops) {
 
 }  // namespace
 
-TEST_CASE("a panel is multiplied when it is there, and a device has places for two") {
+TEST_CASE("a panel is multiplied after it arrives, and a device has places for two") {
   std::mt19937 random(20);
   const auto upto = [&](int most) { return static_cast<int>(random() % (most + 1)); };
   for (int i = 0; i < 300; ++i) {
@@ -660,7 +661,7 @@ TEST_CASE("from the host: places for two panels of A, two blocks of C, and one p
   CHECK(several_passes > 10);
 }
 
-TEST_CASE("hidden is the part of the journeys during which the same device multiplies") {
+TEST_CASE("the hidden part of transfers is that during which the same device multiplies") {
   const auto arrives = [](int device, double begin, double end) {
     return Span{device, Lane::arrive, 0, begin, end};
   };
@@ -682,7 +683,7 @@ TEST_CASE("hidden is the part of the journeys during which the same device multi
       timeline({arrives(0, 0, 1), arrives(0, 2, 8), arrives(0, 9, 10), multiplies(0, 1, 3),
                 multiplies(0, 4, 5), multiplies(0, 7, 10)})
           .hidden() == doctest::Approx(4.0 / 8));
-  // What leaves counts as what arrives.
+  // Results that leave count like panels that arrive.
   const Timeline leaves = timeline({{0, Lane::leave, 0, 4, 8}, multiplies(0, 0, 5)});
   CHECK(leaves.hidden() == doctest::Approx(0.25));
   CHECK(leaves.ms() == 8);

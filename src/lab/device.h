@@ -48,7 +48,7 @@ void prepare_threads();
 
 // The name of this machine's CPU.
 
-// As Linux tells it; empty if it does not (aarch64).
+// The CPU's name as Linux reports it; empty if it does not (aarch64).
 std::string cpu_name();
 
 }  // namespace lab

@@ -60,8 +60,8 @@ __global__ void chase_shared(int steps, double* cycles, std::uint64_t* last) {
   *last = address + b + c + d;
 }
 
-// Every thread loads again and again, without using the results. kBroadcast: all lanes load the
-// same words, else each its own.
+// Every thread loads repeatedly, without using the results. kBroadcast: all lanes load the same
+// words, else each loads its own.
 constexpr int kLoadThreads = 1024;
 template <int Bytes, bool kBroadcast>
 __global__ void __launch_bounds__(kLoadThreads)
@@ -88,8 +88,8 @@ __global__ void __launch_bounds__(kLoadThreads)
   *last = a + b + c + d;
 }
 
-// Every line of the array holds the address of another; all lanes load the same. kPastL1: only L2
-// and memory answer.
+// Every line of the array holds the address of another; all lanes load the same line. kPastL1:
+// loads bypass L1.
 template <bool kPastL1>
 __global__ void chase_global(std::uint64_t first, int steps, double* cycles, std::uint64_t* last) {
   std::uint64_t address = first;
@@ -239,7 +239,7 @@ void measure_caches(const Results& results) {
       median_cycles(
           results,
           [&] {
-            // The first round fills the cache, the rest hits; kSteps is many rounds.
+            // The first pass over the array fills the cache, later ones hit; kSteps is many passes.
             chase_global<false><<<1, 32>>>(in_l1.first(), 8 * kSteps, cycles, last);
           }),
       "16 KiB, one address for all lanes, like the next two");

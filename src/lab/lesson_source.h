@@ -2,7 +2,7 @@
 
 namespace lab {
 
-// From now on the tracer has the text of gemm_steps.cu, as it was compiled.
+// Gives the tracer the text of gemm_steps.cu as it was compiled.
 void embed_lesson();
 
 }  // namespace lab

@@ -151,8 +151,7 @@ const Problem& LongProduct::with_K(int K) {
   const auto known = problems_.find(K);
   if (known != problems_.end()) return known->second;
   const ProblemSize sides{sides_.M, sides_.N, K};
-  return problems_
-      .emplace(K, random_problem(sides, request_.alpha, request_.beta, request_.seed))
+  return problems_.emplace(K, random_problem(sides, request_.alpha, request_.beta, request_.seed))
       .first->second;
 }
 
@@ -168,7 +167,7 @@ model::Counts LongProduct::count(
   };
   const model::Variant& v = with_K(std::min(K, 32 + K % 32)).launched(traced, asked).variant;
   const model::ShareOut shares = model::share_out(v, sides_.M, sides_.N, K, sms);
-  // Where every tile is cut along K, a short K would be cut into other parts.
+  // If every tile is cut along K, a short K would be cut into other parts.
   if (shares.whole == 0) return trace_with(K);
   constexpr int kMany = 8;  // more than a sample has
   const bool alike = sides_.M % v.BM == 0 && sides_.N % v.BN == 0 &&
@@ -359,8 +358,8 @@ Row traced_row(
   return row;
 }
 
-// The later request wastes less, and takes less: where it is as dear and only does more at a time,
-// the request of the stage at hand is mended by nothing that its picture could show.
+// The later request must waste less and take fewer sectors or wavefronts. If it costs as much and
+// only moves more at a time, a picture of it would not show an improvement.
 bool costs_less(const model::LineCounts& later, const model::LineCounts& line) {
   const auto each = [](const model::LineCounts& of) {
     return static_cast<double>(of.pieces) / static_cast<double>(of.requests);

@@ -65,7 +65,7 @@ struct Kernel {
   Gemm traced = {};  // for the CPU, with the tracer's hooks
   Gemm plain = {};   // for the CPU, without hooks: for the blocks that are not traced
   Gemm gpu = {};
-  Gemm gpu_again = {};  // the same, of the same A and B as before: this is timed. Empty: `gpu` is
+  Gemm gpu_again = {};  // the same with the same A and B as before: this is timed. Empty: `gpu` is
   model::Precision precision = model::kFp32;
   // The blocks to trace, if blocks hand data to one another or compute several tiles; the plain
   // copy then runs all blocks. Empty: machine/grid.h's choice; the plain copy runs the
@@ -88,8 +88,8 @@ struct Means {
 };
 
 // Traces the kernel if it has a traced copy. The rest of C, or all of it, is computed and timed on
-// the GPU, or else by the plain copy. `result` receives what was computed, and is compared if that is all of C.
-// After a fatal hazard the kernel does not run further and has no result.
+// the GPU, or else by the plain copy. `result` receives what was computed, and is compared if that
+// is all of C. After a fatal hazard the kernel does not run further and has no result.
 Measurement measure(const Problem& p, const Kernel& kernel, const Means& means, Floats& result);
 
 // The same for a CPU function. Computes as many rows of C as this number of multiplications allows,
@@ -97,20 +97,20 @@ Measurement measure(const Problem& p, const Kernel& kernel, const Means& means, 
 Measurement measure_on_cpu(
     const Problem& p, const Gemm& gemm, double multiplications, const Means& means, Floats& result);
 
-// Counts what a kernel does along K. Every tile along K adds the same to each count, so where K is
-// long, `trace` runs for two short ones, and the rest follows from them (model::extrapolated).
+// Counts what a kernel does along K. Every tile along K adds the same to each count. So if K is
+// long, `trace` runs for two short ones, and the counts are extrapolated (model::extrapolated).
 model::Counts counts_along(
     int K, const model::Variant& variant, const std::function<model::Counts(int K)>& trace);
 
-// Counts the accesses of products that would take too long to trace and to compute. A and B are
-// random. Not thread-safe.
+// Counts the accesses of products that are too long to trace and to compute. A and B are random.
+// Not thread-safe.
 class LongProduct {
  public:
   // Throws a Refusal if there is not enough memory.
   LongProduct(const Request& request, ProblemSize sides);
 
-  // The counts of that variant in `traced`. Where C is many whole tiles, all blocks do the same,
-  // and the first is traced; otherwise those that machine.blocks chooses.
+  // The counts of that variant in `traced`. If C consists of many whole tiles, all blocks do the
+  // same, and the first is traced; otherwise those that machine.blocks chooses.
   model::Counts count(
       const model::StageTable& traced, const model::Variant& variant, machine::Machine machine);
 

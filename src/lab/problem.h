@@ -89,7 +89,7 @@ struct Problem {
 Problem random_problem(
     ProblemSize sides, float alpha, float beta, std::uint64_t seed, std::size_t lead = 0);
 
-// What there must be memory for besides A, B and C.
+// What needs memory besides A, B and C.
 enum class Kept {
   results,  // more C, an fp64 reference, and with a GPU also A, B and C on it
   matrices  // nothing

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Writes the tables of results/ for this machine's GPU, each one completely or not at all, and
-# beside the tables of the ladder the same runs as JSON:
+# Writes the tables of results/ for this machine's GPU, each one completely or not at all, and the
+# runs of the ladder also as JSON:
 # src/lab/record.sh PROGRAM BENCH_CPU LATENCY
 # ONLY="4096 latency" in the environment limits it to these tables.
 set -eu
@@ -39,7 +39,7 @@ record_ladder() {
 }
 
 record_ladder 4096 --size 4096
-# Times alone: to trace these sizes takes much longer than to measure them.
+# Only times: tracing these sizes takes much longer than measuring them.
 for size in 512 1024 2048 8192 4095; do
   record_ladder $size --trace none --size $size
 done

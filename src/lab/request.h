@@ -15,7 +15,7 @@ enum class Data {
   uniform,   // in [-1, 1)
   normal,    // with mean 0 and deviation 1
   positive,  // uniform in [0, 1)
-  wide,      // uniform times 2^e, where each element has an e of its own, from -20 to 20
+  wide,      // uniform times 2^e, with a random e from -20 to 20 for each element
   wide_k     // the same, where a column of A and the row of B that it meets have one e
 };
 const char* name_of(Data data);  // as the flag spells it

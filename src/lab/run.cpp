@@ -43,7 +43,7 @@ std::string joined(int argc, char** argv) {
 
 namespace {
 
-// Where it lies between two times, on the line between them.
+// Interpolates linearly between two times.
 double quantile(const std::vector<double>& sorted, double share) {
   const double at = share * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(at);

@@ -25,7 +25,7 @@ else
   echo "No GPU: the stages have no times. What a CPU can run is timed." >&2
 fi
 
-# Of each size, what the CPU and the GPU can run.
+# For each size, all rows that the CPU and the GPU can run.
 parts=()
 for size in $sizes; do
   echo "$size x $size x $size" >&2

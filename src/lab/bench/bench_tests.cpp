@@ -1,4 +1,4 @@
-// make bench, make plot, and what they say of made-up times.
+// make bench, make plot, and their output for made-up times.
 #include <doctest/doctest.h>
 
 #include <stdexcept>
@@ -94,7 +94,7 @@ TEST_CASE("any CSV is read or refused in a sentence") {
   testing::fuzz<std::invalid_argument>([&] { return inputs.next(); }, read_speeds);
 }
 
-TEST_CASE("of a run, the stages on the GPU and cuBLAS are taken") {
+TEST_CASE("a run's stages on the GPU and cuBLAS are used") {
   lab::Run run = lab::example::timed_run();
   run.rows[2].time.reset();
   run.rows[2].why_not_run = "needs sm_90a";
@@ -137,7 +137,7 @@ TEST_CASE("OpenBLAS multiplies the matrices as they lie in memory") {
   CHECK(C[3] == 50);
 }
 
-TEST_CASE("make bench times what a CPU runs, and prints it as a table or CSV") {
+TEST_CASE("make bench times the CPU's rows, and prints them as a table or CSV") {
   const testing::Output csv = script("SIZES='16 24' FORMAT=csv");
   CHECK(csv.exit_code == 0);
   const std::vector<Speed> speeds = read_speeds(csv.out);

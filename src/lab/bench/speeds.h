@@ -16,19 +16,19 @@ struct Speed {
   std::optional<int> stage;  // empty: not a stage
   std::string name;
   std::string device;               // where it ran
-  std::optional<lab::Timing> time;  // of it the median, the quartiles, the runs, and `partial`
-  std::string note;                 // why there is no time, or what else is to be known
+  std::optional<lab::Timing> time;  // uses its median, quartiles, runs, and `partial`
+  std::string note;                 // why there is no time, or another note
 };
 
 double tflops(const Speed& speed);  // needs a time
 
 std::string csv_of(const std::vector<Speed>& speeds);
 
-// What csv_of() wrote. Throws std::invalid_argument, with a sentence.
+// Reads the output of csv_of(). Throws std::invalid_argument, with a sentence.
 std::vector<Speed> read_speeds(std::string_view csv);
 
-// The stages and cuBLAS in what ./gemm_steps --format csv wrote of a product of square matrices.
-// What ran on the CPU is left out: it ran once.
+// The stages and cuBLAS in the output of ./gemm_steps --format csv for square matrices. Rows of the
+// CPU are left out, because they ran only once.
 std::vector<Speed> speeds_of_run(std::string_view csv);
 
 std::string table_of(const std::vector<Speed>& speeds);
@@ -62,10 +62,10 @@ class OpenBlas {
   std::string why_not_;
 };
 
-// The times of what a CPU runs: the serial loop, openmp_gemm and OpenBLAS.
+// The times of the CPU's rows: the serial loop, openmp_gemm and OpenBLAS.
 
-// Of C = A * B, size x size. The serial loop computes only the first rows of a large C, and its
-// time is scaled up. What is missing has a row that says so.
+// For C = A * B, size x size. The serial loop computes only the first rows of a large C, and its
+// time is scaled up. A missing library has a row that says so.
 std::vector<Speed> time_cpu(int size, const OpenBlas& openblas);
 
 }  // namespace bench

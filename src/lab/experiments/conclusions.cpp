@@ -257,7 +257,7 @@ std::string padding_shows(Trials trials) {
 
 std::string stages_shows(Trials trials) {
   const Trial &first = trials.front(), &last = trials.back(), &best = fastest(trials);
-  // The shallowest depth that is as good as the best.
+  // The smallest depth that is as fast as the best one.
   const Trial& enough = *std::find_if(trials.begin(), trials.end(), [&](const Trial& trial) {
     return same(speed_of(trial), speed_of(best));
   });

@@ -1,4 +1,4 @@
-// Experiments as data: a question, the launches that answer it, the columns to look at, and a
+// Experiments as data: a question, the launches that answer it, the columns to compare, and a
 // sentence computed from the results.
 #pragma once
 

@@ -31,7 +31,8 @@ int attribute(cudaDeviceAttr which) {
   return value;
 }
 
-// What the driver does not report is taken from the table, or computed for a GPU that is not in it.
+// Properties that the driver does not report come from the table, or are computed for a GPU that is
+// not in it.
 model::Gpu describe() {
   cudaDeviceProp properties;
   check(cudaGetDeviceProperties(&properties, 0));
@@ -114,7 +115,7 @@ double now_ms() {
   return std::chrono::duration<double, std::milli>(since_start).count();
 }
 
-// While the host waits for the GPU, the GPU works: that is what is added up.
+// The GPU works while the host waits for it. These times are added up.
 Busy& busy() {
   static Busy since_start;
   return since_start;

@@ -66,7 +66,7 @@ void synchronize();
 void cublas_sgemm(
     bool tf32, int M, int N, int K, float alpha, const float* A, const float* B, float beta,
     float* C);
-// The same of copies of A and B that are rounded to bf16. `again`: the elements of A and B are
+// The same for copies of A and B that are rounded to bf16. `again`: the elements of A and B are
 // those of the last call, and the copies need not be made again.
 void cublas_bf16(
     bool again, int M, int N, int K, float alpha, const float* A, const float* B, float beta,

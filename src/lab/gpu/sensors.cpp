@@ -13,7 +13,7 @@ namespace gpu {
 
 namespace {
 
-// What we use of NVML, as nvml.h declares it. Every function returns 0 for success.
+// The part of NVML that we use, as nvml.h declares it. Every function returns 0 for success.
 using Device = void*;
 constexpr int kSmClock = 1;              // NVML_CLOCK_SM
 constexpr int kGpuTemperature = 0;       // NVML_TEMPERATURE_GPU
@@ -40,7 +40,7 @@ double ms_since(std::chrono::steady_clock::time_point begin) {
 
 }  // namespace
 
-// A function that this version of NVML lacks is null, and what it would say is not known.
+// A function that this version of NVML lacks is null, and its value is not known.
 struct Sensors::Nvml {
   explicit Nvml(void* opened) : library(opened) {}
   ~Nvml() {
@@ -138,7 +138,7 @@ std::optional<model::DeviceState> Sensors::read_during(const std::function<void(
         }
       });
     } catch (const std::system_error&) {
-      // Where no thread may start, the reading at the end remains.
+      // If no thread can be started, only the reading at the end is left.
     }
     work();
   }

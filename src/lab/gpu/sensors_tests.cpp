@@ -13,7 +13,7 @@ namespace gpu {
 
 namespace {
 
-// A library with NVML's functions, for one GPU on bus 1b. Each look at the clock finds it 15 MHz
+// A library with NVML's functions, for one GPU on bus 1b. Each reading of the clock is 15 MHz
 // lower. `and_more` may add functions that only some versions of NVML have.
 std::string nvml_in(const testing::Folder& folder, const std::string& and_more = "") {
   folder.write("nvml.c", R"(
@@ -80,7 +80,7 @@ TEST_CASE("the sensors are read many times during long work, and once at the end
   CHECK(of_long->measured_ms >= 100);
 }
 
-TEST_CASE("power is read without averaging where NVML can, and what it lacks is not known") {
+TEST_CASE("power is read without averaging if NVML can, and missing readings are not known") {
   const testing::Folder folder;
   const Sensors sensors(kBus, nvml_in(folder, kInstantPower));
   const auto state = sensors.read_during([] {});
@@ -89,7 +89,7 @@ TEST_CASE("power is read without averaging where NVML can, and what it lacks is 
   CHECK_FALSE(state->throttles);
 }
 
-TEST_CASE("where NVML or its GPU is missing the work still runs, and nothing is said") {
+TEST_CASE("if NVML or its GPU is missing, the work still runs, and nothing is printed") {
   const testing::Folder folder;
   folder.write("empty.so", "no library");
   const std::string library = nvml_in(folder);

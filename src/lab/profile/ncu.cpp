@@ -167,7 +167,7 @@ std::string read_ncu_file(const char* flag, const std::string& path) {
 
 namespace {
 
-// A file that is gone with this object.
+// A file that this object's destructor removes.
 struct Temporary {
   Temporary() { close(mkstemp(path)); }
   ~Temporary() { unlink(path); }
@@ -207,7 +207,7 @@ std::optional<pid_t> start(const GpuProgram& program, const std::string& times) 
   return child;
 }
 
-// Its status, as waitpid gives it. Nothing if it had to be ended at the time limit.
+// Its status from waitpid. Nothing if it was ended at the time limit.
 std::optional<int> wait_for(pid_t child, double limit_s) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(limit_s);
   int status = 0;

@@ -90,7 +90,7 @@ std::vector<std::string_view> names_of_metrics() {
 
 constexpr int kCount = 20, kNumber = 16;  // columns
 
-// Of a user's kernel; nothing if a line of it could not be told.
+// For a user's kernel; nothing if one of its lines is not known.
 std::optional<model::SharedLoads> whole_launch(const model::CompiledLoads& loads) {
   if (!loads.requests() || !loads.wavefronts()) return std::nullopt;
   return model::SharedLoads{
@@ -275,8 +275,8 @@ constexpr double kLeast = 0.6, kMost = 1.0;  // of the ceiling
 
 using Shares = std::array<double, model::kUnits>;  // in percent of the time
 
-// Nothing if the kernel is not there with the row's number of blocks: then ncu saw another problem,
-// whose shares do not belong beside this one's ceiling.
+// Nothing if the kernel is not there with the row's number of blocks. Then ncu saw another problem,
+// which cannot be compared with this one's ceiling.
 std::optional<Shares> counted_shares(
     const std::vector<NcuLaunch>& launches, const lab::Row& row, const model::Gpu& gpu) {
   std::optional<Shares> shares;
@@ -431,7 +431,7 @@ bool print_units(std::FILE* out, std::istream& ncu_csv, const lab::Run& timed) {
   return stages > 0 && agree == stages && within == stages;
 }
 
-// What the caches did in every kernel that ncu saw.
+// The counts of the caches in every kernel that ncu saw.
 
 namespace {
 
@@ -466,8 +466,8 @@ bool alike(const NcuLaunch& a, const NcuLaunch& b) {
          a.values[kSharedBytes] == b.values[kSharedBytes];
 }
 
-// The last of the launches that are alike, when the clock no longer rises, in the order of the
-// first ones.
+// The last of several equal launches, when the clock no longer rises, in the order of the first
+// ones.
 std::vector<NcuLaunch> distinct(const std::vector<NcuLaunch>& launches) {
   std::vector<NcuLaunch> kept;
   for (const NcuLaunch& launch : launches) {

@@ -41,8 +41,8 @@ bool print_units(std::FILE* out, std::istream& ncu_csv, const lab::Run& timed);
 // The same for print_caches.
 std::string ncu_cache_metrics();
 
-// Reads ncu's output in the same way. For every kernel in it, cuBLAS's too, it writes what the
-// caches did: hit rates of L1 and L2, the sectors between them, DRAM bytes, and the warps that
+// Reads ncu's output in the same way. For every kernel in it, cuBLAS's too, it writes the counts of
+// the caches: hit rates of L1 and L2, the sectors between them, DRAM bytes, and the warps that
 // waited. Of several launches with the same grid and shared memory the last is printed. ncu must
 // have printed base units.
 void print_caches(std::FILE* out, std::istream& ncu_csv);
@@ -75,7 +75,7 @@ std::string joined_metrics(std::span<const std::string_view> metrics);
 
 struct GpuRun {
   std::map<std::string, lab::Timing> times;  // of all launches, by the kernel's name in C++
-  std::string note;                          // if it did not end as expected: a sentence
+  std::string note;                          // a sentence if it did not end as expected
 };
 
 struct GpuProgram {

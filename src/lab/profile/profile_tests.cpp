@@ -279,7 +279,7 @@ const std::string kSwapped =
 
 }  // namespace
 
-TEST_CASE("what the caches did is a line for each kernel, of its last launch") {
+TEST_CASE("the counts of the caches are one line per kernel, from its last launch") {
   const std::string text = caches_of({kColdSwapped, kSwapped});
   CHECK(widest(text) <= 100);
   CHECK(
@@ -300,7 +300,7 @@ TEST_CASE("launches with another grid or more shared memory have lines of their 
   CHECK(lines == 3);
 }
 
-TEST_CASE("a kernel that asks nothing of L2, or whose metric is missing, has a dash there") {
+TEST_CASE("a kernel without requests to L2, or with a missing metric, has a dash there") {
   const std::string none = replaced_once(kSwapped, "\"8,000,000\"", "\"0\"");
   CHECK(contains(line_with(caches_of({none}), "swapped"), " 95.3        0     –    1,250 "));
   const std::string missing = replaced_once(kSwapped, "\"95.35\"", "\"n/a\"");
@@ -380,7 +380,7 @@ TEST_CASE("template arguments are compared whatever their types are") {
 
 namespace {
 
-// A program that does what these lines of a shell do, in place of one for the GPU.
+// A program that runs these lines of a shell, in place of one for the GPU.
 struct Program {
   explicit Program(const std::string& lines) {
     std::ofstream(path) << "#!/bin/sh\n" << lines;

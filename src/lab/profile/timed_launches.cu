@@ -39,7 +39,7 @@ std::string demangled(const char* name) {
 }
 
 #if CUDART_VERSION >= 13000
-// Of a kernel that a program launches by <<< >>>, since CUDA 13.
+// For a kernel that a program launches by <<< >>>, since CUDA 13.
 const char* name_of(cudaKernel_t kernel) {
   static const auto get_name = [] {
     void* function = nullptr;
@@ -54,7 +54,7 @@ const char* name_of(cudaKernel_t kernel) {
 }
 #endif
 
-// Before CUDA 12.3 it cannot be asked for, and no kernel gets a time.
+// Before CUDA 12.3 the name is not available, and no kernel gets a time.
 const char* name_of([[maybe_unused]] const void* kernel) {
   const char* name = "";
 #if CUDART_VERSION >= 12030
