@@ -94,7 +94,8 @@ Outcome multiply(
   lab::Floats result = p.C;
   model::Counts counts;
   if (where == Where::traced) {
-    // With a sample, blocks run in order. Who comes last to a cut tile is then always the same.
+    // With a sample, blocks run in order. The last block to arrive at a cut tile is then always the
+    // same.
     const lab::Kernel kernel{
         .traced = gemm, .sample = lab::sample_of(p, table_of(where), variant, c.sms)};
     counts = *lab::measure(p, kernel, {{&limits()}}, result).counts;
@@ -147,7 +148,7 @@ void for_each_variant(Where where, Visit visit) {
 }
 
 // All stages of the ladder must be among those that were checked, except those that the machine
-// cannot run. Of a GPU it is said which these are.
+// cannot run. For a GPU, a message names these.
 void check_ladder_is_among(const std::set<int>& checked, Where where) {
   int kernels = 0, ran = 0;
   std::string others;

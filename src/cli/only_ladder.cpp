@@ -1,4 +1,4 @@
-// The others of build/ladder, the program that `make run` has first: none.
+// build/ladder, the program that `make run` builds first, has no other parts.
 #include <optional>
 
 #include "cli/others.h"

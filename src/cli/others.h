@@ -1,4 +1,4 @@
-// What the main program does beside the ladder.
+// The main program's parts besides the ladder.
 #pragma once
 
 #include <functional>
@@ -10,9 +10,10 @@
 
 namespace cli {
 
-// What flags ask for beside the ladder: steps, pictures, the page, an experiment, or several GPUs,
-// before which the ladder may run. Returns its exit code; nothing if the ladder alone is asked for.
-// build/ladder, which `make run` builds first, has only_ladder.cpp in place of others.cpp.
+// The requests of flags besides the ladder: steps, pictures, the page, an experiment, or several
+// GPUs, before which the ladder may run. Returns its exit code; nothing if the ladder alone is
+// asked for. build/ladder, which `make run` builds first, has only_ladder.cpp in place of
+// others.cpp.
 std::optional<int> run_other(
     const flags::Flags& flags, const std::string& command, const model::StageTable& own,
     const std::function<int()>& ladder);

@@ -153,10 +153,9 @@ void annotate_row(const Ladder& ladder, const model::Variant& traced, lab::Row& 
   if (!ladder.flags.explain && !as_json && row.counts->hazards.empty()) return;
   lab::annotate(row, traced_kernel(ladder, traced));
   if (!is_explained(ladder.flags)) return;
-  constexpr int kShort = 128;  // as good as all of K to compare requests
-  const lab::Problem& p = ladder.counted
-                              ? ladder.counted->with_K(std::min(ladder.run.K, kShort))
-                              : ladder.problem;
+  constexpr int kShort = 128;  // enough of K to compare requests
+  const lab::Problem& p =
+      ladder.counted ? ladder.counted->with_K(std::min(ladder.run.K, kShort)) : ladder.problem;
   row.remedy = lab::find_remedy(p, ladder.run.gpu, ladder.tables.traced, row);
   annotate_stage_before(ladder, row);
 }
@@ -184,7 +183,7 @@ lab::Measurement measure_variant(
   }
   lab::Kernel kernel{
       .traced = is_traced && !counted.counts ? lab::gemm_of(traced, same(variant, own, traced), sms)
-                                     : lab::Gemm{},
+                                             : lab::Gemm{},
       .plain = lab::gemm_of(plain, same(variant, own, plain), sms),
       .precision = model::precision_of(stage, variant),
       .sample = lab::sample_of(p, own, variant, sms)};
@@ -209,7 +208,7 @@ lab::Row stage_row(
   const lab::Launched launched = ladder.problem.launched(ladder.tables.own, variant);
   row.aligned = launched.aligned;
   row.variant = &launched.variant;
-  // Without its instructions the compiler made another kernel of it, which is not launched.
+  // Without its instructions the compiler made a different kernel, which is not launched.
   if (row.why_not_run.empty()) {
     row.occupancy = lab::occupancy_of(ladder.flags, ladder.run, *row.variant, launched.kernel);
   }
@@ -309,7 +308,7 @@ void refuse_json(const flags::Flags& flags, const std::string& problem) {
   throw model::Refusal("--json " + text::echoed(flags.json) + ": " + problem);
 }
 
-// Without a size and without a GPU, a product is counted that fills one, and a small one is
+// Without a size and without a GPU, a product that fills a GPU is counted, and a small one is
 // computed.
 bool counts_apart(const flags::Flags& flags, bool on_gpu, const model::Gpu& gpu) {
   const bool has_size = flags.size || flags.m || flags.n || flags.k || !flags.a.empty();

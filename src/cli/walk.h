@@ -1,4 +1,4 @@
-// The main program: reads the flags and starts what they ask for.
+// The main program: reads the flags and starts what they request.
 #pragma once
 
 #include "model/stage.h"

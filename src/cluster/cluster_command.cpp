@@ -100,9 +100,9 @@ lab::Gemm on_cpu(lab::Gemm gemm, const model::Gpu& gpu) {
 // As --local says: cuBLAS, which needs a GPU, or the last stage of the ladder that rounds no worse
 // than fp32 and runs on `gpu`, with tiles that suit `part`. Throws a Refusal if there is none.
 Local choose_local(
-    flags::Local asked, const model::StageTable& table, const model::Gpu& gpu, bool on_gpu,
+    flags::Local requested, const model::StageTable& table, const model::Gpu& gpu, bool on_gpu,
     Shape part) {
-  if (asked == flags::Local::cublas) return {.name = "cuBLAS fp32", .words = "cuBLAS fp32"};
+  if (requested == flags::Local::cublas) return {.name = "cuBLAS fp32", .words = "cuBLAS fp32"};
   const model::Stage* const stage = best_fp32_stage(table, gpu);
   if (stage == nullptr) throw model::Refusal("--gpus: no stage in fp32 runs on the " + gpu.name);
   const model::Variant& variant = model::suited_variant(*stage, gpu, part.M, part.N);

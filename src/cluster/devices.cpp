@@ -271,7 +271,7 @@ void Summa::fetch(int step) {
     if (step >= 2) {
       devices_.wait(device, Lane::arrive, places_[device].steps[step - 2].multiplied);
     }
-    places_[device].steps[step].asked = devices_.mark(device, Lane::arrive);
+    places_[device].steps[step].requested = devices_.mark(device, Lane::arrive);
   }
   // A's panel travels along a row of the grid, B's along a column.
   const auto broadcast_to = [&](std::vector<int> devices, bool along_row) {
@@ -350,9 +350,9 @@ Timeline Summa::timeline() const {
     const Place& place = places_[device];
     const auto ms = [&](Mark mark) { return devices_.ms_between(device, place.start, mark); };
     for (int i = 0; i < static_cast<int>(s_.steps.size()); ++i) {
-      const auto& [asked, arrived, begun, multiplied] = place.steps[i];
+      const auto& [requested, arrived, begun, multiplied] = place.steps[i];
       if (s_.grid.devices() > 1) {
-        timeline.spans.push_back({device, Lane::arrive, i, ms(asked), ms(arrived)});
+        timeline.spans.push_back({device, Lane::arrive, i, ms(requested), ms(arrived)});
       }
       timeline.spans.push_back({device, Lane::multiply, i, ms(begun), ms(multiplied)});
     }
@@ -390,7 +390,7 @@ void Streamed::fetch(int device, int step, const HostMatrices& matrices) {
   if (of.first && of.block >= 2) {
     devices_.wait(device, Lane::arrive, place.blocks_left[of.block - 2]);
   }
-  place.steps[step].asked = devices_.mark(device, Lane::arrive);
+  place.steps[step].requested = devices_.mark(device, Lane::arrive);
   devices_.copy_in(
       device, Lane::arrive, place.panels_of_A[step % 2],
       {matrices.A + of.rows.begin * K + of.k.begin, K, of.rows.size, of.k.size});
@@ -484,7 +484,7 @@ Timeline Streamed::timeline() const {
     const auto ms = [&](Mark mark) { return devices_.ms_between(device, place.start, mark); };
     for (int i = 0; i < static_cast<int>(place.steps.size()); ++i) {
       const auto& marks = place.steps[i];
-      timeline.spans.push_back({device, Lane::arrive, i, ms(marks.asked), ms(marks.arrived)});
+      timeline.spans.push_back({device, Lane::arrive, i, ms(marks.requested), ms(marks.arrived)});
       timeline.spans.push_back({device, Lane::multiply, i, ms(marks.begun), ms(marks.multiplied)});
       if (!s_.steps[device][i].last) continue;
       timeline.spans.push_back({device, Lane::leave, i, ms(marks.leaves), ms(marks.left)});

@@ -249,7 +249,7 @@ class Summa {
     float *panels_of_A[2] = {}, *panels_of_B[2] = {};
     Mark start{};
     struct Marks {
-      Mark asked, arrived, begun, multiplied;
+      Mark requested, arrived, begun, multiplied;
     };
     std::vector<Marks> steps = {};
   };
@@ -288,7 +288,7 @@ class Streamed {
     float *B = nullptr, *panels_of_A[2] = {}, *blocks_of_C[2] = {};
     Mark start{};
     struct Marks {
-      Mark asked, arrived, begun, multiplied, leaves, left;
+      Mark requested, arrived, begun, multiplied, leaves, left;
     };
     std::vector<Marks> steps = {};
     std::vector<Mark> blocks_left = {};

@@ -144,11 +144,11 @@ TEST_CASE("four processes print the same result, counts and model as one for fou
     const Run four = mpirun("-n 4 " + testing::program() + arguments);
     CAPTURE(four.output.err);
     CHECK(four.output.exit_code == 0);
-    const std::string said = without_returns(four.output.out);
-    CHECK(count(said, "More than one GPU") == 1);
-    CHECK(count(said, "problem ") == 1);
+    const std::string output = without_returns(four.output.out);
+    CHECK(count(output, "More than one GPU") == 1);
+    CHECK(count(output, "problem ") == 1);
     CHECK(contains(section(one.out), "equal"));
-    CHECK(section(said) == section(one.out));
+    CHECK(section(output) == section(one.out));
   }
 }
 
@@ -498,11 +498,11 @@ TEST_CASE("a device without the memory for its part is named in one sentence") {
   Played enough = played(plan.grid, most);
   CHECK_NOTHROW(Summa(plan, enough));
   Played too_little = played(plan.grid, most - 1);
-  const std::string said = refusal_of([&] { Summa(plan, too_little); });
-  CAPTURE(said);
-  CHECK(said.starts_with("GPU 1 has no memory for "));
-  CHECK(said.ends_with(" MB; choose smaller matrices or more GPUs"));
-  CHECK(said.find('\n') == std::string::npos);
+  const std::string message = refusal_of([&] { Summa(plan, too_little); });
+  CAPTURE(message);
+  CHECK(message.starts_with("GPU 1 has no memory for "));
+  CHECK(message.ends_with(" MB; choose smaller matrices or more GPUs"));
+  CHECK(message.find('\n') == std::string::npos);
 }
 
 TEST_CASE("from the host, too little memory is refused before anything is copied") {

@@ -351,13 +351,13 @@ using pictures::text_width;
 constexpr double kLeft = 144, kWide = 620;  // px, where time is drawn
 
 // For a lane: its row's name, its kind of spans, and their style.
-struct Look {
+struct LaneStyle {
   Lane lane;
   const char *name, *meaning;
   Fill fill;
   const char* plain;  // the class of an area without a border
 };
-constexpr Look kLooks[] = {
+constexpr LaneStyle kLaneStyles[] = {
     {Lane::arrive, "panels", "panels travel", Fill::warp, "warp"},
     {Lane::multiply, "multiply", "they are multiplied", Fill::one, "one"},
     {Lane::leave, "results", "results leave", Fill::other, "other"}};
@@ -367,21 +367,21 @@ struct Frame {
   double last_ms;
   double high;  // px, of a row
   int devices;
-  std::vector<Look> lanes;  // those that have spans
+  std::vector<LaneStyle> lanes;  // those that have spans
   double x(double ms) const { return kLeft + ms / last_ms * kWide; }
 };
 
 Frame frame_of(const std::vector<const Timeline*>& timelines) {
   Frame frame{0, 0, 1, {}};
-  for (const Look& look : kLooks) {
+  for (const LaneStyle& style : kLaneStyles) {
     bool is_used = false;
     for (const Timeline* one : timelines) {
       for (const Span& span : one->spans) {
-        is_used = is_used || span.lane == look.lane;
+        is_used = is_used || span.lane == style.lane;
         frame.devices = std::max(frame.devices, span.device + 1);
       }
     }
-    if (is_used) frame.lanes.push_back(look);
+    if (is_used) frame.lanes.push_back(style);
   }
   for (const Timeline* one : timelines) frame.last_ms = std::max(frame.last_ms, one->ms());
   if (frame.last_ms <= 0) frame.last_ms = 1;
@@ -405,23 +405,23 @@ void draw_words(Svg& svg, const Frame& frame, const Span& span, double y) {
 // The borders of narrow spans would hide them, so they have none.
 void draw_row(
     Svg& svg, double y, const Frame& frame, const Timeline& timeline, int device,
-    const Look& look) {
+    const LaneStyle& style) {
   constexpr double kNarrow = 4, kLeast = 1;  // px; shorter ones could not be seen
   using pictures::pixels;
   std::string narrow;
   for (const Span& span : timeline.spans) {
-    if (span.device != device || span.lane != look.lane) continue;
+    if (span.device != device || span.lane != style.lane) continue;
     const double x = frame.x(span.begin_ms);
     const double width = std::max(frame.x(span.end_ms) - x, kLeast);
     if (width < kNarrow) {
       narrow += "M" + pixels(x) + " " + pixels(y) + "h" + pixels(width) + "v" + pixels(frame.high) +
                 "h" + pixels(-width) + "z";
     } else {
-      svg.rect(x, y, width, frame.high, look.fill);
+      svg.rect(x, y, width, frame.high, style.fill);
       draw_words(svg, frame, span, y);
     }
   }
-  if (!narrow.empty()) svg.path(narrow, look.plain);
+  if (!narrow.empty()) svg.path(narrow, style.plain);
 }
 
 // "37 %"; 0 % and 100 % only if they are exact.
@@ -456,12 +456,12 @@ double draw_rows(
   for (int device = 0; device < frame.devices; ++device) {
     double at = y + device * of_device;
     svg.text(24, at + frame.high / 2 + 4.3, text::printed("device %d", device), {.small = true});
-    for (const Look& look : frame.lanes) {
+    for (const LaneStyle& style : frame.lanes) {
       svg.text(
-          kLeft - 8, at + frame.high / 2 + 4.3, look.name,
+          kLeft - 8, at + frame.high / 2 + 4.3, style.name,
           {.anchor = Anchor::end, .small = true, .faint = true});
       svg.rect(kLeft, at, kWide, frame.high, Fill::paper);
-      draw_row(svg, at, frame, timeline, device, look);
+      draw_row(svg, at, frame, timeline, device, style);
       at += frame.high;
     }
   }
@@ -581,7 +581,7 @@ pictures::Picture draw_timeline(
 
   Svg svg;
   double x = 24;
-  for (const Look& look : frame.lanes) x = svg.legend(x, 66, look.fill, look.meaning);
+  for (const LaneStyle& style : frame.lanes) x = svg.legend(x, 66, style.fill, style.meaning);
   double y = svg.paragraph(24, 90, what, 752, {.small = true, .faint = true}) + 16;
   for (const Timeline* one : drawn) {
     y = draw_rows(svg, y, frame, *one, one == &model ? "Model" : "Measured") + 28;

@@ -171,11 +171,11 @@ class Gpus : public Devices {
   void wait_until(int device, Query query) {
     constexpr int kSometimes = 1024;
     use(device);
-    for (int asked = 1;; ++asked) {
+    for (int polls = 1;; ++polls) {
       const cudaError_t state = query();
       if (state == cudaSuccess) return;
       if (state != cudaErrorNotReady) check(state, device);
-      if (communicators_ && asked % kSometimes == 0) communicators_->check_errors();
+      if (communicators_ && polls % kSometimes == 0) communicators_->check_errors();
     }
   }
 

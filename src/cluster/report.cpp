@@ -75,11 +75,11 @@ void print_loads(std::FILE* out, const Report& report) {
 
 void print_timeline(std::FILE* out, const char* what, const Timeline& timeline) {
   if (timeline.spans.empty()) return;
-  const std::string said = text::printed(
+  const std::string sentence = text::printed(
       "%s: %s ms; %.0f %% of the time in which panels travel, their GPU also multiplies", what,
       text::significant(timeline.ms()).c_str(), 100 * timeline.hidden());
   std::fprintf(out, "\n");
-  for (const std::string& line : text::wrapped(said, text::report_width())) {
+  for (const std::string& line : text::wrapped(sentence, text::report_width())) {
     std::fprintf(out, "%s\n", line.c_str());
   }
   for (const std::string& line : drawn(timeline, text::report_width())) {

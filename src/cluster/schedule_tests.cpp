@@ -222,9 +222,9 @@ TEST_CASE("a grid is read as typed, and refused in a sentence if it does not sui
        {"x", "2", "2x", "x2", "2X2", "2x2x1", "2 x 2", " 2x2", "2x2 ", "-2x-2", "0x4", "4x0",
         "2.0x2", "four", "99999999999x1", "1x99999999999", "+2x2"}) {
     CAPTURE(std::string(typed));
-    const std::string said = refusal_of_grid(typed, shape, 4);
-    CHECK(said.find("not a grid; give rows x columns, for example --grid 2x2") != said.npos);
-    CHECK(said.find(typed) != said.npos);
+    const std::string message = refusal_of_grid(typed, shape, 4);
+    CHECK(message.find("not a grid; give rows x columns, for example --grid 2x2") != message.npos);
+    CHECK(message.find(typed) != message.npos);
   }
   CHECK(
       refusal_of_grid("2x2", shape, 6) ==

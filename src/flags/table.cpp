@@ -163,7 +163,7 @@ void set_sections(Flags& flags, const Value& value) {
   }
 }
 
-// What most requests ignore.
+// The flags that most requests ignore.
 const std::vector<const char*> kReport = {"--json", "--explain", "--out", "--format"};
 
 }  // namespace

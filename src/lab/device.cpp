@@ -168,10 +168,10 @@ constexpr std::size_t kLeastStackBytes = std::size_t{2} << 20;
 // The value of OMP_STACKSIZE: a number, in kilobytes unless B, K, M or G follows. OpenMP ignores
 // any other text, and so does this.
 void refuse_small_stacks(const char* name) {
-  const char* asked = std::getenv(name);
-  if (asked == nullptr) return;
+  const char* value = std::getenv(name);
+  if (value == nullptr) return;
   char* end = nullptr;
-  double bytes = std::strtod(asked, &end);
+  double bytes = std::strtod(value, &end);
   while (*end == ' ') ++end;
   switch (std::toupper(static_cast<unsigned char>(*end))) {
     case 'B':
@@ -186,9 +186,9 @@ void refuse_small_stacks(const char* name) {
     default:
       return;
   }
-  if (end == asked || bytes >= kLeastStackBytes) return;
+  if (end == value || bytes >= kLeastStackBytes) return;
   throw model::Refusal(
-      std::string(name) + "=" + text::echoed(asked) +
+      std::string(name) + "=" + text::echoed(value) +
       ": the threads need a stack of at least 2 MB; unset this variable");
 }
 

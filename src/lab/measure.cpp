@@ -50,8 +50,8 @@ const bool lesson_is_embedded = (embed_lesson(), true);
 }  // namespace
 
 machine::SampleOf sample_of(
-    const Problem& p, const model::StageTable& table, const model::Variant& asked, int sms) {
-  const model::Variant& variant = p.launched(table, asked).variant;
+    const Problem& p, const model::StageTable& table, const model::Variant& requested, int sms) {
+  const model::Variant& variant = p.launched(table, requested).variant;
   const int K = p.alpha == 0 ? 0 : p.K;
   const model::ShareOut shares = model::share_out(variant, p.M, p.N, K, sms);
   const int tiles = model::tiles_of(variant, p.M, p.N);
@@ -156,16 +156,16 @@ const Problem& LongProduct::with_K(int K) {
 }
 
 model::Counts LongProduct::count(
-    const model::StageTable& traced, const model::Variant& asked, machine::Machine machine) {
+    const model::StageTable& traced, const model::Variant& requested, machine::Machine machine) {
   const int sms = machine.gpu->sms, K = request_.alpha == 0 ? 0 : sides_.K;
   const auto trace_with = [&](int K_traced) {
     const Problem& p = with_K(K_traced);
     const std::vector<machine::GlobalArray> arrays = p.arrays(C_);
     machine.arrays = arrays;
-    machine.sample = sample_of(p, traced, asked, sms);
-    return trace::trace(machine, arrays, p.product_by(gemm_of(traced, asked, sms), C_));
+    machine.sample = sample_of(p, traced, requested, sms);
+    return trace::trace(machine, arrays, p.product_by(gemm_of(traced, requested, sms), C_));
   };
-  const model::Variant& v = with_K(std::min(K, 32 + K % 32)).launched(traced, asked).variant;
+  const model::Variant& v = with_K(std::min(K, 32 + K % 32)).launched(traced, requested).variant;
   const model::ShareOut shares = model::share_out(v, sides_.M, sides_.N, K, sms);
   // If every tile is cut along K, a short K would be cut into other parts.
   if (shares.whole == 0) return trace_with(K);

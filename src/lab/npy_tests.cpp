@@ -217,9 +217,9 @@ TEST_CASE("a file that is not a matrix of floats is refused with advice") {
 
 TEST_CASE("a header that NumPy would not write is refused, though most of it could be read") {
   const std::string values = bytes_of(std::vector<float>(64));
-  const auto said = [&](const std::string& header) { return refusal(npy(1, header, values)); };
+  const auto result_of = [&](const std::string& header) { return refusal(npy(1, header, values)); };
   const auto with_shape = [&](const std::string& shape) {
-    return said(dict("<f4", "False", shape));
+    return result_of(dict("<f4", "False", shape));
   };
   REQUIRE(with_shape("(8, 8)") == "accepted");
   const std::string anew = "; write the file again with numpy.save";
@@ -231,13 +231,14 @@ TEST_CASE("a header that NumPy would not write is refused, though most of it cou
   CHECK(with_shape("((8, 8), 8)").find("not a whole number") != std::string::npos);
   CHECK(with_shape("[8, 8]") == "the .npy header is damaged: a ( is missing" + anew);
   const std::string whole = "{'descr': '<f4', 'fortran_order': False, 'shape': (8, 8)";
-  CHECK(said(whole + "}   \n") == "accepted");
-  CHECK(said(whole + "} x\n") == "the .npy header goes on after its closing brace: x\\n" + anew);
-  CHECK(said(whole + "}{}").find("goes on after its closing brace: {}") != std::string::npos);
-  CHECK(said(whole + ", 'shape': (8, 8)}") == "the .npy header gives shape twice" + anew);
-  CHECK(said(whole + ", 'descr': '<f4'}") == "the .npy header gives descr twice" + anew);
+  CHECK(result_of(whole + "}   \n") == "accepted");
   CHECK(
-      said("{'\x1b[2J" + std::string(1000, 'x') + "': 1}") ==
+      result_of(whole + "} x\n") == "the .npy header goes on after its closing brace: x\\n" + anew);
+  CHECK(result_of(whole + "}{}").find("goes on after its closing brace: {}") != std::string::npos);
+  CHECK(result_of(whole + ", 'shape': (8, 8)}") == "the .npy header gives shape twice" + anew);
+  CHECK(result_of(whole + ", 'descr': '<f4'}") == "the .npy header gives descr twice" + anew);
+  CHECK(
+      result_of("{'\x1b[2J" + std::string(1000, 'x') + "': 1}") ==
       "the .npy header has the unknown key '\\x1b[2J" + std::string(32, 'x') + "…" +
           std::string(20, 'x') + "'" + anew);
 }

@@ -525,7 +525,7 @@ Block block_of(
   return block;
 }
 
-// One way round the circle, when `blocks` are resident.
+// One iteration of the cycle, when `blocks` are resident.
 struct Round {
   double issue, stalls, smem, gmem, barriers;
   double total() const { return issue + stalls + smem + gmem + barriers; }

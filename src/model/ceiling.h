@@ -118,10 +118,10 @@ struct TileSizes {
 enum class TileFault {
   none,
   range,          // a size is below 1 or above 1024
-  rows,           // BM is no multiple of TM
-  columns,        // BN is no multiple of TN
+  rows,           // BM is not a multiple of TM
+  columns,        // BN is not a multiple of TN
   threads,        // more than a block may have
-  vectors,        // TM, TN or BK is no multiple of the floats that are moved at once
+  vectors,        // TM, TN or BK is not a multiple of the floats that are moved at once
   copies_of_A,    // the threads do not copy whole rows of A's tile
   copies_of_B,    // or of B's
   shared_memory,  // the tiles take more than a block may have
@@ -135,7 +135,7 @@ struct TileCosts {
   int threads;     // per block
   int smem_bytes;  // per block, without padding
   double gmem_loads, gmem_floats, smem_loads, smem_floats, gmem_stores, smem_stores;
-  double operations_per_gmem_byte;  // asked of global memory, whether caches answer or DRAM
+  double operations_per_gmem_byte;  // requested from global memory, whether caches or DRAM answer
   double operations_per_smem_byte;
 };
 

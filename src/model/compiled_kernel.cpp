@@ -361,7 +361,7 @@ struct Group {
 };
 using Groups = std::map<Place, Group>;
 
-// Where one compiler books an access to another line of the same statement, the lines become one.
+// If one compiler books an access to another line of the same statement, the lines become one.
 void join_statements(Groups& groups) {
   for (auto group = groups.begin(); group != groups.end();) {
     if (!group->second.written.empty() && !group->second.made.empty()) {
@@ -504,8 +504,8 @@ bool can_be_wide(const LineCounts& line, int bytes) {
          (bytes == 16 && line.merging.by_128.requests > 0);
 }
 
-// Which loads are of which array the code does not say. What is left when all others are known, or
-// what costs the same for each array, is known.
+// The code does not say which loads are of which array. The rest is known if all others are known,
+// or if it costs the same for each array.
 std::optional<std::int64_t> wavefronts_of(const Group& group, const Requests& made) {
   std::int64_t wavefronts = 0;
   Requests requests = made;

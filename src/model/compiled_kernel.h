@@ -119,14 +119,14 @@ struct CompiledLine {
   std::int64_t wavefronts = 0;
   int by_bytes[5] = {};  // instructions of 1, 2, 4, 8 and 16 bytes per lane in the compiled code
 
-  // As compiled. Nothing if that cannot be told.
+  // As compiled. Nothing if that is not known.
   std::optional<std::int64_t> compiled_requests, compiled_wavefronts;
 };
 
 struct CompiledLoads {
   std::vector<CompiledLine> lines;
 
-  // Of all lines, as compiled; nothing if that cannot be told for one of them.
+  // Of all lines, as compiled; nothing if that is not known for one of them.
   std::optional<std::int64_t> requests() const;
   std::optional<std::int64_t> wavefronts() const;
 };

@@ -471,7 +471,7 @@ TEST_CASE("a store in the same basic block tells how often loads run that were p
   CHECK(loads.requests() == 800);
   CHECK(loads.wavefronts() == 800);
 
-  // In another block, that cannot be told.
+  // In another block, that is not known.
   for (SharedInstruction& made : kernel.instructions) {
     if (made.kind == Kind::load) made.together = 8;
   }
@@ -483,7 +483,7 @@ TEST_CASE("a store in the same basic block tells how often loads run that were p
   CHECK(!unknown.wavefronts());
 }
 
-TEST_CASE("a loop that is unrolled partly, with loads of two widths, cannot be told") {
+TEST_CASE("the counts of a partly unrolled loop with loads of two widths are not known") {
   SassKernel kernel;
   make(kernel, 1, Kind::load, 16, 7, 20);
   make(kernel, 1, Kind::load, 4, 9, 20);  // the remaining iterations
@@ -511,7 +511,8 @@ TEST_CASE("wavefronts that differ from load to load are known if all loads becam
   CHECK(!mixed.wavefronts());
 }
 
-TEST_CASE("more compiled loads than the source has are a contradiction, and not told") {
+TEST_CASE(
+    "more compiled loads than the source has are a contradiction, and the counts are not known") {
   SassKernel kernel;
   make(kernel, 1, Kind::store, 4, 7, 15);
   make(kernel, 3, Kind::load, 4, 7, 20);

@@ -97,9 +97,10 @@ Occupancy occupancy(const Gpu& gpu, const KernelResources& kernel);
 // not one block fits.
 double waves(const Gpu& gpu, const Occupancy& occupancy, long long blocks);
 
-// What a GPU's sensors said while kernels ran: clock, power, and whether the GPU was throttled.
+// The readings of a GPU's sensors while kernels ran: clock, power, and whether the GPU was
+// throttled.
 
-// One look at the sensors. Empty: this GPU or driver does not say.
+// One reading of the sensors. Empty: this GPU or driver does not report it.
 struct Reading {
   std::optional<double> sm_mhz, watts, celsius;
   std::optional<std::uint64_t> clock_reasons;  // NVML's bits: why the clock is not higher
@@ -126,7 +127,7 @@ inline constexpr double kPowerAverageMs = 1000;
 // Fills in what follows from the readings: all but the limit, the averages and the duration.
 DeviceState device_state(std::span<const Reading> readings);
 
-// What several measurements in a row say together: the widest ranges, the highest power, all
+// The summary of several consecutive measurements: the widest ranges, the highest power, all
 // reasons. The median is that of the measurements' medians. Nothing if there are none.
 std::optional<DeviceState> together(std::span<const DeviceState> states);
 

@@ -57,7 +57,7 @@ struct RecordedEvent {
   int uncoalesced = 0;
 };
 
-// What one thread asked of an mbarrier, of the copy engine or of the tensor cores.
+// One thread's request to an mbarrier, the copy engine or the tensor cores.
 struct RecordedAction {
   enum class Kind {
     arrive,     // at mbarrier `barrier`, in phase `value`

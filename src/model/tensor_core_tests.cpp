@@ -36,7 +36,7 @@ TEST_CASE("a tensor core ignores the last 13 bits of an operand") {
   const float more = std::bit_cast<float>(0x3f801fffu);
   CHECK(tf32_seen(more) == 1.0f);
   CHECK(tensor_core_dot(std::vector{more}, std::vector{more}, 0, kHopperTensorCore) == 1.0f);
-  // A NaN whose payload is only there becomes infinite.
+  // A NaN whose payload is only in those bits becomes infinite.
   CHECK(std::isinf(tf32_seen(std::bit_cast<float>(0x7f800001u))));
 }
 

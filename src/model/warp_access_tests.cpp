@@ -344,7 +344,7 @@ int blocks_touched(const WarpAccess& access, int block_bytes) {
   return static_cast<int>(touched.size());
 }
 
-// As many wavefronts as the most lanes that stand in one lane's way, itself included.
+// As many wavefronts as the largest number of lanes that conflict with one lane, itself included.
 int narrow_copy_by_hand(const WarpAccess& to, const WarpAccess& from) {
   const int banks = 4 * kPaperBanks / to.bytes;
   const auto bank = [&](const WarpAccess& access, int lane) {

@@ -43,8 +43,8 @@ class Browser {
   // "Shift+Tab" holds Shift down.
   void press(const std::string& key);
 
-  // What the page complained about since it was opened: errors and warnings in the console,
-  // exceptions that nobody caught, files that were not found.
+  // The page's complaints since it was opened: errors and warnings in the console, exceptions that
+  // nobody caught, files that were not found.
   std::vector<std::string> complaints();
 
   // What the page's script holds, without garbage.

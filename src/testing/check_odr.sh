@@ -12,12 +12,12 @@ export folder compile
 printf '%s\0' "$@" | xargs -0 -P "$(nproc)" -I{} bash -c '
   object=$folder/$(tr / _ <<< "$1").o
   $compile -O0 -flto -c "$1" -o "$object"' compile {} || exit 1
-said=$(g++ -O0 -flto=auto -flto-partition=one -Wodr -Wno-lto-type-mismatch -r -flinker-output=nolto-rel -z muldefs "$folder"/*.o -o "$folder.o" 2>&1)
+messages=$(g++ -O0 -flto=auto -flto-partition=one -Wodr -Wno-lto-type-mismatch -r -flinker-output=nolto-rel -z muldefs "$folder"/*.o -o "$folder.o" 2>&1)
 code=$?
-clashes=$(grep -A 5 -e '-Wodr\|violates the C++ One Definition Rule' <<< "$said")
+clashes=$(grep -A 5 -e '-Wodr\|violates the C++ One Definition Rule' <<< "$messages")
 if [ -n "$clashes" ]; then
   printf '%s\n' "$clashes" >&2
   exit 1
 fi
-[ $code = 0 ] || { printf '%s\n' "$said" >&2; exit 1; }
+[ $code = 0 ] || { printf '%s\n' "$messages" >&2; exit 1; }
 rm -rf "$folder" "$folder.o"

@@ -20,8 +20,8 @@ namespace testing {
 
 // The number of inputs per parser. GEMM_STEPS_FUZZ in the environment overrides it.
 inline int fuzz_count() {
-  const char* asked = std::getenv("GEMM_STEPS_FUZZ");
-  return asked != nullptr ? std::atoi(asked) : 10'000;
+  const char* value = std::getenv("GEMM_STEPS_FUZZ");
+  return value != nullptr ? std::atoi(value) : 10'000;
 }
 
 class Fuzz {

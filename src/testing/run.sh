@@ -27,10 +27,10 @@ chunk=4
       '{ print "--first=" $1 " --last=" $1 + chunk - 1 " -sfe=" apart }'
 } | xargs -P "$(nproc)" -I{} bash -c '
   read -ra cases <<< "$2"
-  said=$("$1" "${cases[@]}" --no-intro 2>&1)
+  output=$("$1" "${cases[@]}" --no-intro 2>&1)
   code=$?
-  [ $code -gt 1 ] && said+=$'"'\n'"'"$1 $2: ended with $code"
-  printf "%s\n" "$said"
+  [ $code -gt 1 ] && output+=$'"'\n'"'"$1 $2: ended with $code"
+  printf "%s\n" "$output"
   [ $code = 0 ]' run "$tests" {} > "$log"
 status=$?
 grep -vE '^(\[doctest\] (test cases|assertions|Status)|=+$|$)' "$log"

@@ -10,7 +10,7 @@
 #   edits of FILE    the edits that follow are edits of FILE. If FILE is a solution and is not here,
 #                    they are left out
 #   NAME: WORDS      an edit: a name for it, and words about it. Those of a wrong answer are what the
-#                    student must be told
+#                    message must contain
 #   -LINE            a line of FILE that is taken out
 #   +LINE            a line that is put in
 #    LINE            a line of FILE that stays; it says where the others are

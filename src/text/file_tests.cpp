@@ -159,7 +159,7 @@ struct Edits {
 
   std::string kernel() const { return folder / "kernel.cu"; }
 
-  // What is said about the list, on stdout and stderr, without the name of the folder.
+  // The messages about the list, on stdout and stderr, without the name of the folder.
   std::string make(const std::string& list) {
     std::ofstream(folder / "list") << list;
     std::FILE* out = popen(
@@ -189,7 +189,7 @@ struct Edits {
 
 TEST_CASE("an edit takes lines out and puts lines in, at one place or at several") {
   Edits edits;
-  const std::string said = edits.make(
+  const std::string output = edits.make(
       "# A comment.\n"
       "edits of kernel.cu\n"
       "\n"
@@ -215,7 +215,7 @@ TEST_CASE("an edit takes lines out and puts lines in, at one place or at several
       "-  a = 1;\n");
   CHECK(edits.exit_code == 0);
   CHECK(
-      said ==
+      output ==
       "other_a\t./other_a.cu\ttell: this\tkernel.cu\n"
       "no_c\t./no_c.cu\tand that\tkernel.cu\n"
       "filled\t./filled.cu\twords\tempty.cu\n");

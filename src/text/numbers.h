@@ -66,10 +66,10 @@ int report_width();
 
 std::string now_utc();  // "2026-01-01T00:00:00Z"
 
-// A number that other data would hardly have: FNV-1a (G. Fowler, L. Noll, P. Vo).
+// A number that identifies data almost certainly: FNV-1a (G. Fowler, L. Noll, P. Vo).
 inline constexpr std::uint64_t kNoFingerprint = 0xcbf29ce484222325;  // of nothing yet
 
-// That of what `so_far` is the fingerprint of, and then of `piece`.
+// The fingerprint of data with the fingerprint `so_far` followed by `piece`.
 constexpr std::uint64_t fingerprint(std::uint64_t so_far, std::uint64_t piece) {
   return (so_far ^ piece) * 0x100000001b3;
 }

@@ -99,8 +99,7 @@ TEST_CASE("a long text loses its middle, and keeps more of its beginning than of
   CHECK(echoed("0123456\n", 5) == "012…");  // an escape is not split
 }
 
-TEST_CASE(
-    "whatever was typed, its echo is short, valid UTF-8, and does not change when echoed again") {
+TEST_CASE("the echo of any text is short, valid UTF-8, and does not change when echoed again") {
   testing::Fuzz fuzz(
       {"--size 1024", "Größe – 数", "\x1b[31mred\x1b[0m", std::string(70, 'x')},
       {"\xe2\x80\xae", "\xf0\x9f\x98\x80", "\xed\xa0\x80", "\xc2\x9b", "\n", "…"});
@@ -136,7 +135,7 @@ TEST_CASE(
   CHECK(printable("\xff\xfe\xf4\x90\x80\x80") == R"(\xff\xfe\xf4\x90\x80\x80)");
 }
 
-TEST_CASE("a member of a JSON text is found whatever stands before it") {
+TEST_CASE("a member of a JSON text is found after any other text") {
   const char* json = R"({"a":{"x":"}\",]{"},"b":[1, {"x":2}],"x":{"y":-1.5e3,"z":null}})";
   const JsonParts parts = json_parts(json);
   CHECK(parts.at("") == json);
@@ -174,7 +173,7 @@ TEST_CASE("what is not JSON is refused") {
   CHECK_THROWS_AS(json_values(std::string(100'000, '[')), std::invalid_argument);
 }
 
-TEST_CASE("any text is written and read as the same JSON, and whatever is no JSON is refused") {
+TEST_CASE("any text is written and read as the same JSON, and text that is not JSON is refused") {
   testing::Fuzz inputs(
       {R"({"a": [1, 2.5, {"b": "text"}], "c": null, "d": true})", R"(["\u00e9", "\n"])"},
       {"null", "true", "\\u0041", "[[", "]]", "{\"k\":"});

@@ -1,5 +1,5 @@
-// The parameters of a user's sgemm that is called by simt_sgemm (rewrite/rewritten.h), as the
-// user's file says them. It is included in that file.
+// The parameters of a user's sgemm that is called by simt_sgemm (rewrite/rewritten.h), as declared
+// in the user's file. It is included in that file.
 #pragma once
 
 namespace simt {

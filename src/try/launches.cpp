@@ -256,8 +256,9 @@ AuditResult audit_sgemm(const Options& options) {
   const guard::Ended ended = guard::run_in_child(guard, [&](std::FILE* report) {
     const model::Audit audit = audited(options);
     const bool is_true = audit.surprises.empty();
-    const std::string said = is_true ? note_about(audit) : sentence_about(audit.surprises.front());
-    std::fputs(said.c_str(), report);
+    const std::string sentence =
+        is_true ? note_about(audit) : sentence_about(audit.surprises.front());
+    std::fputs(sentence.c_str(), report);
     return guard::Outcome{is_true ? 0 : 1, ""};
   });
   if (ended.how != guard::Ended::done) {

@@ -1,4 +1,4 @@
-// The launches of a whole program: which of them are traced, and what became of them.
+// The launches of a whole program: which of them are traced, and their results.
 #pragma once
 
 #include <chrono>
@@ -100,7 +100,7 @@ struct AuditResult {
   std::string why_withheld;  // a sentence if the counts would not be true
 };
 
-// What an audit found, and what it did not.
+// The sentence about one finding of an audit, and the note about the whole audit.
 std::string sentence_about(const model::Audit::Surprise& surprise);
 std::string note_about(const model::Audit& audit);
 

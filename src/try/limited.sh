@@ -28,22 +28,22 @@ trap 'rm -rf "$temporary"' EXIT
   ulimit -St "$seconds"
   ulimit -v $((gigabytes << 20))
   ulimit -f $((megabytes << 10))
-  exec 2> "$temporary/said"
+  exec 2> "$temporary/messages"
   TMPDIR=$temporary LC_ALL=C exec timeout -k 5 "$seconds" "$@"
 ) 2> /dev/null &
 running=$!
-wait "$running" 2> /dev/null  # where bash says of a signal what is said below
+wait "$running" 2> /dev/null  # bash's own message about a signal; ours follows
 code=$?
-says() { grep -qiE "$1" "$temporary/said"; }
+contains() { grep -qiE "$1" "$temporary/messages"; }
 why=
 if [ $code -ne 0 ]; then
   # (The system also kills a process that uses up its memory.)
-  if [ $code = 124 ] || [ $code = 152 ] || says 'CPU time limit exceeded' ||
-    { [ "$SECONDS" -ge "$seconds" ] && { [ $code = 137 ] || says 'Killed signal'; }; }; then
+  if [ $code = 124 ] || [ $code = 152 ] || contains 'CPU time limit exceeded' ||
+    { [ "$SECONDS" -ge "$seconds" ] && { [ $code = 137 ] || contains 'Killed signal'; }; }; then
     why="took too long to compile: more than $seconds s; COMPILE_S= allows more"
-  elif [ $code = 153 ] || says 'File size limit exceeded|File too large'; then
+  elif [ $code = 153 ] || contains 'File size limit exceeded|File too large'; then
     why="is too large after compilation: a file of more than $megabytes MB"
-  elif [ $code = 137 ] || says 'Killed signal|out of memory|memory exhausted|Cannot allocate memory|bad_alloc'; then
+  elif [ $code = 137 ] || contains 'Killed signal|out of memory|memory exhausted|Cannot allocate memory|bad_alloc'; then
     why="needs more memory to compile than $gigabytes GB; COMPILE_GB= allows more"
   fi
 fi
@@ -51,5 +51,5 @@ if [ -n "$why" ]; then
   echo "$file: $why" >&2
   exit 124
 fi
-head -c 1000000 "$temporary/said" >&2
+head -c 1000000 "$temporary/messages" >&2
 exit $code

@@ -48,7 +48,7 @@ std::string quoted(const std::string& text) {
   return word + "'";
 }
 
-// What make, a shell, printf or a glob would understand. One name has it all.
+// Characters with a meaning for make, a shell, printf or a glob. One name has all of them.
 std::vector<std::string> hostile_names() {
   std::vector<std::string> names = {
       "-dash",
@@ -116,7 +116,7 @@ TEST_CASE("a name of a user's file is neither make's nor a shell's, whatever its
     CHECK(made("-s show KERNEL=" + quoted(file) + " PAGE=" + page).exit_code == 0);
     CHECK(std::filesystem::exists(in + name + ".html"));
 
-    // Refused or graded, each in words of our own.
+    // Refused or graded, in each case with our own message.
     CHECK(made("-s grade EX=0 FILE=" + quoted(file)).exit_code != 0);
     CHECK(
         made("-s grade-class DIR=" + quoted(in + name) + " OUT=" + quoted(in + name + "/x.csv"))
@@ -127,7 +127,7 @@ TEST_CASE("a name of a user's file is neither make's nor a shell's, whatever its
     CHECK(made("-s slides ANSWERS=" + quoted(name)).exit_code != 0);
     CHECK(made("-s book ANSWERS=2 BOOK=" + quoted(in + name + ".book")).exit_code != 0);
 
-    // What was tried and is gone breaks nothing.
+    // A tried file that no longer exists breaks nothing.
     std::filesystem::remove(file);
     CHECK(contains(made("-s try KERNEL=" + quoted(file)).err, "there is no such file"));
     CHECK(made("help").exit_code == 0);

@@ -144,7 +144,7 @@ TEST_CASE("when half of the time is over only traced blocks run, so that all ker
       "try: note: after 2 s, half of --limit, only blocks to be traced ran"));
 }
 
-TEST_CASE("of a block that takes too long the beginning is traced") {
+TEST_CASE("only the beginning of a block that takes too long is traced") {
   const Output output = ending("turns", "--limit 4");
   CHECK(output.exit_code == 0);
   CHECK(contains(output.out, "1 turns "));
@@ -155,7 +155,7 @@ TEST_CASE("of a block that takes too long the beginning is traced") {
       "too small\n"));
 }
 
-TEST_CASE("what incomplete data may have caused is no alarm") {
+TEST_CASE("a hazard that incomplete data may have caused is not reported") {
   const Output output = ending("takes-too-long 1", "--limit 4");
   CHECK(output.exit_code == 0);
   CHECK(contains(output.out, "and ends"));
@@ -190,7 +190,7 @@ TEST_CASE("a report for a machine has the program's own exit code") {
                      std::to_string(seven.exit_code) + ", \"stopped_by_kernel\": false}"));
 }
 
-TEST_CASE("a report for a machine is all of stdout") {
+TEST_CASE("a report for a machine is the only text on stdout") {
   const Output output = try_program("transpose", "--format json");
   CHECK(output.exit_code == 0);
   CHECK(output.out.starts_with("{"));
@@ -258,7 +258,7 @@ TEST_CASE("a thread that goes on from a barrier runs ahead of those that still w
   CHECK(contains(output.out, "1 add_up         1    32  4,096"));
 }
 
-TEST_CASE("the sentence about each hazard says what is missing there, and on which lines") {
+TEST_CASE("the sentence about each hazard names the remedy and the lines") {
   const Output output = try_program("orders");
   CAPTURE(output.err);
   CHECK(output.exit_code == 1);
@@ -288,8 +288,8 @@ TEST_CASE("the sentence about each hazard says what is missing there, and on whi
   }
 }
 
-TEST_CASE("mistakes of host code are told, and their right twins are not") {
-  const std::map<std::string, std::string> said = {
+TEST_CASE("mistakes of host code are reported, and the corrected versions are not") {
+  const std::map<std::string, std::string> sentences = {
       {"array-of-file", "loads from host memory (of_file) on line 15"},
       {"static-array-of-file", "loads from host memory (of_file_too) on line 15"},
       {"static-array-of-main", "loads from host memory (of_main) on line 15"},
@@ -330,17 +330,17 @@ TEST_CASE("mistakes of host code are told, and their right twins are not") {
     CAPTURE(how);
     const Output output = try_program("host_mistakes", "-- " + how);
     CAPTURE(output.err);
-    const auto expected = said.find(how);
-    CHECK((expected == said.end()) == how.starts_with("right-"));
+    const auto expected = sentences.find(how);
+    CHECK((expected == sentences.end()) == how.starts_with("right-"));
     CHECK(output.exit_code == (how.starts_with("right-") ? 0 : 1));
-    if (expected == said.end()) {
+    if (expected == sentences.end()) {
       CHECK(output.err == "");
       continue;
     }
     CHECK(contains(output.err, expected->second));
     CHECK(std::count(output.err.begin(), output.err.end(), '\n') == 1);
   }
-  CHECK(all.size() > said.size());
+  CHECK(all.size() > sentences.size());
 }
 
 TEST_CASE("volatile device variables, atomics that wait, and clusters of one block run") {

@@ -106,7 +106,7 @@ extern "C" char __executable_start;
 
 namespace {
 
-constexpr std::size_t kMostEvents = 200'000;  // per launch; nobody can look at more
+constexpr std::size_t kMostEvents = 200'000;  // per launch; nobody steps through more
 
 // The line of `kernel` that a return address belongs to; 0 if unknown.
 int line_of(const void* place, const trace::SourceRange& kernel) {

@@ -1,7 +1,7 @@
 #!/bin/bash
 # try.sh try|show|step|debug|profile: compiles the CUDA file named by KERNEL, and the files named by
-# MORE, in a folder of its own, and does with the program what the goal says. Several may run at once
-# in one checkout, and nothing of a user's file is left in it.
+# MORE, in a folder of its own, and runs the program for that goal. Several may run at once in one
+# checkout, and no file of theirs is left in it.
 #
 # try.sh compile OUT [FLAG...]: only compiles the files, for the CPU.
 # try.sh cubins PROGRAM "ARCHITECTURES" NVCC FLAG...: only compiles them, by nvcc, for these architectures.
@@ -29,9 +29,10 @@ for i in "${!files[@]}"; do
   case ${files[i]} in [-@]*) files[i]=./${files[i]} ;; esac
 done
 
-# copy COPY [FLAG...]: preprocessed, and what is not C++ is written anew (src/simulator/rewrite). The compiler would name what it reads "<stdin>" in its messages, so it gets
-# the files themselves. prefix.h is precompiled for each copy, and with -fpch-preprocess remains a
-# #pragma in what is preprocessed. (If a -D of the user's makes it unfit, it is read as text.)
+# copy COPY [FLAG...]: preprocessed, and rewritten as C++ (src/simulator/rewrite). The compiler would name what it
+# reads "<stdin>" in its messages, so it gets the files themselves. prefix.h is precompiled for each copy, and with
+# -fpch-preprocess remains a #pragma in what is preprocessed. (If a -D of the user's makes it unfit, it is read as
+# text.)
 #
 # A kernel and its shared arrays are found by the name of their file in the symbol table
 # (machine/symbols.cpp), so several files become one, the first.
@@ -146,20 +147,20 @@ compile_cubins() {
       fi
       cubin=$program.sm_$arch.$number.cubin
       number=$((number + 1))
-      if ! src/try/limited.sh "$file" "$@" -arch="sm_$arch" -cubin "$file" -o "$cubin" > "$cubin.said" 2>&1; then
-        why "nvcc does not compile the file for sm_$arch: $(grep -m1 -iE 'error|fatal' "$cubin.said" || head -1 "$cubin.said")"
-        rm -f "$program.sm_$arch.sass" "$cubin" "$cubin.said"
+      if ! src/try/limited.sh "$file" "$@" -arch="sm_$arch" -cubin "$file" -o "$cubin" > "$cubin.messages" 2>&1; then
+        why "nvcc does not compile the file for sm_$arch: $(grep -m1 -iE 'error|fatal' "$cubin.messages" || head -1 "$cubin.messages")"
+        rm -f "$program.sm_$arch.sass" "$cubin" "$cubin.messages"
         break
       fi
-      c++filt -p < "$cubin.said" | awk -f src/model/ptxas_registers.awk >> "$program.registers"
+      c++filt -p < "$cubin.messages" | awk -f src/model/ptxas_registers.awk >> "$program.registers"
       if ! command -v nvdisasm > /dev/null; then
         why "nvcc's code cannot be read, because nvdisasm (of the CUDA toolkit) is missing."
-      elif ! nvdisasm -gi "$cubin" >> "$program.sm_$arch.sass" 2> "$cubin.said"; then
-        why "nvdisasm cannot read nvcc's code for sm_$arch: $(head -1 "$cubin.said")"
-        rm -f "$program.sm_$arch.sass" "$cubin" "$cubin.said"
+      elif ! nvdisasm -gi "$cubin" >> "$program.sm_$arch.sass" 2> "$cubin.messages"; then
+        why "nvdisasm cannot read nvcc's code for sm_$arch: $(head -1 "$cubin.messages")"
+        rm -f "$program.sm_$arch.sass" "$cubin" "$cubin.messages"
         break
       fi
-      rm -f "$cubin" "$cubin.said"
+      rm -f "$cubin" "$cubin.messages"
     done
   done
 }
@@ -171,11 +172,11 @@ compile_cubins() {
 # A file that nvcc does not compile, for example because a header is missing, gets a note, and
 # nothing is timed. Runs in a process of its own, which it ends.
 compile_for_gpu() {
-  local out=$1 clock=$2 nvcc=$3 said=$1.gpu.log objects= wraps= file object name sgemm
+  local out=$1 clock=$2 nvcc=$3 log=$1.gpu.log objects= wraps= file object name sgemm
   shift 3
   give_up() {
     echo "try: note: nvcc does not compile $1, so nothing is timed:" \
-      "$(grep -m 1 -i 'error' "$said" || tail -n 1 "$said")" >&2
+      "$(grep -m 1 -i 'error' "$log" || tail -n 1 "$log")" >&2
     nothing
     exit 0
   }
@@ -183,14 +184,14 @@ compile_for_gpu() {
     ${CXX:-c++} -x c++ -c /dev/null -o "$out.gpu.o"
   }
   rm -f "$out.on_gpu"
-  : > "$said"
+  : > "$log"
   for file in "${files[@]}"; do
     for_nvcc "$file" || {
-      echo "nvcc hands file names to a shell, which could take this one for a command" >> "$said"
+      echo "nvcc hands file names to a shell, which could take this one for a command" >> "$log"
       give_up "$file"
     }
     object=$out.$(echo "$objects" | wc -w).for_gpu.o
-    "$nvcc" "$@" -x cu -c "$file" -o "$object" 2>> "$said" || give_up "$file"
+    "$nvcc" "$@" -x cu -c "$file" -o "$object" 2>> "$log" || give_up "$file"
     objects="$objects $object"
   done
   ld -r $objects -o "$out.gpu.o"
@@ -205,7 +206,7 @@ compile_for_gpu() {
     wraps="$wraps,--wrap=$name"
   done
   "$nvcc" "$@" "$out.gpu.o" "$clock" -Xlinker "${wraps#,}" -lcublas -lcurand \
-    -o "$out.on_gpu" 2>> "$said" || give_up "$KERNEL"
+    -o "$out.on_gpu" 2>> "$log" || give_up "$KERNEL"
   nothing
 }
 

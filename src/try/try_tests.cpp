@@ -118,7 +118,7 @@ TEST_CASE("elements that no thread writes are a hazard with their number, and C 
 }
 
 TEST_CASE(
-    "an sgemm that reads C although beta is 0 is told so, and whether it is right otherwise") {
+    "an sgemm that reads C although beta is 0 is reported, and whether it is right otherwise") {
   for (const char* flags : {"--size 40", "--size 40 --trace all", "--size 200"}) {
     CAPTURE(std::string(flags));
     const Output output = try_sample("reads_c", flags);
@@ -463,7 +463,7 @@ TEST_CASE("a kernel's loads from shared memory stand beside those of nvcc's code
       "\"lds_64\": 0, \"lds_128\": 4}"));
 }
 
-TEST_CASE("what nvcc makes of a file is kept beside the program, or why there is nothing") {
+TEST_CASE("nvcc's output for a file is kept beside the program, or the reason if there is none") {
   const testing::Folder folder;
   const auto script = [&](const std::string& name, const std::string& text) {
     folder.write(name, "#!/bin/sh\n" + text);
@@ -535,7 +535,8 @@ TEST_CASE("an sgemm over half is checked by the bound for half, which is named")
 
 namespace {
 
-// What make try says while it compiles that file. The copies are FOLDER/yours.traced.o and so on.
+// The messages of make try while it compiles that file. The copies are FOLDER/yours.traced.o and so
+// on.
 Output compiled(
     const testing::Folder& folder, const std::string& file, const std::string& more = "",
     const std::string& flags = "") {
@@ -606,7 +607,7 @@ TEST_CASE("make try accepts what other people's programs rely on") {
   CHECK(!contains(symbols.out, "second.cpp"));
 }
 
-TEST_CASE("make try says in one sentence what it cannot write or does not do") {
+TEST_CASE("make try reports in one sentence what it cannot write or does not support") {
   const auto refused = [](const std::string& flags, const std::string& because) {
     CAPTURE(flags);
     const Output output = try_sample("tiled", flags);

@@ -39,7 +39,7 @@ awk -v problem="$csv" '
 
 sizes=$(awk 'NF == 2 && $1 ~ /^[0-9]+$/ { print $1 }' "$work/points" | sort -nu | sed 's/.*/"&" &/' | paste -sd,)
 gnuplot -e "points='$work/points'; ticks='$sizes'; output_file='$work/plot.svg'" "$bench/plot.gnuplot" \
-  2> "$work/said" || refuse "gnuplot: $(head -n 3 "$work/said" | tr '\n' ' ')"
+  2> "$work/messages" || refuse "gnuplot: $(head -n 3 "$work/messages" | tr '\n' ' ')"
 # What gnuplot draws in black becomes the colour of text (plot.css).
 mkdir -p -- "$(dirname -- "$svg")" 2> /dev/null
 sed -e "0,/<desc>/s||<style>\n$(sed ':a;N;$!ba;s/\n/\\n/g' "$bench/plot.css")</style>\n<desc>|" \

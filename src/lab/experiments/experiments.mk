@@ -1,4 +1,4 @@
-# The kernels of changes.txt. Whatever compiles kernels.cu finds them by -iquote $(BUILD).
+# The kernels of changes.txt. Compilations of kernels.cu find them by -iquote $(BUILD).
 CHANGED_KERNELS := $(BUILD)/changed_kernels.cuh
 $(CHANGED_KERNELS): src/lab/experiments/changed_kernels.sh src/lab/experiments/changes.txt src/text/edits.awk src/text/declarations.awk gemm_steps.cu
 	mkdir -p $(@D)

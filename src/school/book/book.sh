@@ -35,10 +35,10 @@ mkdir "$new/players" "$new/files" && cp src/school/book/book.{css,js} "$new" ||
   refuse "$new: cannot be written"
 # write_page FILE FLAGS...: has the program write a page; its last line says why it did not.
 write_page() {
-  local file=$new/$1 said
+  local file=$new/$1 message
   shift
-  said=$("$program" --page "$file" "$@" 2>&1) && [ -s "$file" ] ||
-    refuse "$program --page ${file##*/}${*:+ $*}: wrote no page${said:+: ${said##*$'\n'}}"
+  message=$("$program" --page "$file" "$@" 2>&1) && [ -s "$file" ] ||
+    refuse "$program --page ${file##*/}${*:+ $*}: wrote no page${message:+: ${message##*$'\n'}}"
 }
 write_page lesson.html
 for stage in $(sed -n 's/^## Stage \([1-9][0-9]*\):.*/\1/p' walkthrough.md); do

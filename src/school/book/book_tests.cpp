@@ -320,7 +320,7 @@ TEST_CASE("a book that cannot be written is refused in one sentence") {
 TEST_CASE("a text that a book cannot show is refused, with its place") {
   if (written() == nullptr) return;
   // A lesson of a few lines, with one sentence in the text or on the lecturers' page.
-  const auto said = [](const std::string& text, const std::string& teaching) {
+  const auto refusal_of = [](const std::string& text, const std::string& teaching) {
     const Place place;
     fs::create_directories(place.folder / "lesson/src");
     fs::copy("src/school/book", place.folder / "lesson/src/school/book");
@@ -336,23 +336,26 @@ TEST_CASE("a text that a book cannot show is refused, with its place") {
     CHECK(fs::exists(place.folder / "lesson/book") == output.err.empty());
     return output.err + contents(place.folder / "lesson/book/teaching.html");
   };
-  CHECK(said("[A](a.txt)", "") == "book: walkthrough.md links to a.txt, which is not a file\n");
   CHECK(
-      said("[A](exercises/solutions/one.cu)", "") ==
+      refusal_of("[A](a.txt)", "") == "book: walkthrough.md links to a.txt, which is not a file\n");
+  CHECK(
+      refusal_of("[A](exercises/solutions/one.cu)", "") ==
       "book: walkthrough.md links to exercises/solutions/one.cu, which a book must not show\n");
-  CHECK(said("- A list.", "") == "book: walkthrough.md: \"All\" does not begin with a paragraph\n");
+  CHECK(
+      refusal_of("- A list.", "") ==
+      "book: walkthrough.md: \"All\" does not begin with a paragraph\n");
   const std::string own_line =
       "book: exercises/TEACHING.md:3: a folded answer must begin and end a line of its own\n";
-  CHECK(said("Text.", "Why? <details>secret</details>") == own_line);
-  CHECK(said("Text.", " <details>\nsecret\n</details>") == own_line);
+  CHECK(refusal_of("Text.", "Why? <details>secret</details>") == own_line);
+  CHECK(refusal_of("Text.", " <details>\nsecret\n</details>") == own_line);
   CHECK(
-      said("Text.", "<details>\nsecret\n\n<details>\nsecret\n</details>") ==
+      refusal_of("Text.", "<details>\nsecret\n\n<details>\nsecret\n</details>") ==
       "book: exercises/TEACHING.md:6: a folded answer begins in another one\n");
   CHECK(
-      said("Text.", "<details>secret</details>") ==
+      refusal_of("Text.", "<details>secret</details>") ==
       "book: exercises/TEACHING.md: its last folded answer or fence does not end\n");
   const std::string hidden =
-      said("Text.", "<details>\n\n```\n</details>\nsecret\n```\n\n</details>");
+      refusal_of("Text.", "<details>\n\n```\n</details>\nsecret\n```\n\n</details>");
   CHECK(hidden.find("secret") == std::string::npos);
   CHECK(hidden.find("The answer is left out") < hidden.find("Last."));
 }

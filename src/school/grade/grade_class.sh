@@ -48,8 +48,8 @@ read_file_name() {
     prefix=${1:0:${#BASH_REMATCH[1]}} attempt=$((10#${BASH_REMATCH[3]:-0})) kind=${BASH_REMATCH[5]}
     return 0
   done
-  [ ${#asked[@]} = 1 ] || return 1
-  exercise=${asked[0]}
+  [ ${#requested[@]} = 1 ] || return 1
+  exercise=${requested[0]}
   for platform in '_assignsubmission_(file|onlinetext)' '_attempt_()[-0-9]+' '_[0-9]+_()[0-9]+'; do
     [[ $lower =~ ^(.*$platform)_[^_].*\.(cu|txt)$ ]] || continue
     prefix=${1:0:${#BASH_REMATCH[1]}} kind=${BASH_REMATCH[3]} attempt=$any_name
@@ -80,7 +80,7 @@ look_into() {
     for exercise in "${known[@]}"; do is_called "$each" "$exercise" && continue 2; done
     others+=("$each")
   done
-  if [ ${#asked[@]} = 1 ] && [ ${#others[@]} = 1 ]; then file=${others[0]} others=(); fi
+  if [ ${#requested[@]} = 1 ] && [ ${#others[@]} = 1 ]; then file=${others[0]} others=(); fi
 }
 
 # What is handed in for an exercise: a kernel or formulas, as the exercise begins.
@@ -127,7 +127,7 @@ offer() {
 # handed_in DIR EXERCISE...: finds each student's answer to each exercise in DIR, which has one folder
 # per student, or is the export of a learning platform:
 #
-#   STUDENT/NN-name.cu, STUDENT/answers/NN-name.cu       .txt where formulas are asked for
+#   STUDENT/NN-name.cu, STUDENT/answers/NN-name.cu       .txt for formulas
 #   NAME_ID_assignsubmission_file_/NN-name.cu            Moodle, with folders
 #   NAME_ID_assignsubmission_file_NN-name.cu             and without
 #   name_ID_ID_NN-name.cu, name_LATE_ID_ID_NN-name-2.cu  Canvas: the highest attempt counts
@@ -149,7 +149,7 @@ handed_in() (
   # Unicode's line breaks, and characters that change the direction of writing.
   turns=$'\xe2\x80[\xa8-\xae]|\xe2\x81[\xa6-\xa9]'
   any_name=-10000 # less than every attempt: a file with the exercise's name comes before all others
-  known=() asked=("$@")
+  known=() requested=("$@")
   for folder in exercises/[0-9]*; do known+=("${folder#exercises/}"); done
   declare -A kinds
   for exercise in "${known[@]}"; do kinds[$exercise]=$(kind_of "$exercise"); done
@@ -203,17 +203,17 @@ handed_in() (
     if [ -d "$entry" ]; then
       inside=$entry
       [ ! -d "$entry/answers" ] || [ -L "$entry/answers" ] || inside=$entry/answers
-      for exercise in "${asked[@]}"; do
+      for exercise in "${requested[@]}"; do
         look_into "$inside" "$exercise"
         offer "$student" "$exercise" "$file" 0
-        [ ${#asked[@]} != 1 ] || [ ${#others[@]} = 0 ] ||
+        [ ${#requested[@]} != 1 ] || [ ${#others[@]} = 0 ] ||
           leave_out "$inside" "a folder of several files; name the one that counts ${file##*/}"
       done
       record_of[$student]=$inside/grades.csv
     elif [[ $base == *_grades.csv ]]; then
       record_of[$student]=$entry
     elif read_file_name "$base"; then
-      [[ " ${asked[*]} " == *" $exercise "* ]] || continue
+      [[ " ${requested[*]} " == *" $exercise "* ]] || continue
       if [ "$kind" = "${kinds[$exercise]}" ]; then
         offer "$student" "$exercise" "$entry" "$attempt"
       else
@@ -223,7 +223,7 @@ handed_in() (
   done
 
   for student in "${students[@]}"; do
-    for exercise in "${asked[@]}"; do
+    for exercise in "${requested[@]}"; do
       printf '%s\0' "$student" "$exercise" "${file_of[$student/$exercise]:-}" \
         "${record_of[$student]:-}" "${name_for[$student]}"
     done
@@ -371,8 +371,8 @@ exercises=()
 for folder in exercises/[0-9]*; do
   name=${folder#exercises/} number=${folder#exercises/}
   number=${number%%-*}
-  for asked in ${EX:-"$name"}; do
-    case $asked in "$name" | "${name#*-}" | "$number" | "${number#0}") exercises+=("$name") ;; esac
+  for requested in ${EX:-"$name"}; do
+    case $requested in "$name" | "${name#*-}" | "$number" | "${number#0}") exercises+=("$name") ;; esac
   done
 done
 [ ${#exercises[@]} -gt 0 ] || refuse "EX=$EX: no such exercise; there are" exercises/[0-9]*

@@ -123,15 +123,15 @@ std::vector<Work> schedule(const BlockPlan& plan, const Pace& pace, int blocks) 
     for (int other = 1; other < blocks; ++other) {
       if (asks_at(other) < asks_at(block)) block = other;
     }
-    const double asked = asks_at(block);
+    const double requested = asks_at(block);
     const Step& step = steps[next[block]++];
     Work& one = work[block * tiles + step.tile];
     if (step.copies) {
-      one.copy_begin = std::max(asked, copier_free);
+      one.copy_begin = std::max(requested, copier_free);
       one.copy_end = copier_free = one.copy_begin + pace.copy;
       if (plan.copies_wait) ready[block] = one.copy_end;
     } else {
-      one.multiply_begin = std::max(asked, multiplier_free);
+      one.multiply_begin = std::max(requested, multiplier_free);
       one.multiply_end = multiplier_free = ready[block] = one.multiply_begin + pace.multiply;
     }
   }

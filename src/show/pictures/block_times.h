@@ -124,23 +124,23 @@ std::vector<StepTime> step_times(const StepPlan& plan, double load_cycles, doubl
 
 // What a warpgroup does with a tile along K; times in cycles.
 struct Use {
-  double asked;   // it waits for the tile from here on
-  double begin;   // and loads its fragments from here
-  double loaded;  // until here
+  double requested;  // it waits for the tile from here on
+  double begin;      // and loads its fragments from here
+  double loaded;     // until here
   double multiply_begin, multiply_end;
   double released;  // it reports that it no longer needs the tile
 };
 
 // The work of the warps that make low parts of a tile of A (stage 14), from the first to the last.
 struct Split {
-  double asked, begin, end;  // they wait for the tile, and then store until `end`
+  double requested, begin, end;  // they wait for the tile, and then store until `end`
 };
 
 // A tile's way through the ring.
 struct RingTile {
-  int place;              // in the ring, from 0
-  unsigned phase;         // of the barrier that counts its bytes, from 0
-  double asked, granted;  // the copying thread waits for the place; equal where it is free
+  int place;                  // in the ring, from 0
+  unsigned phase;             // of the barrier that counts its bytes, from 0
+  double requested, granted;  // the copying thread waits for the place; equal where it is free
   double copy_begin, copy_end;
   std::vector<Use> uses;            // by warpgroup
   std::optional<Split> split = {};  // if the stage makes low parts

@@ -394,7 +394,7 @@ TEST_CASE("if multiplying takes longer, the copies wait for places in the ring")
   check_order(ring);
   CHECK(ring.multiplying == doctest::Approx(1));
   const RingTile& last = ring.tiles.back();
-  CHECK(last.granted > last.asked);
+  CHECK(last.granted > last.requested);
   CHECK(last.copy_begin == doctest::Approx(last.granted));
 }
 

@@ -329,22 +329,22 @@ WarpTile warp_tile_of(const TracedStage& stage) {
 }
 
 // The lanes that load an element that the shown lane loads, too.
-Lanes together(const std::map<int, Lanes>& asked) {
+Lanes together(const std::map<int, Lanes>& requests) {
   Lanes lanes = 0;
-  for (const auto& [begin, those] : asked) {
+  for (const auto& [begin, those] : requests) {
     if (those >> kLane & 1u) lanes |= those;
   }
   return lanes;
 }
 
-int loads(const std::map<int, Lanes>& asked) {
+int loads(const std::map<int, Lanes>& requests) {
   return static_cast<int>(std::count_if(
-      asked.begin(), asked.end(), [](const auto& one) { return one.second >> kLane & 1u; }));
+      requests.begin(), requests.end(), [](const auto& one) { return one.second >> kLane & 1u; }));
 }
 
-int most_lanes(const std::map<int, Lanes>& asked) {
+int most_lanes(const std::map<int, Lanes>& requests) {
   int most = 0;
-  for (const auto& [begin, lanes] : asked) most = std::max(most, std::popcount(lanes));
+  for (const auto& [begin, lanes] : requests) most = std::max(most, std::popcount(lanes));
   return most;
 }
 

@@ -38,7 +38,7 @@ struct Player {
   std::vector<Action> actions;
   std::size_t next = 0;
   double now = 0;
-  double asked = 0;                     // when it began to wait for a place, or for a tile
+  double requested = 0;                 // when it began to wait for a place, or for a tile
   std::vector<double> multiplied = {};  // when each of its multiplications ends
   std::vector<int> tiles = {};          // that it has waited for, in order
   std::size_t released = 0;
@@ -174,18 +174,18 @@ Use& use_of(Play& play, const Player& player, int tile) {
 }
 
 void wait(Play& play, Player& player, const model::RecordedAction& recorded) {
-  const double asked = player.now;
+  const double requested = player.now;
   const auto phase = play.phases.find({recorded.barrier, recorded.value});
   if (phase != play.phases.end()) player.now = std::max(player.now, phase->second.at);
-  if (player.task == Task::copy) player.asked = asked;
+  if (player.task == Task::copy) player.requested = requested;
   const auto tile = play.tile_of.find({recorded.barrier, recorded.value});
   if (player.task == Task::copy || tile == play.tile_of.end()) return;
   const double begin = player.now;
   player.now += cycles_of_requests(play, player);
   if (player.task == Task::split) {
     std::optional<Split>& split = play.ring.tiles[tile->second].split;
-    if (!split) split = Split{asked, begin, player.now};
-    split->asked = std::min(split->asked, asked);
+    if (!split) split = Split{requested, begin, player.now};
+    split->requested = std::min(split->requested, requested);
     split->begin = std::min(split->begin, begin);
     split->end = std::max(split->end, player.now);
     return;
@@ -194,7 +194,7 @@ void wait(Play& play, Player& player, const model::RecordedAction& recorded) {
   const bool again = !player.tiles.empty() && player.tiles.back() == tile->second;
   Use& use = use_of(play, player, tile->second);
   if (!again) {
-    use.asked = asked;
+    use.requested = requested;
     player.tiles.push_back(tile->second);
   }
   use.begin = begin;
@@ -241,7 +241,7 @@ void act(Play& play, Player& player) {
       const double begin = std::max(player.now, play.engine_free);
       if (tile.copy_end == 0) {
         tile.copy_begin = begin;
-        tile.asked = std::exchange(player.asked, player.now);
+        tile.requested = std::exchange(player.requested, player.now);
         tile.granted = player.now;
       }
       play.engine_free =
@@ -352,21 +352,21 @@ double draw_workers(Svg& svg, double y, const Time& time, const Ring& ring) {
     y += kHigh;
   };
   row("copying thread", [&](const RingTile& tile, std::size_t) {
-    bar(svg, time, tile.asked, tile.granted, y, Fill::waiting);
+    bar(svg, time, tile.requested, tile.granted, y, Fill::waiting);
   });
   row("copy engine", [&](const RingTile& tile, std::size_t k) {
     bar(svg, time, tile.copy_begin, tile.copy_end, y, Fill::warp, k_tile(k));
   });
   if (ring.tiles.at(0).split) {
     row("splitting warps", [&](const RingTile& tile, std::size_t k) {
-      bar(svg, time, tile.split->asked, tile.split->begin, y, Fill::waiting);
+      bar(svg, time, tile.split->requested, tile.split->begin, y, Fill::waiting);
       bar(svg, time, tile.split->begin, tile.split->end, y, Fill::quiet, k_tile(k));
     });
   }
   for (std::size_t group = 0; group < ring.tiles.at(0).uses.size(); ++group) {
     row(text::printed("warpgroup %zu", group + 1), [&](const RingTile& tile, std::size_t) {
       const Use& use = tile.uses.at(group);
-      bar(svg, time, use.asked, use.begin, y, Fill::waiting);
+      bar(svg, time, use.requested, use.begin, y, Fill::waiting);
       bar(svg, time, use.begin, use.loaded, y, Fill::other);
     });
   }

@@ -118,11 +118,11 @@ std::optional<double> evaluated(const char* formula, const std::vector<model::Na
 std::vector<model::Question> questions_of(const lab::Run& run, const lab::Row& row) {
   if (!row.stage || !row.variant) return {};
   const model::Contrast* const contrast = row.variant->contrast;
-  std::vector<model::Question> asked = contrast ? contrast->questions : row.stage->questions;
+  std::vector<model::Question> questions = contrast ? contrast->questions : row.stage->questions;
   if (run.gpu.warp != model::kGpuWarp) {
-    std::erase_if(asked, [](const model::Question& question) { return question.of_32_lanes; });
+    std::erase_if(questions, [](const model::Question& question) { return question.of_32_lanes; });
   }
-  return asked;
+  return questions;
 }
 
 std::optional<double> value_of(
@@ -209,7 +209,7 @@ bool quiz(std::FILE* in, std::FILE* out, const lab::Run& run, const lab::Row& ro
               ". An empty line skips a question.")
           .c_str());
   for (const AskedCount& count : asked_counts(row)) {
-    for (bool asked = true; asked;) {
+    for (bool again = true; again;) {
       std::fprintf(out, "  %s? ", count.what.c_str());
       std::fflush(out);
       const std::optional<std::string> line = read_line(in);
@@ -219,7 +219,7 @@ bool quiz(std::FILE* in, std::FILE* out, const lab::Run& run, const lab::Row& ro
             "\n  Without your predictions no counts are shown; leave --ask out to see them.\n");
         return false;
       }
-      asked = false;
+      again = false;
       if (is_blank(*line)) {
         std::fprintf(out, "    It is %s.\n", text::exact(count.value).c_str());
         continue;
@@ -231,7 +231,7 @@ bool quiz(std::FILE* in, std::FILE* out, const lab::Run& run, const lab::Row& ro
       } catch (const std::invalid_argument& error) {
         std::fprintf(
             out, "%s", text::labelled("", 4, std::string(error.what()) + ". Try again:").c_str());
-        asked = true;
+        again = true;
       }
     }
   }

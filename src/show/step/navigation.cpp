@@ -394,8 +394,9 @@ StepState apply(const StepScene& scene, StepState state, Key key) {
 }
 
 StepState move_to(
-    const StepScene& scene, StepState state, const std::string& text, const std::string& asked) {
-  const auto refuse = [&](const std::string& why) { throw model::Refusal(asked + ": " + why); };
+    const StepScene& scene, StepState state, const std::string& text,
+    const std::string& requested) {
+  const auto refuse = [&](const std::string& why) { throw model::Refusal(requested + ": " + why); };
   const BlockSteps block = steps_of_block(scene.recording, state.at);
   if (text == "end") {
     go_to(scene, state, block.end - 1);

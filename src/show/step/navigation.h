@@ -59,9 +59,9 @@ StepState apply(const StepScene& scene, StepState state, Key key);
 StepState first_state(const StepScene& scene, StepState state);
 
 // The state at "barrier:2", "line:171", "step:40", "hazard:1" or "end" of the block. Throws a
-// Refusal that begins with `asked` if `text` is none of these or there is no such place.
+// Refusal that begins with `requested` if `text` is none of these or there is no such place.
 StepState move_to(
-    const StepScene& scene, StepState state, const std::string& text, const std::string& asked);
+    const StepScene& scene, StepState state, const std::string& text, const std::string& requested);
 
 // One step of a script.
 struct ScriptStep {

@@ -140,8 +140,8 @@ void Stepper::press(Key key) {
   if (state_.scene != before) state_ = first_state(scene(), state_);
 }
 
-void Stepper::go_to(const std::string& place, const std::string& asked) {
-  state_ = move_to(scene(), state_, place, asked);
+void Stepper::go_to(const std::string& place, const std::string& requested) {
+  state_ = move_to(scene(), state_, place, requested);
 }
 
 std::vector<std::string> Stepper::frame(int rows, int columns) {
@@ -464,13 +464,13 @@ flags::Flags at_teaching_size(flags::Flags flags, const model::Variant& variant)
 }
 
 StepScene stage_scene(
-    const flags::Flags& asked, const model::StageTable& traced, const model::Stage& stage,
+    const flags::Flags& requested, const model::StageTable& traced, const model::Stage& stage,
     const std::string& variant_name) {
   const model::Variant& named = flags::select_variant(stage, variant_name);
-  const lab::Problem p = lab::load_problem(at_teaching_size(asked, named), false);
+  const lab::Problem p = lab::load_problem(at_teaching_size(requested, named), false);
   if (p.results() == 0) throw model::Refusal("--step: C has no elements, so no kernel runs");
-  const model::Gpu gpu = lab::choose_model(asked, false);
-  const bool has_own_size = !asked.a.empty() || asked.size || (asked.m && asked.n);
+  const model::Gpu gpu = lab::choose_model(requested, false);
+  const bool has_own_size = !requested.a.empty() || requested.size || (requested.m && requested.n);
   const model::Variant& variant =
       has_own_size ? flags::select_variant(stage, variant_name, gpu, p.M, p.N) : named;
   lab::Floats C = p.C;
@@ -501,11 +501,11 @@ int step(const flags::Flags& flags, const StepScenes& scenes, bool on_terminal, 
 
 int step_stages(const flags::Flags& flags, const model::StageTable& traced) {
   const std::span<const model::Stage> all = traced.stages;
-  const model::Stage& asked =
+  const model::Stage& requested =
       *flags::select_stages(flags.stage.empty() ? "1" : flags.stage, all).front();
-  if (asked.variants.empty()) {
+  if (requested.variants.empty()) {
     throw model::Refusal(
-        "--stage " + text::echoed(flags.stage) + " and --step: the " + asked.name +
+        "--stage " + text::echoed(flags.stage) + " and --step: the " + requested.name +
         " loop has no warps to follow; choose a stage from 1 on");
   }
   std::vector<const model::Stage*> stages;
@@ -514,11 +514,11 @@ int step_stages(const flags::Flags& flags, const model::StageTable& traced) {
   }
   StepScenes scenes;
   scenes.count = static_cast<int>(stages.size());
-  while (stages[scenes.first] != &asked) ++scenes.first;
-  flags::select_variant(asked, flags.variant);
+  while (stages[scenes.first] != &requested) ++scenes.first;
+  flags::select_variant(requested, flags.variant);
   scenes.load = [&](int number) {
     const model::Stage& stage = *stages[number];
-    const bool is_named = &stage == &asked || flags.variant == flags::kFirstVariant;
+    const bool is_named = &stage == &requested || flags.variant == flags::kFirstVariant;
     return stage_scene(flags, traced, stage, is_named ? flags.variant : "");
   };
   return step(flags, scenes, steps_on_terminal(flags), stdout);

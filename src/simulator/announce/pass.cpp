@@ -422,14 +422,14 @@ class Pass {
   // Whether the compiler has announced this access, or an access of the same statement that
   // contains it.
   bool is_announced(bool stores, int bytes, const Place& place) {
-    for (Announced& said : announced_) {
-      if (said.stores != stores) continue;
-      const bool again = said.seen && said.seen->around == place.around &&
-                         place.begin >= said.seen->begin &&
-                         place.begin + bytes <= said.seen->begin + said.all;
-      if (!again && said.bytes < bytes) continue;
-      if (!said.seen) said.seen = place;
-      said.bytes = std::max(0, said.bytes - bytes);
+    for (Announced& announced : announced_) {
+      if (announced.stores != stores) continue;
+      const bool again = announced.seen && announced.seen->around == place.around &&
+                         place.begin >= announced.seen->begin &&
+                         place.begin + bytes <= announced.seen->begin + announced.all;
+      if (!again && announced.bytes < bytes) continue;
+      if (!announced.seen) announced.seen = place;
+      announced.bytes = std::max(0, announced.bytes - bytes);
       consumes_ = true;
       return true;
     }
@@ -456,11 +456,11 @@ class Pass {
   void follow(const StringAccess& access) {
     const auto silent = [&](bool stores) {
       // Marks everything that was announced for it as seen, whatever its length.
-      const auto said = std::find_if(announced_.begin(), announced_.end(), [&](const auto& one) {
-        return one.stores == stores && !one.seen;
-      });
-      if (said == announced_.end()) return true;
-      said->seen = Place{};
+      const auto announced = std::find_if(
+          announced_.begin(), announced_.end(),
+          [&](const auto& one) { return one.stores == stores && !one.seen; });
+      if (announced == announced_.end()) return true;
+      announced->seen = Place{};
       consumes_ = true;
       return false;
     };
@@ -493,8 +493,8 @@ class Pass {
   // with a larger alignment, such as float4, announce their own copies (cuda/vector_types.h).
   void merge(const Place& place, Announcement& announcement) {
     const bool rest_is_announced =
-        std::any_of(announced_.begin(), announced_.end(), [&](const Announced& said) {
-          return said.stores == announcement.stores && said.bytes > 0;
+        std::any_of(announced_.begin(), announced_.end(), [&](const Announced& announced) {
+          return announced.stores == announcement.stores && announced.bytes > 0;
         });
     if (rest_is_announced) return;
     const std::map<std::string, int> written_before = times_written_;

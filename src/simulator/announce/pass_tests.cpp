@@ -12,13 +12,13 @@ std::string announced_in(const std::string& assembly) {
   const std::string text = announced(assembly);
   const std::size_t at = text.rfind("\tpushq\t$");
   if (at == text.npos) return "";
-  const auto told = Announcement::unpacked(std::stol(text.substr(at + 8)));
-  std::string said = told.loads ? told.stores ? "change " : "load " : "store ";
-  said += std::to_string(told.bytes) + (told.times_rcx ? " times %rcx" : "");
+  const auto announcement = Announcement::unpacked(std::stol(text.substr(at + 8)));
+  std::string words = announcement.loads ? announcement.stores ? "change " : "load " : "store ";
+  words += std::to_string(announcement.bytes) + (announcement.times_rcx ? " times %rcx" : "");
   const std::size_t begin = text.rfind("\tpushq\t%rdi\n", at);
   const std::size_t lea = text.find("\tleaq\t", begin);
-  if (lea > at) return said;
-  return said + " " + text.substr(lea + 6, text.find(", %rdi", lea) - lea - 6);
+  if (lea > at) return words;
+  return words + " " + text.substr(lea + 6, text.find(", %rdi", lea) - lea - 6);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Copies from global to shared memory that overtake their thread, as <cuda/pipeline>,
-// <cuda/barrier> and cooperative groups make them from cp.async.
+// Asynchronous copies from global to shared memory, as <cuda/pipeline>, <cuda/barrier> and
+// cooperative groups make them from cp.async.
 #pragma once
 
 #include <cstddef>

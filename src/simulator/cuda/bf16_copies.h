@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-// Row-major, with rows that start at multiples of 16 bytes. In the memory of the GPU, or of the CPU
-// that plays one, where what makes the copies is neither traced nor counted.
+// Row-major, with rows that start at multiples of 16 bytes. They are in the memory of the GPU, or
+// of the CPU that plays one. There, making the copies is neither traced nor counted.
 struct Bf16Matrix {
   const std::uint16_t* elements;
   std::uint64_t pitch_bytes;  // from one row to the next

@@ -6,8 +6,8 @@
 #include "simulator/cuda/runtime.h"
 #include "simulator/cuda/vector_types.h"
 
-// The launch must not store what __ldg loads, so the tracer is told about the load. (A user's file
-// is preprocessed once for both of its copies, so no macro says which of them this is.)
+// The launch must not store what __ldg loads, so this reports the load to the tracer. (A user's
+// file is preprocessed once for both of its copies, so no macro tells them apart.)
 template <class T>
 inline SIMT_ALWAYS_INLINE T __ldg(const T* p) {
   simt::read_only_load(p, sizeof(T));

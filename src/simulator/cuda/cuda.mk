@@ -1,5 +1,5 @@
 # The headers of CUDA that need no file of their own. Another make may be reading them, so each is
-# replaced as a whole, and only where it is another.
+# replaced as a whole, and only if it has changed.
 $(BUILD)/headers.made: src/simulator/cuda/headers.txt src/simulator/cuda/headers.awk
 	mkdir -p $(BUILD)/headers $(BUILD)/headers.new$(MAKE_PID)
 	awk -f src/simulator/cuda/headers.awk $< | (cd $(BUILD)/headers.new$(MAKE_PID) && sh)

@@ -24,7 +24,7 @@ unsigned cvt_rna_tf32(float value);
 
 #else
 
-// On an older GPU a trap stands for the instruction. What such a GPU lacks is not launched there.
+// On an older GPU a trap replaces the instruction. A kernel with it is not launched there.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #define SIMT_PTX(...) __trap()
 #else

@@ -3,8 +3,8 @@
 // number generators", 1999) and Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as
 // 1, 2, 3", 2011). The states are as large as cuRAND's, so that loading one costs the same.
 //
-// XORWOW and MRG32k3a begin in states of our own for each seed and sequence, so their numbers are
-// others than cuRAND's.
+// XORWOW and MRG32k3a begin in states of our own for each seed and sequence, so their numbers
+// differ from cuRAND's.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// What CUDA's vocabulary needs from the machine that runs it. These functions are only declared
-// here; machine/ defines them. (The namespace is simt, because namespace cuda is NVIDIA's own.)
+// The functions that CUDA's vocabulary needs from the machine that runs it. These functions are
+// only declared here; machine/ defines them. (The namespace is simt, because namespace cuda is
+// NVIDIA's own.)
 #pragma once
 
 #include <cstddef>
@@ -27,7 +28,7 @@ void kernel_begins();
 void cluster_begins(unsigned x, unsigned y = 1, unsigned z = 1);
 void use_cluster();
 
-// What a launch's thread calls before it evaluates the call of the kernel.
+// A launch's thread calls this before it evaluates the call of the kernel.
 void call_begins();
 
 // While a launch of a whole program is traced, the traced copy of its kernel if `kernel` is the
@@ -61,8 +62,8 @@ BlockVote block_barrier(bool vote = false);
 // own.
 void warp_barrier(std::uint32_t mask);
 std::uint32_t warp_ballot(std::uint32_t mask, bool vote);
-// The value that lane `source` gives; all bits are set if it gives none. The caller used `width` to
-// compute `source`.
+// The value of lane `source`; all bits are set if it has none. The caller used `width` to compute
+// `source`.
 std::uint64_t warp_shuffle(std::uint32_t mask, std::uint64_t value, int source, int width);
 
 // The lanes that are at `place` at the moment when no lane of the warp can continue without them.

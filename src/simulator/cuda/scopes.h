@@ -1,4 +1,4 @@
-// What the headers of libcu++ share: the scopes of its objects, and its asynchronous copies.
+// Shared by the headers of libcu++: the scopes of its objects, and its asynchronous copies.
 #pragma once
 
 #include <type_traits>
@@ -54,8 +54,8 @@ struct OneThread {
 
 namespace cuda {
 
-// `sync` is a pipeline or a barrier, which tells when the copies are complete. All threads of the
-// group call this together.
+// `sync` is a pipeline or a barrier for the completion of the copies. All threads of the group call
+// this together.
 template <class Group, class T, class Size, class Sync>
 SIMT_INLINE void memcpy_async(
     const Group& group, T* to, const std::type_identity_t<T>* from, Size bytes, Sync& sync) {

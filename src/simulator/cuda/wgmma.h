@@ -65,7 +65,7 @@ SIMT_ALWAYS_INLINE inline void wgmma_wait_group() {
   simt::wait_for_wgmma_groups(groups_in_flight);
 }
 
-// The compiler must not move what uses d across the wait. It is told that this changes d.
+// The compiler must not move uses of d across the wait. So this statement claims to change d.
 template <int registers>
 SIMT_ALWAYS_INLINE inline void wgmma_fence_operand(float (&)[registers]) {}
 

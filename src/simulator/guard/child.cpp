@@ -107,8 +107,8 @@ namespace {
 std::atomic_flag failed = ATOMIC_FLAG_INIT;
 
 bool is_inside() {
-  const auto asked = this_child.guard->watched.is_inside;
-  return asked != nullptr && asked();
+  const auto is_inside_watched = this_child.guard->watched.is_inside;
+  return is_inside_watched != nullptr && is_inside_watched();
 }
 
 // Ends the child with this failure. The caller fills in only what happened; this adds where. May be
@@ -241,13 +241,13 @@ void on_alarm(int signal) {
     return alarm_in(0.001);
   }
   const auto thread_to_ask = this_child.guard->watched.thread_to_ask;
-  const std::optional<pthread_t> asked =
+  const std::optional<pthread_t> thread =
       thread_to_ask != nullptr ? thread_to_ask() : std::optional<pthread_t>();
-  if (!asked) return ask_again(0.5);
-  if (pthread_equal(*asked, pthread_self())) {
+  if (!thread) return ask_again(0.5);
+  if (pthread_equal(*thread, pthread_self())) {
     on_own_turn(signal);
   } else {
-    pthread_kill(*asked, SIGUSR1);
+    pthread_kill(*thread, SIGUSR1);
   }
 }
 void on_exit_of_watched() {

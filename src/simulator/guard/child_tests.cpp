@@ -43,18 +43,19 @@ int main() {
       folder / "program" + "'");
   CAPTURE(built.err);
   REQUIRE(built.exit_code == 0);
-  const auto said = [&](const std::string& what) {
+  const auto output_of = [&](const std::string& what) {
     const testing::Output output =
         testing::run("WHAT=" + what + " '" + folder / "program" + "' --limit 0.2");
     return std::to_string(output.exit_code) + " " + output.err;
   };
   const std::string begin = "1 static initializers, which run before all else, ";
   CHECK(
-      said("loop") == begin + "are still running at the time limit, perhaps in an endless loop\n");
-  CHECK(said("crash") == begin + "crash, or throw an exception\n");
-  CHECK(said("throw").ends_with(begin.substr(2) + "crash, or throw an exception\n"));
-  CHECK(said("exit") == begin + "end the program by exit()\n");
-  CHECK(said("nothing") == "7 ");
+      output_of("loop") ==
+      begin + "are still running at the time limit, perhaps in an endless loop\n");
+  CHECK(output_of("crash") == begin + "crash, or throw an exception\n");
+  CHECK(output_of("throw").ends_with(begin.substr(2) + "crash, or throw an exception\n"));
+  CHECK(output_of("exit") == begin + "end the program by exit()\n");
+  CHECK(output_of("nothing") == "7 ");
 }
 
 namespace {

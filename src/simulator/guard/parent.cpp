@@ -258,7 +258,7 @@ std::string line_of(const Guard& guard, const std::vector<const void*>& frames) 
 }
 
 // The end that the child reports by a kSentence.
-Ended told_end(const Guard& guard, const Received& last) {
+Ended reported_end(const Guard& guard, const Received& last) {
   const auto [place, text] = sentence_in(last.contents);
   const auto how = last.exit_code == 2 ? Ended::refused
                    : text.empty()      ? Ended::done
@@ -378,7 +378,7 @@ class Conversation {
         return true;
       }
       case Message::kSentence:
-        ended = told_end(guard_, received);
+        ended = reported_end(guard_, received);
         return true;
       case Message::kFailure:
         ended = failed_end(guard_, received);

@@ -1,4 +1,4 @@
-// What the functions of cuBLAS share.
+// Shared by the functions of cuBLAS.
 #pragma once
 
 #include <cstddef>

@@ -160,7 +160,7 @@ TEST_CASE("a batch of products lies at strides, or where an array of pointers sa
           size, count + 1) == CUBLAS_STATUS_EXECUTION_FAILED);
 }
 
-TEST_CASE("cublasGemmEx multiplies 16-bit numbers and integers, and rounds where it is asked to") {
+TEST_CASE("cublasGemmEx multiplies 16-bit numbers and integers, and rounds on request") {
   const Blas blas;
   const int n = 4;
   const auto A = whole_numbers(n * n, 1), B = whole_numbers(n * n, 2);
@@ -197,7 +197,7 @@ TEST_CASE("cublasGemmEx multiplies 16-bit numbers and integers, and rounds where
           CUBLAS_GEMM_DEFAULT) == CUBLAS_STATUS_SUCCESS);
   CHECK(iC.values() == as<std::int32_t>(expected));
 
-  // 1 + 2^-12 is no tf32.
+  // 1 + 2^-12 is not a tf32 number.
   const OnGpu<float> x(std::vector<float>{1 + std::ldexp(1.0f, -12)});
   const OnGpu<float> y(std::vector<float>{1});
   const OnGpu<float> z(std::vector<float>{0});

@@ -177,7 +177,7 @@ template <std::size_t... I, std::size_t... F>
 void run(
     const simt::UntypedCall& of, const void* kernel, std::index_sequence<I...>,
     std::index_sequence<F...>) {
-  // What a kernel does not expect, it ignores.
+  // A kernel ignores values that it does not expect.
   using Function = void(Integer<I>..., Float<F>...);
   reinterpret_cast<Function*>(const_cast<void*>(kernel))(of.integers[I]..., of.floats[F]...);
 }
@@ -226,7 +226,7 @@ std::optional<int> recorded_registers(const std::string& kernel) {
 }
 FindRegisters find_registers = recorded_registers;
 
-// 0 if the number is not known; then registers limit nothing.
+// 0 if the number is not known; then registers are not a limit.
 int registers_of(const void* kernel) {
   return find_registers(machine::function_name(kernel)).value_or(0);
 }

@@ -66,7 +66,7 @@ const model::Gpu& gpu();
 inline constexpr int kSharedBytesPerBlock = 48 * 1024;
 inline constexpr int kThreadsPerBlock = 1024;
 
-// What a program asks about its kernels, and sets.
+// Properties of kernels that a program queries and sets.
 
 // Registers per thread of the kernel with this name, if they are known. By default those recorded
 // for the stages.

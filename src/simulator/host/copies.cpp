@@ -19,8 +19,7 @@ std::string in_bytes(std::size_t bytes) {
   return text::grouped(static_cast<long long>(bytes)) + (bytes == 1 ? " byte" : " bytes");
 }
 
-// Whether one side of a copy, "the destination" or "the source", is as it must be; if not, that is
-// noted.
+// Whether one side of a copy, "the destination" or "the source", is valid; if not, leaves a note.
 cudaError_t check(
     const Call& call, const std::string& side, const void* pointer, const Rows& rows, bool for_gpu,
     bool for_host, std::size_t known_bytes) {
@@ -50,7 +49,7 @@ cudaError_t check(
   return cudaSuccess;
 }
 
-// What an operation of the GPU uses.
+// The memory that an operation of the GPU uses.
 std::vector<machine::Touched> used(const void* memory, const Rows& rows, bool stores) {
   std::vector<machine::Touched> used;
   if (!place_of(memory).for_gpu) return used;

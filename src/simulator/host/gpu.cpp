@@ -32,8 +32,9 @@ int double_ratio(int compute_capability) {
   }
 }
 
-// What a program can ask about a GPU. Limits that are the same for every GPU of the table are from
-// the CUDA programming guide's table of technical specifications per compute capability.
+// The properties of a GPU that a program can query. Limits that are the same for every GPU of the
+// table are from the CUDA programming guide's table of technical specifications per compute
+// capability.
 cudaDeviceProp properties_of(const model::Gpu& gpu) {
   constexpr int kMost = 0x7fffffff;
   cudaDeviceProp of{};

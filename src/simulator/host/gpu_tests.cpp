@@ -37,7 +37,7 @@ struct Pair {
 };
 __global__ void takes_a_pair(Pair) {}
 
-// What `ask` sees while the program runs for that GPU.
+// The result of `ask` while the program runs for that GPU.
 template <class Ask>
 void on(const char* name, Ask ask) {
   const machine::Machine machine{model::find_gpu(name)};
@@ -91,7 +91,7 @@ TEST_CASE("the GPU's properties are those of the GPU whose limits hold") {
   });
 }
 
-TEST_CASE("there are no other GPUs, and versions and limits can be asked for") {
+TEST_CASE("there are no other GPUs, and versions and limits can be queried") {
   int can = 1, version = 0;
   CHECK(cudaDeviceCanAccessPeer(&can, 0, 0) == cudaSuccess);
   CHECK(can == 0);
@@ -214,7 +214,7 @@ TEST_CASE("a program's occupancy queries are answered by the model") {
       "cudaFuncGetAttributes: the kernel's registers are not known here; 0 stands for them");
 }
 
-TEST_CASE("more than 48 KB of dynamic shared memory must be asked for, up to the GPU's limit") {
+TEST_CASE("more than 48 KB of dynamic shared memory must be requested, up to the GPU's limit") {
   const auto* const kernel = reinterpret_cast<const void*>(nothing_of<7>);
   on("T4", [=] {
     CHECK(most_dynamic_shared_bytes(kernel) == 48 * 1024);

@@ -284,7 +284,7 @@ bool holds(const CUgraph_st& graph, const CUgraphNode_st* node) {
       graph.nodes.begin(), graph.nodes.end(), [&](const auto& held) { return held.get() == node; });
 }
 
-// What a node of each type does. Nothing if its parameters are wrong; then `error` says so.
+// The work of a node of each type. Nothing if its parameters are wrong; then `error` says so.
 
 // A kernel and the program's code that launches it.
 struct KernelNode {

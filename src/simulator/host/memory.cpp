@@ -86,7 +86,7 @@ void know_heap(const void* memory, std::size_t bytes) {
   if (memory == nullptr) return;
   const auto* const begin = static_cast<const char*>(memory);
   const std::lock_guard guard(heap_lock);
-  // A library may have freed what was there.
+  // A library may have freed the memory that was there.
   for (auto old = heap().lower_bound(begin); old != heap().end() && old->first < begin + bytes;) {
     old = heap().erase(old);
   }

@@ -1,4 +1,4 @@
-// Whose memory a pointer of the program points to.
+// The kind of memory that a pointer of the program points to.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ void know_symbol(const void* data, std::size_t bytes);
 void know_heap(const void* memory, std::size_t bytes);
 void forget_heap(const void* memory);
 
-// Why this pointer cannot be freed as it was asked for.
+// Why this pointer cannot be freed in this way.
 std::string why_not_free(const void* pointer);
 
 // The copies between host and GPU.
@@ -38,8 +38,8 @@ struct Rows {
   std::size_t bytes() const { return (height - 1) * pitch + width; }
 };
 
-// Copies the rows from memory in which they are `from_pitch` bytes apart. What is wrong with the
-// arguments is noted by `call`.
+// Copies the rows from memory in which they are `from_pitch` bytes apart. `call` notes wrong
+// arguments.
 cudaError_t copy(
     const Call& call, void* to, const Rows& rows, const void* from, std::size_t from_pitch,
     cudaMemcpyKind kind, cudaStream_t stream, simt::KnownBytes known = {});

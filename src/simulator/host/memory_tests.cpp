@@ -106,7 +106,8 @@ TEST_CASE("memory of the program is the GPU's, too, while it is registered") {
   CHECK(cudaMemset(values.data(), 0, 400) == cudaErrorInvalidValue);
 }
 
-TEST_CASE("more memory than this computer can give is refused, and freed memory can be had again") {
+TEST_CASE(
+    "more memory than this computer has is refused, and freed memory can be allocated again") {
   const Fresh fresh;
   char* memory = nullptr;
   CHECK(cudaMalloc(&memory, std::size_t{1} << 50) == cudaErrorMemoryAllocation);
@@ -220,7 +221,7 @@ TEST_CASE("variables of the GPU are written and read by their names") {
   CHECK(coefficients[3] == 0);
 }
 
-TEST_CASE("an error stays until it is asked for") {
+TEST_CASE("an error stays until it is queried") {
   const Fresh fresh;
   CHECK(cudaGetLastError() == cudaSuccess);
   CHECK(cudaSetDevice(1) == cudaErrorInvalidDevice);

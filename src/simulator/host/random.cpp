@@ -17,7 +17,7 @@
 #include "simulator/host/stream.h"
 #include "simulator/machine/memory.h"
 
-// What a curandGenerator_t points to.
+// The object that a curandGenerator_t points to.
 struct curandGenerator_st {
   bool on_host;
   cudaStream_t stream = nullptr;

@@ -184,7 +184,7 @@ void simt::keep(cudaStream_t stream, void (*run)(void*), void* work, void (*drop
 namespace host {
 namespace {
 
-// Events. All work that was asked for before one is recorded has finished by then.
+// Events. All work from before an event has finished when it is recorded.
 
 cudaError_t create_event(const Call& call, cudaEvent_t* event, unsigned flags) {
   if (event == nullptr) return call.fails(cudaErrorInvalidValue, "there is no result");
@@ -270,7 +270,7 @@ namespace {
 constexpr std::size_t kLegacy = 0, kPerThread = 1;
 
 struct Timeline {
-  bool blocking;  // it waits for the legacy default stream, which waits for it
+  bool blocking;  // it and the legacy default stream wait for each other
   Clock clock = {};
 };
 std::vector<Timeline> timelines = {{true}, {true}};
@@ -316,17 +316,17 @@ Clock reached(std::size_t timeline) {
   return clock;
 }
 
-// Host code must leave alone what unfinished work uses, as far as it could access it at all.
+// Host code must not access memory that unfinished work uses, if it can access it at all.
 void close_what_is_used() {
-  std::vector<machine::Busy> busy;
+  std::vector<machine::InUse> in_use;
   for (const Past& past : pasts) {
     for (const machine::Touched& touched : past.touched) {
       if (touched.atomic) continue;  // the host may take part
       const auto* const at = reinterpret_cast<const void*>(touched.begin);
-      if (machine::is_shared_with_host(at)) busy.push_back({touched, past.name});
+      if (machine::is_shared_with_host(at)) in_use.push_back({touched, past.name});
     }
   }
-  machine::close_to_host(std::move(busy));
+  machine::close_to_host(std::move(in_use));
 }
 
 bool conflict(const machine::Touched& a, const machine::Touched& b) {

@@ -1,5 +1,5 @@
-// Streams. The work of each runs when the program asks for it, because then all earlier work has
-// finished; or, while the stream is being captured, when the graph is launched.
+// Streams. The work of each runs at the program's call, because then all earlier work has finished;
+// or, while the stream is being captured, when the graph is launched.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ namespace host {
 // How much of each stream's work has ended, by the stream's number.
 using Clock = std::vector<std::uint64_t>;
 
-// What the program's handles of streams, events and graphs point to.
+// The objects that the program's handles of streams, events and graphs point to.
 
 using Work = std::function<void()>;
 
@@ -53,7 +53,7 @@ struct CUstream_st {
 struct CUevent_st {
   bool timed;
   bool recorded = false;
-  host::Clock clock = {};        // what had been asked for when it was recorded
+  host::Clock clock = {};        // the work so far when it was recorded
   host::Capturing capture = {};  // of the stream that recorded it last
 };
 struct CUgraphNode_st {
@@ -65,8 +65,7 @@ struct CUgraphNode_st {
 struct CUgraph_st {
   std::vector<std::unique_ptr<CUgraphNode_st>> nodes = {};
 };
-// What a graph's nodes did when the program made it of the graph, in an order in which they may
-// run.
+// A copy of the work of a graph's nodes, made by the program, in an order in which they may run.
 struct CUgraphExec_st {
   struct Step {
     const CUgraphNode_st* node;  // may be destroyed; it only names the step
@@ -144,12 +143,12 @@ void in_stream(
 void destroy_streams();
 
 // Which work of the streams may run at the same time, and whether it uses the same memory. Here all
-// work has finished when it was asked for; on a GPU only streams, events and waits order it.
+// work finishes within its call; on a GPU only streams, events and waits order it.
 
 // The number of a new stream.
 std::size_t new_timeline(bool blocking);
 
-// The work that the stream was asked for so far.
+// The stream's work so far.
 Clock reached_by(cudaStream_t stream);
 void let_wait(cudaStream_t stream, const Clock& until);
 // The host waits for work: of everything, of a stream, or up to an event.
@@ -157,7 +156,7 @@ void host_waits();
 void host_waits(cudaStream_t stream);
 void host_waits(const Clock& until);
 
-// The stream whose work runs now, and the place in the program that asked for it.
+// The stream whose work runs now, and the place of its call in the program.
 void set_running(cudaStream_t stream, const void* place);
 
 // One kernel or copy. `before` has ended when it begins.

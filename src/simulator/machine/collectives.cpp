@@ -71,15 +71,15 @@ void exchange_among(std::span<Thread> lanes, std::uint32_t group) {
 bool release_active(std::span<Thread> lanes, std::uint32_t waiting) {
   const void* place = nullptr;
   for_each_lane(waiting, [&](int l) {
-    const Collective& asked = lanes[l].collective;
-    if (asked.kind != Exchange::kActive) return;
-    if (place == nullptr || asked.place < place) place = asked.place;
+    const Collective& collective = lanes[l].collective;
+    if (collective.kind != Exchange::kActive) return;
+    if (place == nullptr || collective.place < place) place = collective.place;
   });
   if (place == nullptr) return false;
   std::uint32_t active = 0;
   for_each_lane(waiting, [&](int l) {
-    const Collective& asked = lanes[l].collective;
-    if (asked.kind == Exchange::kActive && asked.place == place) active |= 1u << l;
+    const Collective& collective = lanes[l].collective;
+    if (collective.kind == Exchange::kActive && collective.place == place) active |= 1u << l;
   });
   for_each_lane(active, [&](int l) {
     lanes[l].received = active;
@@ -236,8 +236,7 @@ std::uint32_t simt::warp_active(const void* place) {
 namespace machine {
 namespace {
 
-// Questions that a kernel asks: the kind of memory that a pointer names, the ranks of lanes in a
-// group, and the time.
+// A kernel's queries: the kind of memory of a pointer, the ranks of lanes in a group, and the time.
 
 bool is_shared(const void* pointer) {
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);

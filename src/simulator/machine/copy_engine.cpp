@@ -211,7 +211,7 @@ bool machine::wait_for_mbarrier(void* barrier, unsigned parity, const void* plac
   return complete;
 }
 
-// Copies that nobody waits for do not arrive, so neither does this.
+// Copies for which no thread waits do not arrive, so neither does this.
 void machine::arrive_when_copied(void* at, bool is_additional, const void* place) {
   BlockBarrier& barrier = barrier_at(at, place);
   barrier.receive_copies();
@@ -413,7 +413,7 @@ CUtensorMap tensor_map_2d(
   constexpr std::uint64_t kMostElements = std::uint64_t{1} << 32,
                           kMostPitch = std::uint64_t{1} << 40;
   constexpr int kMostOfBox = 256;
-  const auto said = [](auto value) { return std::to_string(value); };
+  const auto number = [](auto value) { return std::to_string(value); };
   const machine::TensorMap contents{
       machine::kMarkOfTensorMap,
       static_cast<char*>(const_cast<void*>(matrix)),
@@ -429,24 +429,25 @@ CUtensorMap tensor_map_2d(
       "the matrix must start at a multiple of 16 bytes");
   require(
       rows > 0 && columns > 0 && rows <= kMostElements && columns <= kMostElements,
-      "a matrix of " + said(rows) + " x " + said(columns) + " elements; 1 to 2^32 are possible");
+      "a matrix of " + number(rows) + " x " + number(columns) +
+          " elements; 1 to 2^32 are possible");
   require(
       pitch_bytes % 16 == 0 && pitch_bytes < kMostPitch,
-      "rows " + said(pitch_bytes) + " bytes apart; it must be a multiple of 16 below 2^40");
+      "rows " + number(pitch_bytes) + " bytes apart; it must be a multiple of 16 below 2^40");
   require(
       pitch_bytes >= columns * contents.element_bytes(),
-      "rows " + said(pitch_bytes) + " bytes apart are shorter than " + said(columns) +
+      "rows " + number(pitch_bytes) + " bytes apart are shorter than " + number(columns) +
           (contents.element_bytes() == 4 ? " floats" : " bf16"));
   require(
       box.rows > 0 && box.columns > 0 && box.rows <= kMostOfBox && box.columns <= kMostOfBox,
-      "a box of " + said(box.rows) + " x " + said(box.columns) + "; 1 to 256 are possible");
+      "a box of " + number(box.rows) + " x " + number(box.columns) + "; 1 to 256 are possible");
   require(
       row_bytes % 16 == 0,
-      "a box whose rows have " + said(row_bytes) + " bytes; they must be a multiple of 16");
+      "a box whose rows have " + number(row_bytes) + " bytes; they must be a multiple of 16");
   require(
       swizzle == model::Swizzle::none || row_bytes == model::span_of(swizzle),
-      "a box whose rows have " + said(row_bytes) + " bytes, with a swizzle of " +
-          said(model::span_of(swizzle)) + "; on the CPU they must be equal");
+      "a box whose rows have " + number(row_bytes) + " bytes, with a swizzle of " +
+          number(model::span_of(swizzle)) + "; on the CPU they must be equal");
   CUtensorMap map{};
   std::memcpy(&map, &contents, sizeof contents);
   return map;
@@ -516,7 +517,7 @@ void require_possible(const TensorMap& map, int x, const void* shared, const voi
       shared, map.box_bytes(), map.swizzle == model::Swizzle::span_128 ? 1024 : 128, place);
 }
 
-// Which swizzle a box has follows from its place.
+// A box's swizzle follows from its place.
 std::uint32_t low_bits(const char* shared) {
   return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(shared) & 0xffff);
 }

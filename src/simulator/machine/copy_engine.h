@@ -66,7 +66,7 @@ class Mbarrier {
 // that the copy engine moves.
 
 struct TensorMap {
-  std::uint64_t mark;  // tells a tensor map from other bytes
+  std::uint64_t mark;  // distinguishes a tensor map from other bytes
   char* matrix;
   std::uint64_t rows, columns, pitch_bytes;
   TensorBox box;
@@ -97,9 +97,9 @@ void load_box(const TensorMap& map, int x, int y, std::uint32_t at, char* shared
 std::vector<char> read_box(const TensorMap& map, std::uint32_t at, const char* shared);
 void store_box(const TensorMap& map, int x, int y, std::span<const char> rows);
 
-// What the copy engine does for one block, and the barriers that tell its threads about it. A copy
-// to shared memory arrives when it is last possible: when a thread waits for a phase of its barrier
-// that lacks nothing else, or arrives for the next one.
+// The copy engine of one block, and the barriers that its copies complete. A copy to shared memory
+// arrives as late as possible: when a thread waits for a phase of its barrier that lacks nothing
+// else, or arrives for the next one.
 
 // An arrival at a barrier that comes when the first `issued` cp.async copies of a thread have.
 struct ArrivalOfCopies {
@@ -123,7 +123,7 @@ struct BlockBarrier {
   std::vector<ArrivalOfCopies> arrivals_on_the_way = {};
   std::uint32_t copies = 0;  // that have arrived
 
-  // If the phase in progress lacks only copies, those that are on the way arrive.
+  // If the phase in progress lacks only copies, those that are in flight arrive.
   void receive_copies();
   // Whether a thread that waits for that parity may continue, once these copies have arrived.
   bool may_pass(unsigned parity);
@@ -148,7 +148,7 @@ class AsyncProxy {
 // "1 of 2 arrivals is missing, and 4096 bytes of copies are missing"
 std::string missing_in(const Mbarrier& barrier);
 
-// What a thread does at the barriers of its block: those in shared memory (mbarrier) and the named
+// A thread's actions at the barriers of its block: those in shared memory (mbarrier) and the named
 // ones. `place` is a return address in the kernel, for messages. A barrier is given by its address.
 
 void init_mbarrier(void* barrier, unsigned count, const void* place);
@@ -172,7 +172,7 @@ void fence_async_proxy(const void* place);
 void sync_named_barrier(int id, int threads, const void* place);
 void arrive_at_named_barrier(int id, int threads, const void* place);
 
-// What a thread has the copy engine do. `place` is a return address in the kernel, for messages.
+// A thread's commands to the copy engine. `place` is a return address in the kernel, for messages.
 
 inline constexpr int kMostDimensions = 5;  // of a tensor map
 
@@ -182,7 +182,7 @@ void load_box_async(
     const void* place);
 void store_box_async(
     const void* shared, const CUtensorMap* map, std::span<const int> at, const void* place);
-// Copies of bytes that lie together.
+// Copies of contiguous bytes.
 void load_bytes_async(
     void* shared, const void* global, std::uint32_t bytes, void* barrier, const void* place);
 void store_bytes_async(void* global, const void* shared, std::uint32_t bytes, const void* place);

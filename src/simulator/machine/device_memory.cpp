@@ -124,20 +124,20 @@ struct Pages {
   bool stored;  // unfinished work stores to them; else it loads
   bool hold(std::uintptr_t address) const { return address - begin < end - begin; }
 };
-std::vector<Busy> busy;
+std::vector<InUse> in_use;
 std::vector<Pages> busy_pages;
 
-// The work that must not meet such an access of the host's.
-const Busy* busy_at(std::uintptr_t address, bool stores) {
-  const Busy* found = nullptr;
-  for (const Busy& one : busy) {
+// The work that conflicts with such an access of the host.
+const InUse* use_at(std::uintptr_t address, bool stores) {
+  const InUse* found = nullptr;
+  for (const InUse& one : in_use) {
     const bool holds = address - one.touched.begin < one.touched.end - one.touched.begin;
-    if (holds && (stores || one.touched.stores)) found = &one;  // rather one that stores
+    if (holds && (stores || one.touched.stores)) found = &one;  // preferably one that stores
   }
   return found;
 }
 
-void protect_busy(bool closed) {
+void protect_in_use(bool closed) {
   for (const Pages& pages : busy_pages) {
     const int how = !closed ? PROT_READ | PROT_WRITE : pages.stored ? PROT_NONE : PROT_READ;
     mprotect(reinterpret_cast<void*>(pages.begin), pages.end - pages.begin, how);
@@ -160,7 +160,7 @@ void* allocate_array(std::size_t bytes, std::string_view argument, MemoryKind ki
   char* const place = free_place(bytes);
   if (place == nullptr) return nullptr;
   if (mprotect(place, whole_pages(bytes), PROT_READ | PROT_WRITE) != 0) return nullptr;
-  // When time is short, results are wrong anyway, and pages that nobody touches cost nothing.
+  // When time is short, results are wrong anyway, and untouched pages cost nothing.
   const bool is_late = program_launches != nullptr && program_launches->is_late();
   if (!is_late) std::memset(place, 0xff, bytes);
   forget_freed_in(place, whole_pages(bytes));
@@ -228,7 +228,7 @@ std::optional<DeviceArray> freed_array_near(const void* address, std::uint64_t m
   if (!range.holds(address)) return std::nullopt;
   std::optional<DeviceArray> nearest;
   const auto* const at = static_cast<const char*>(address);
-  const auto look = [&](const DeviceArray& array) {
+  const auto consider = [&](const DeviceArray& array) {
     const char* const end = array.data + array.bytes;
     const auto distance = static_cast<std::uint64_t>(
         at < array.data ? array.data - at
@@ -239,8 +239,8 @@ std::optional<DeviceArray> freed_array_near(const void* address, std::uint64_t m
     nearest = array;
   };
   const auto next = freed.upper_bound(at);
-  if (next != freed.end()) look(next->second);
-  if (next != freed.begin()) look(std::prev(next)->second);
+  if (next != freed.end()) consider(next->second);
+  if (next != freed.begin()) consider(std::prev(next)->second);
   return nearest;
 }
 
@@ -249,7 +249,7 @@ bool is_device_address(const void* address) {
 }
 
 std::size_t most_device_bytes() {
-  // A laptop has less than a GPU, and needs half of it for everything else.
+  // A laptop has less memory than a GPU, and needs half of it for everything else.
   static const std::size_t most = std::min<std::size_t>(
       static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE) / 2,
       std::size_t{8} << 30);
@@ -277,18 +277,18 @@ bool any_shared_with_host() {
          });
 }
 
-void close_to_host(std::vector<Busy> now) {
-  if (busy.empty() && now.empty()) return;
+void close_to_host(std::vector<InUse> now) {
+  if (in_use.empty() && now.empty()) return;
   watch_for_access_errors();
-  if (opened == 0) protect_busy(false);
-  busy = std::move(now);
+  if (opened == 0) protect_in_use(false);
+  in_use = std::move(now);
   busy_pages.clear();
-  // A page that is stored to comes last.
-  std::sort(busy.begin(), busy.end(), [](const Busy& a, const Busy& b) {
+  // Pages with stores come last.
+  std::sort(in_use.begin(), in_use.end(), [](const InUse& a, const InUse& b) {
     return std::pair(a.touched.stores, a.touched.begin) <
            std::pair(b.touched.stores, b.touched.begin);
   });
-  for (const Busy& one : busy) {
+  for (const InUse& one : in_use) {
     const std::uintptr_t begin = one.touched.begin / kPage * kPage;
     const std::uintptr_t end = (one.touched.end + kPage - 1) / kPage * kPage;
     if (!busy_pages.empty() && busy_pages.back().stored == one.touched.stores &&
@@ -298,32 +298,32 @@ void close_to_host(std::vector<Busy> now) {
       busy_pages.push_back({begin, end, one.touched.stores});
     }
   }
-  if (opened == 0) protect_busy(true);
+  if (opened == 0) protect_in_use(true);
 }
 
 bool open_for_host(const void* address, bool stores) {
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   const bool is_closed = std::any_of(
       busy_pages.begin(), busy_pages.end(), [&](const Pages& pages) { return pages.hold(at); });
-  if (!is_closed || busy_at(at, stores) != nullptr) return false;
+  if (!is_closed || use_at(at, stores) != nullptr) return false;
   return mprotect(reinterpret_cast<void*>(at / kPage * kPage), kPage, PROT_READ | PROT_WRITE) == 0;
 }
 
 void close_again() {
-  protect_busy(true);
+  protect_in_use(true);
 }
 
 OpenDeviceMemory::OpenDeviceMemory() : all_(true) {
   if (++opened > 1) return;
-  protect_busy(false);
+  protect_in_use(false);
   for (const auto& [data, array] : arrays) protect(array, PROT_READ | PROT_WRITE);
 }
 
 OpenDeviceMemory::OpenDeviceMemory(const void* address) {
   const DeviceArray* const array = holder(arrays, address);
   if (opened > 0) return;
-  opened_busy_ = !busy.empty();
-  protect_busy(false);
+  opened_in_use_ = !in_use.empty();
+  protect_in_use(false);
   if (array == nullptr) return;
   only_ = array->data;
   protect(*array, PROT_READ | PROT_WRITE);
@@ -331,15 +331,15 @@ OpenDeviceMemory::OpenDeviceMemory(const void* address) {
 
 OpenDeviceMemory::~OpenDeviceMemory() {
   if (only_ != nullptr) protect(arrays.at(only_), PROT_NONE);
-  if (opened_busy_) protect_busy(true);
+  if (opened_in_use_) protect_in_use(true);
   if (!all_ || --opened > 0) return;
-  protect_busy(true);
+  protect_in_use(true);
   for (const auto& [data, array] : arrays) protect(array, PROT_NONE);
 }
 
 void describe_device_address(const void* address, char* words, std::size_t bytes) {
   words[0] = '\0';
-  if (const Busy* const one = busy_at(reinterpret_cast<std::uintptr_t>(address), true)) {
+  if (const InUse* const one = use_at(reinterpret_cast<std::uintptr_t>(address), true)) {
     const DeviceArray* const array = holder(arrays, address);
     const DeviceVariable* const variable = managed_variable_at(address);
     std::snprintf(
@@ -370,7 +370,7 @@ constexpr std::uint64_t kTrapFlag = 0x100;  // in RFLAGS
 constexpr std::uint64_t kWriteFault = 2;    // in a page fault's error code
 struct sigaction trap_before;
 
-// Host code has accessed a page that is closed for the sake of other bytes. It goes on for one
+// Host code has accessed a page that is closed because of other bytes. It continues for one
 // instruction.
 bool steps_over(const void* address, void* context) {
   auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;

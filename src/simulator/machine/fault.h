@@ -1,4 +1,4 @@
-// What a kernel did wrong, and where: lanes of a warp, a place in the program's code.
+// A kernel's error, and its place: lanes of a warp, a place in the program's code.
 #pragma once
 
 #include <bit>
@@ -23,8 +23,8 @@ inline CodePlace place_of_code(const void* address) {
   return static_cast<CodePlace>(static_cast<const char*>(address) - &__executable_start);
 }
 
-// Ends a launch: a kernel that cannot continue. What it did wrong is one sentence with the kernel,
-// the block and the thread.
+// Ends a launch: a kernel that cannot continue. The message is one sentence with the kernel, the
+// block and the thread.
 struct KernelFault : std::runtime_error {
   KernelFault(const std::string& sentence, const void* where)
       : std::runtime_error(sentence), place(where) {}

@@ -14,8 +14,8 @@
 #include "model/refusal.h"
 
 #if defined(__x86_64__)
-// Pushes the registers that a function must keep, leaves the stack in *from, and goes on where the
-// stack `to` was left.
+// Pushes the registers that a function must keep, leaves the stack in *from, and continues where
+// the stack `to` was left.
 extern "C" void simt_switch_stack(void** from, void* to);
 asm(R"(
 	.text
@@ -93,7 +93,7 @@ class StackRange {
     taken_[place] = bytes;
     return place;
   }
-  // Returns whether the place was taken from here. Its memory goes back.
+  // Returns whether the stack came from here. Its memory is released.
   bool give_back(char* place) {
     const std::lock_guard lock(mutex_);
     const auto found = taken_.find(place);
@@ -147,8 +147,8 @@ void Stacks::release() {
 void Fiber::resume(Context& resumer, std::span<char> stack, void (*main)()) {
   if (!started_) {
     started_ = true;
-    // What simt_switch_stack takes from it: six registers, 0 for the frame pointer, and where to go
-    // on. `main` begins as if it had been called, by nobody.
+    // The stack that simt_switch_stack reads: six registers, 0 for the frame pointer, and the
+    // address to continue at. `main` starts as if called, without a caller.
     const auto top = reinterpret_cast<std::uintptr_t>(stack.data() + stack.size()) / 16 * 16;
     auto** const words = reinterpret_cast<void**>(top) - 8;
     std::fill_n(words, 8, nullptr);

@@ -384,7 +384,7 @@ TracedKernel traced_kernel;
 
 namespace {
 
-// A fiber that goes only as far as the kernel's beginning. Launches come from one thread at a time.
+// A fiber that runs only up to the kernel's beginning. Launches come from one thread at a time.
 struct Search {
   Stacks stack;
   Context caller;

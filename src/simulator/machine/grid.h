@@ -77,7 +77,7 @@ struct Machine {
   model::Audit* audit = nullptr;
   // Which blocks Blocks::kSample runs; empty: those of machine/grid.h. If blocks hand data
   // to one another, the sample must contain all that work together, and blocks run in order, so
-  // that the counts do not depend on who comes last.
+  // that the counts do not depend on which block comes last.
   SampleOf sample = {};
   OrderOf order = {};  // for Blocks::kAll; empty: the grid's order
   // Without an observer, no more blocks begin after this time, unless one waits for them.
@@ -147,20 +147,20 @@ struct ProgramLaunch {
   std::size_t context_bytes;  // of it that the threads read
 };
 
-// What becomes of such launches; null while no program runs.
+// Handles such launches; null while no program runs.
 class ProgramLaunches {
  public:
   virtual ~ProgramLaunches() = default;
   virtual void launch(const ProgramLaunch& launch) = 0;
   virtual const model::Gpu* gpu() const = 0;
-  // The program is short of time: what only its results need is left out. Who leaves something out
-  // notes it. Several threads may ask.
+  // Whether the program is short of time. Then work that only its results need is left out, with a
+  // note. Several threads may call this.
   virtual bool is_late() const = 0;
   virtual void note_lateness() = 0;
 };
 extern ProgramLaunches* program_launches;
 
-// What simt::traced_kernel() replaces, and by what.
+// The kernels that simt::traced_kernel() replaces, and their replacements.
 struct TracedKernel {
   const void* plain = nullptr;
   const void* traced = nullptr;

@@ -145,7 +145,7 @@ model::Hazard out_of_bounds(
     if (array.bytes == 0 || array.owner != 0) continue;
     const auto* const data = reinterpret_cast<const void*>(array.begin);
     if (is_device_address(data) && !is_device_address(pointer)) continue;
-    // The host's heap often lies behind the program's variables.
+    // The host's heap often follows the program's variables.
     if (is_in_program(array.begin) && !is_in_program(address) && is_mapped(address)) continue;
     const std::uintptr_t end = array.begin + array.bytes;
     const std::uint64_t distance = address < array.begin   ? array.begin - address
@@ -158,7 +158,7 @@ model::Hazard out_of_bounds(
     hazard.byte = address - array.begin;
     hazard.extent = static_cast<std::int64_t>(array.bytes);
   }
-  // Also an index that runs out of memory that was freed.
+  // Also for an index beyond the end of freed memory.
   if (const std::optional<DeviceArray> freed = freed_array_near(pointer, nearest)) {
     hazard.kind = model::HazardKind::freed_memory;
     hazard.array = freed->name;

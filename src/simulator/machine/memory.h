@@ -79,10 +79,10 @@ model::Hazard out_of_bounds(
 // memory has the addresses from 0 on, as far as the launch has it. A kernel's own arrays follow.
 // Like a GPU's, all have less than 18 bits, as many as a descriptor of wgmma has.
 
-// Faults if the pointer is not into an array of shared memory, or just behind one.
+// Faults unless the pointer is into an array of shared memory, or just past its end.
 std::uint32_t shared_address_of(const void* pointer, const void* place);
 
-// An address that is in no array leads behind the one before it.
+// An address that is in no array becomes a pointer past the end of the array before it.
 char* pointer_to_shared(std::uint32_t address);
 // The same for the block to which these arrays belong.
 char* pointer_to_shared(std::uint32_t address, std::span<const KernelArray> arrays);
@@ -90,7 +90,7 @@ char* pointer_to_shared(std::uint32_t address, std::span<const KernelArray> arra
 // The array that holds these bytes of shared memory from there on; null if there is none.
 const KernelArray* shared_array_at(const void* pointer, std::size_t bytes);
 
-// Whether the pointer is into memory of which arrays in shared memory are a part.
+// Whether the pointer is into memory that contains arrays in shared memory.
 bool is_shared_memory(const void* pointer);
 
 // The memory that the program's host code gets from CUDA: the GPU's own (cudaMalloc), and memory
@@ -141,12 +141,12 @@ std::vector<GlobalArray> device_arrays();
 std::optional<DeviceArray> array_at(const void* address);
 // The array that contained it and was freed.
 std::optional<DeviceArray> freed_array_at(const void* address);
-// The nearest that was freed, if it is this near: bytes between it and the address.
+// The nearest freed array, if the address is at most this many bytes from it.
 std::optional<DeviceArray> freed_array_near(const void* address, std::uint64_t most);
 // Whether the address is in the range reserved for arrays.
 bool is_device_address(const void* address);
 
-// How much can be allocated in all, and how much is.
+// How much can be allocated in total, and how much is.
 std::size_t most_device_bytes();
 std::size_t device_bytes();
 
@@ -163,7 +163,7 @@ class OpenDeviceMemory {
  private:
   const bool all_ = false;
   const char* only_ = nullptr;
-  bool opened_busy_ = false;
+  bool opened_in_use_ = false;
 };
 
 // Whether the host, too, may access an address in memory that the machine can close to it: managed
@@ -172,13 +172,13 @@ bool is_shared_with_host(const void* address);
 bool any_shared_with_host();
 
 // Bytes that unfinished work uses, so that host code must not store to them, nor load what the work
-// stores. `by` is its name. From now on an access of host code that must not be is a fault.
-struct Busy {
+// stores. `by` is its name. From now on, a forbidden access of host code is a fault.
+struct InUse {
   Touched touched;
   std::string by;
 };
-void close_to_host(std::vector<Busy> busy);
-// For the handler of a fault of host code. Whether the access may be: then its page is open now,
+void close_to_host(std::vector<InUse> in_use);
+// For the handler of a fault of host code. Whether the access is allowed: then its page is open
 // until close_again().
 bool open_for_host(const void* address, bool stores);
 void close_again();
@@ -190,9 +190,8 @@ void describe_device_address(const void* address, char* words, std::size_t bytes
 
 // Accesses of a kernel that the operating system stops with SIGSEGV or SIGBUS.
 
-// From a call on, until another handler is set, such an access ends the block that makes it
-// (Worker::crash). Any other fault is the program's own or that of host code, and goes to the
-// previous handler.
+// From this call until another handler is set, such an access ends its block (Worker::crash). Any
+// other fault is the program's own or that of host code, and goes to the previous handler.
 void watch_for_access_errors();
 
 // The fault may be a fiber's stack overflow, so the handler has its own stack: one for each thread

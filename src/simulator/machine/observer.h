@@ -20,7 +20,7 @@ namespace machine {
 // compare-and-swaps).
 enum class AtomicUse { kSum, kCounter, kLock };
 
-// What a thread tells the asynchronous units of its block, or learns from them
+// A thread's message to the asynchronous units of its block, or from them
 // (cuda/hopper_instructions.h). Barriers are numbered as they are initialized, and their phases
 // from 0.
 struct AsyncAction {
@@ -128,7 +128,7 @@ class BlockObserver {
   virtual void misuse(
       model::HazardKind kind, std::int64_t index, std::int64_t extent, const void* place) = 0;
 
-  // Whether a hazard was found in the block that explains why it cannot continue.
+  // Whether a hazard of the block explains why it cannot continue.
   virtual bool found_hazard() const = 0;
 
   // The counts so far.
@@ -164,8 +164,8 @@ void wait_for_room();
 // The same if the lane's next action must not happen: its block is abandoned.
 [[noreturn]] void go_astray();
 
-// Whether the running thread said that the scope of its next atomic or strong access is its block
-// (simt::in_block). It is asked once for each.
+// Whether the running thread has set the scope of its next atomic or strong access to its block
+// (simt::in_block). Called once for each access.
 bool takes_block_scope();
 
 // The running thread's registers to which wgmma adds (WgmmaOfThread), and what adds to one.

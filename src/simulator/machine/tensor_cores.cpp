@@ -426,7 +426,7 @@ void put(WmmaType, void* x, int i, std::int32_t value) {
   static_cast<std::int32_t*>(x)[i] = value;
 }
 
-// A factor, row by row, from what the lanes hold.
+// A factor, row by row, from the lanes' words.
 template <class T, class Of>
 std::vector<T> gathered(const FragmentLayout& layout, WmmaType type, Of of) {
   std::vector<T> matrix(layout.majors * layout.minors);

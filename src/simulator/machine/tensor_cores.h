@@ -55,7 +55,8 @@ struct MmaOperands {
 };
 void multiply_matrices(MmaOperands& operands);
 
-// wgmma: what one thread of a warpgroup has given to the tensor cores, and how they multiply.
+// wgmma: the operands that one thread of a warpgroup has given to the tensor cores, and how they
+// multiply.
 
 inline constexpr int kWarpgroupThreads = 128;
 
@@ -85,7 +86,7 @@ struct Multiply {
 // From the issue until the wait, the results are here and the thread's registers are poisoned.
 class Accumulators {
  public:
-  // Takes the values of a thread's registers away.
+  // Poisons the values of a thread's registers.
   Accumulators(float* d, int registers);
   bool are_untouched() const;
   void give_back() const;
@@ -107,7 +108,7 @@ class WgmmaOfThread {
   // The thread's stack as it is at a wgmma_fence: the tensor cores may use registers that have not
   // changed since. Empty: any registers.
   void fence(std::span<const char> stack);
-  // Returns a clause about what is wrong; empty: nothing.
+  // Returns a clause about the error; empty: none.
   std::string issue(const Multiply& multiply, bool checks);
   void commit() { groups_.commit(); }
 
@@ -159,8 +160,8 @@ void for_each_piece(const OperandTile& tile, int rows, Visit visit) {
   }
 }
 
-// What a thread does together with the other threads of its warpgroup. `place` is a return address
-// in the kernel.
+// Operations of a thread together with the other threads of its warpgroup. `place` is a return
+// address in the kernel.
 
 // d += a * b or, if it does not add, d = a * b.
 void start_wgmma(Multiply multiply);

@@ -73,7 +73,7 @@ struct alignas(64) Thread {
   bool received_nothing = false;  // the lane that it reads does not take part
   simt::Gathered gathered{};      // by kGather
   // Of an instruction of the tensor cores, while its warp executes it. (Other threads do not access
-  // a thread's stack, and an audit takes such accesses for ones that nobody announced.)
+  // a thread's stack, and an audit would report them as not announced.)
   alignas(16) std::array<std::byte, 256> operands{};
   const void* last_read = nullptr;  // by an atomic or volatile access, and how many times in a row
   int times_read = 0;
@@ -86,7 +86,7 @@ struct alignas(64) Thread {
   BulkStores stores;
 };
 
-// Completes what a warpgroup that waits has issued. Returns what is wrong, with whom.
+// Completes the work that a waiting warpgroup has issued. Returns the error, and its thread.
 struct WrongWgmma {
   const Thread* thread;
   std::string what;

@@ -108,7 +108,7 @@ void Worker::crash(std::optional<std::uintptr_t> address, std::uintptr_t instruc
   __builtin_unreachable();
 }
 
-// Discards what the threads were about to do, and the copies that they had issued.
+// Discards the threads' pending actions, and the copies that they had issued.
 void Worker::forget_threads() {
   for (Fiber& fiber : fibers_) fiber.forget();
   for (Thread& thread : threads_) {
@@ -157,7 +157,8 @@ void Worker::begin_block(std::int64_t block) {
   if (observer_ != nullptr) observer_->begin_block(block, count_);
 }
 
-// Not called while a thread waits for what may never come: that is an endless loop, with a place.
+// Not called while a thread waits for something that may never come: that is an endless loop, with
+// a place.
 void Worker::cut_if_late() {
   if (observer_ == nullptr || !cut_after_ || std::chrono::steady_clock::now() < *cut_after_) return;
   observer_->cut_block();
@@ -233,7 +234,7 @@ bool Worker::release_from_async_waits() {
 }
 
 // A lane may run far ahead of others of its warp, which wait for a phase that it completes only
-// later. Then what it did so far is merged without them. Returns whether any lane can continue.
+// later. Then its actions so far are merged without them. Returns whether any lane can continue.
 bool Worker::make_room() {
   bool any = false;
   for (int warp = 0; warp < geometry_.warps_of(count_); ++warp) {
@@ -249,8 +250,8 @@ bool Worker::make_room() {
   return any;
 }
 
-// Lets the threads continue that only tried to wait. One that tries again and again waits for what
-// will not come. Returns whether there are any others.
+// Lets the threads continue that only tried to wait. A thread that tries repeatedly waits for
+// something that will not come. Returns whether there are any others.
 bool Worker::give_up_waits() {
   constexpr int kMostTimes = 8;
   bool any = false;
@@ -350,8 +351,8 @@ std::span<const char> Worker::stack_from(const void* frame) const {
   return {static_cast<const char*>(frame), end};
 }
 
-// Runs each lane that can run until it waits. Returns the lane that went astray, if any; the lanes
-// after it do not run.
+// Runs each lane that can run until it waits. Returns the lane with a failed access, if any; the
+// lanes after it do not run.
 const Thread* Worker::run_lanes(std::span<Thread> lanes, bool& any_ran) {
   for (std::size_t l = 0; l < lanes.size(); ++l) {
     Thread& thread = lanes[l];

@@ -153,8 +153,8 @@ struct Resident {
   std::vector<char> shared;  // its shared memory, while another block runs
 };
 
-// What a thread that runs blocks asks of the queue that hands them out. Several threads may call
-// these functions.
+// The queue that hands out blocks, for the threads that run them. Several threads may call these
+// functions.
 struct BlockSource {
   std::function<void(Resident&)> prepare;  // for this launch; may throw
   // `one_waits`: a block in progress on this thread waits for another one.

@@ -41,8 +41,8 @@ std::string launches(std::string_view source);
 //   ::simt::ptx("text", {::simt::ptx_output("=r", (a)), ::simt::ptx_input("r", (b)),
 //                        ::simt::ptx_input("[n]" "n", (c))});
 //
-// (cuda/ptx.h). What the text means is found out when a thread comes to it. The name of a variable
-// or function in an asm label stays as it is, and so does all assembly in a system's header.
+// (cuda/ptx.h). The text is interpreted when a thread reaches it. The name of a variable or
+// function in an asm label stays as it is, and so does all assembly in a system's header.
 std::string inline_ptx(std::string_view source);
 
 // A user's sgemm whose parameters are not those that make try calls.

@@ -228,7 +228,7 @@ TEST_CASE("a device function is a function") {
       "struct S {  int f() const; int a; };");
 }
 
-TEST_CASE("what is written for the user's words ends in their columns") {
+TEST_CASE("replacements of the user's words end in the columns of those words") {
   const std::string line = "__device__ nosuch m;";
   std::istringstream text(rewritten("# 7 \"my.cu\"\n" + line + "\n"));
   int names = 0;
@@ -405,7 +405,7 @@ TEST_CASE("a file with a main is a program, whatever its sgemm is like") {
   CHECK(call_in("void sgemm(float* x, int p) {}\nint main() {}") == "");
 }
 
-TEST_CASE("parameters that cannot be told apart are shown beside those that make try calls") {
+TEST_CASE("ambiguous parameters are shown beside those that make try calls") {
   const std::string text = refusal_of_sgemm(
       "# 1 \"a.cu\"\nint x;\nvoid sgemm(float *x, float *y,\n    float *z, int p) {}");
   CHECK(

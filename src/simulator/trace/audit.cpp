@@ -87,7 +87,7 @@ std::int64_t running_thread() {
       (state.own_stack.begin - state.stacks.begin) / machine::kStackBytes);
 }
 
-// Their memory was reserved before, because a handler must not allocate.
+// Their memory is reserved in advance, because a handler must not allocate.
 void add_surprise(const model::Audit::Surprise& surprise) {
   std::vector<model::Audit::Surprise>& all = state.into->surprises;
   const bool known = std::any_of(all.begin(), all.end(), [&](const model::Audit::Surprise& one) {
@@ -167,7 +167,7 @@ bool is_closed(std::uintptr_t address) {
   });
 }
 
-// An access that the machine makes for the kernel shows nothing, and others will follow: its array
+// An access that the machine makes for the kernel proves nothing, and others will follow: its array
 // stays open until the kernel announces an access, or another thread runs.
 bool open_for_machine(std::uintptr_t address) {
   bool found = false;
@@ -295,9 +295,9 @@ std::string tried() {
   hooks.log = nullptr;
   state = {};
   munmap(memory, kPage);
-  const bool told = value == 1 && audit.accesses == 2 && audit.surprises.size() == 1 &&
-                    !audit.surprises[0].stores && audit.surprises[0].address == at + 8;
-  return told ? "" : "this system does not stop a program at each access";
+  const bool stops = value == 1 && audit.accesses == 2 && audit.surprises.size() == 1 &&
+                     !audit.surprises[0].stores && audit.surprises[0].address == at + 8;
+  return stops ? "" : "this system does not stop a program at each access";
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ class AuditedBlock {
 
   // The thread with this stack runs from now on.
   void resume(std::span<const char> stack);
-  // No thread of the block runs: what the machine accesses for them need not be stopped.
+  // No thread of the block runs: the machine's accesses for them need not be stopped.
   void pause();
   // The block is complete.
   void end();

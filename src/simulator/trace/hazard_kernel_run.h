@@ -1,4 +1,4 @@
-// What the files of small correct and faulty kernels share.
+// Shared by the files of small correct and faulty kernels.
 #pragma once
 
 #include <cooperative_groups.h>

@@ -1,5 +1,5 @@
-// Small kernels like those of students and other repositories, some with one fault, and exactly
-// what must be found in each.
+// Small kernels like those of students and other repositories, some with one fault, and the exact
+// hazards that must be found in each.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ struct HazardKernel {
   const char* text;
   void (*run)(const float* in, float* out);            // 1024 floats each; `out` is the result
   const char* finds;                                   // names of hazards and notes, or ""
-  std::optional<model::Remedy> remedy = std::nullopt;  // what at least one of them needs
+  std::optional<model::Remedy> remedy = std::nullopt;  // the remedy that at least one of them has
 };
 extern const std::vector<HazardKernel> hazards_in_shared_memory, hazards_of_warps,
     hazards_of_pipelines, hazards_in_global_memory, hazards_of_order;

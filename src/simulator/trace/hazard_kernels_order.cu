@@ -34,7 +34,7 @@ __device__ inline void unlock(unsigned* word) {
     }                              \
   }
 
-// Each of 4 blocks stores 64 parts; the last to come adds them.
+// Each of 4 blocks stores 64 parts; the last to arrive adds them.
 #define TICKET(take)                                                                              \
   KERNEL(4, 64) {                                                                                 \
     __shared__ unsigned ticket;                                                                   \

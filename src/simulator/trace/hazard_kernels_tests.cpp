@@ -92,7 +92,7 @@ TEST_CASE("the hazards do not depend on the number of threads that run blocks") 
   const int threads = omp_get_max_threads();
   for (const HazardKernel& kernel : all_kernels()) {
     CAPTURE(std::string(kernel.text));
-    std::set<std::string> said;
+    std::set<std::string> results;
     for (const int count : {1, 2, 5}) {
       omp_set_num_threads(count);
       std::vector<model::Hazard> hazards = hazards_of(kernel);
@@ -100,10 +100,10 @@ TEST_CASE("the hazards do not depend on the number of threads that run blocks") 
         return std::tie(a.kind, a.first.places, a.second.places) <
                std::tie(b.kind, b.first.places, b.second.places);
       });
-      said.insert(text_of(hazards));
+      results.insert(text_of(hazards));
     }
     omp_set_num_threads(threads);
-    const std::vector<std::string> all(said.begin(), said.end());
+    const std::vector<std::string> all(results.begin(), results.end());
     CAPTURE(all.back());
     CHECK(all.size() == 1);
   }

@@ -319,7 +319,7 @@ void HazardWatch::note_load(Cell& cell, Actor actor, How how) {
     }
     all_plain_of_other_warps &= known.warp() != warp && known.how() == How::plain;
   }
-  // Of three warps two are enough: a thread that stores there races with at least one of them.
+  // Two warps out of three are enough: a thread that stores there races with at least one of them.
   if (all_plain_of_other_warps && cell.loads[0].warp() != cell.loads[1].warp()) return;
   add(cells_.make_more(cell).loads, key, lane, actor.site, order_.block_start());
 }

@@ -1,4 +1,4 @@
-// Finds what the threads of a block must not do with shared data. It follows the order in which the
+// Finds forbidden uses of shared data by the threads of a block. It follows the order in which the
 // warps ran, which is one of the orders that a GPU may choose.
 #pragma once
 
@@ -88,8 +88,8 @@ struct Cell {
   std::uint32_t more = 0, more_in = 0;  // index in WatchedCells::more(), valid in that block
   std::uint32_t split = 0, split_in = 0;  // index of the bytes' cells, valid in that block
 
-  // For a word that was split: whether any of its bytes is initialized, because nobody stores the
-  // padding of a struct.
+  // For a word that was split: whether any of its bytes is initialized, because the padding of a
+  // struct is never stored.
   bool is_initialized(std::uint32_t serial) const { return initialized_in == serial; }
 
   static constexpr int kThreadBits = 11;
@@ -99,7 +99,7 @@ struct Cell {
   bool is_stored_by_agent() const { return store_thread() >= kFirstAgent; }
 };
 
-// What does not fit into a cell. This is rare.
+// The rare data that do not fit into a cell.
 struct MoreOfCell {
   std::vector<Together> loads, atomics;
   // The last read by each agent (src/simulator/trace/thread_order.h) since the last store.
@@ -223,8 +223,8 @@ class HazardWatch {
     order_.warp_barrier(warp, lanes, mask);
   }
   void barrier();
-  // Barriers in shared memory: the initialization is a store. Who uses the barrier must come after
-  // it, and if the copy engine uses it, after a fence, too.
+  // Barriers in shared memory: the initialization is a store. Uses of the barrier must come after
+  // it, and uses by the copy engine after a fence, too.
   void use_barrier(std::size_t array, std::uint64_t byte, Actor actor, bool by_copies);
   void proxy_fence(int thread) { order_.proxy_fence(thread); }
   void barrier_fence(int thread) { order_.barrier_fence(thread); }
@@ -260,8 +260,8 @@ class HazardWatch {
     Actor actor;
   };
 
-  // A load of memory that nobody has stored to. If another thread writes there in the same epoch,
-  // it is a race instead, unless both are atomics.
+  // A load of memory to which no thread has stored. If another thread writes there in the same
+  // epoch, it is a race instead, unless both are atomics.
   struct ReadOfNothing {
     Actor actor;
     std::size_t array;
@@ -276,7 +276,7 @@ class HazardWatch {
   // `place`: the cell's address if locks order threads at present.
   Actor unordered_store(const Cell& cell, int thread, std::uint64_t place = 0) const;
   Actor unordered_agent_load(const Cell& cell, int thread) const;
-  // What an unordered store is: a race, or a copy that was not waited for.
+  // The kind of an unordered store: a race, or a copy that was not waited for.
   static model::HazardKind kind_of_unordered(const Cell& cell);
   Actor unfenced_store(const Cell& cell, int thread) const;
   Actor unordered(const Together& others, int thread, std::uint64_t place) const;

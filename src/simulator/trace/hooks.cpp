@@ -75,8 +75,8 @@ void __attribute__((noinline, cold))
 load_in_flight(const void* pointer, const void* return_address) {
   const void* const adder = machine::adder_of(pointer);
   if (adder == nullptr) return;
-  log_told(
-      {Told::What::hazard, static_cast<std::uint8_t>(model::HazardKind::sum_in_flight), 0,
+  log_report(
+      {MachineReport::What::hazard, static_cast<std::uint8_t>(model::HazardKind::sum_in_flight), 0,
        place(adder)},
       1, return_address);
 }
@@ -200,12 +200,12 @@ void log_value(Kind kind, std::uint64_t value, const void* at) {
   append(*log, make_token(place(at), kind));
 }
 
-void log_told(const Told& told, std::size_t bytes, const void* at) {
+void log_report(const MachineReport& report, std::size_t bytes, const void* at) {
   LaneLog* log = hooks.log;
   if (log == nullptr) return;
-  *log->next_address++ = told.first_word();
-  *log->next_address++ = told.value;
-  append(*log, make_token(place(at), Kind::kTold, std::countr_zero(bytes)));
+  *log->next_address++ = report.first_word();
+  *log->next_address++ = report.value;
+  append(*log, make_token(place(at), Kind::kReport, std::countr_zero(bytes)));
 }
 
 void log_async_copy(const void* shared, const void* global, std::size_t bytes, const void* at) {

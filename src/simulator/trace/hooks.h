@@ -34,7 +34,7 @@ enum class Kind : Token {
   kLockLoad,  // of an atomic that implements locks and flags: its store is a kAtomicStore
   kVolatileLoad,
   kVolatileStore,
-  kTold,      // by the machine: see Told
+  kReport,    // by the machine: see MachineReport
   kLdmatrix,  // of four matrices
   kLdmatrixOfTwo,
   kLdmatrixOfOne,
@@ -88,7 +88,7 @@ constexpr bool is_atomic(Kind kind) {
 }
 
 // A report by the machine about a lane that is neither a step nor an access.
-struct Told {
+struct MachineReport {
   enum class What : std::uint8_t { fence, read_only_load, hazard, async } what;
   std::uint8_t kind = 0;     // of the hazard (model::HazardKind) or action (machine::AsyncAction)
   std::uint32_t extent = 0;  // of the hazard; the action's number
@@ -98,7 +98,7 @@ struct Told {
     return static_cast<std::uint64_t>(what) | std::uint64_t{kind} << 8 |
            std::uint64_t{extent} << 32;
   }
-  static Told of(std::uint64_t first, std::uint64_t second) {
+  static MachineReport of(std::uint64_t first, std::uint64_t second) {
     return {
         static_cast<What>(first & 0xff), static_cast<std::uint8_t>(first >> 8 & 0xff),
         static_cast<std::uint32_t>(first >> 32), second};
@@ -111,7 +111,7 @@ struct LaneLog {
   Token* tokens_end = nullptr;
   // The number of words per token: a load, store, ldmatrix or stmatrix has one; an async copy two,
   // its destination and source; a wait the number of groups; a barrier of the warp its mask; a bad
-  // index two, the compiler's type data and the index; a Told two.
+  // index two, the compiler's type data and the index; a MachineReport two.
   std::uintptr_t* next_address = nullptr;
   bool has_room() const { return next_token < tokens_end; }
 };
@@ -194,7 +194,7 @@ std::vector<char> shared_words(std::span<const machine::KernelArray> arrays);
 // a wait, how many groups may stay in flight; for a barrier of the warp, its mask.
 void log_step(Kind kind, const void* place);
 void log_value(Kind kind, std::uint64_t value, const void* place);
-void log_told(const Told& told, std::size_t bytes, const void* place);
+void log_report(const MachineReport& report, std::size_t bytes, const void* place);
 // `global` is null if a cp.async only fills with zeros.
 void log_async_copy(const void* shared, const void* global, std::size_t bytes, const void* place);
 // An ldmatrix or stmatrix; `row` is 16 bytes of shared memory, or null if the lane's row is not

@@ -1,4 +1,4 @@
-// What the instructions of sm_90a do with data, checked bit by bit against src/model/, on a GPU and
+// The effects of sm_90a's instructions on data, checked bit by bit against src/model/, on a GPU and
 // on the CPU: one source for both machines.
 #pragma once
 
@@ -15,7 +15,7 @@ extern const std::vector<HopperCheck> hopper_checks;
 extern const std::vector<HopperCheck>
     plain_hopper_checks;  // not traced (src/simulator/trace/trace.mk)
 
-// A pipeline with one mistake (trace/hopper_pipeline.h), and what must be found in it: names of
+// A pipeline with one mistake (trace/hopper_pipeline.h), and the expected finding: names of
 // hazards, part of a fault's sentence, or "wrong result".
 struct HopperMutant {
   const char* mistake;

@@ -35,8 +35,8 @@ std::string result() {
   return "";
 }
 
-// What the small kernels below share: a matrix of 64 x 64 numbers, boxes of 32 x 32, a buffer of
-// 8 KB and two barriers for one arrival, of which thread 0 has initialized the first.
+// Shared by the small kernels below: a matrix of 64 x 64 numbers, boxes of 32 x 32, a buffer of 8
+// KB and two barriers for one arrival, of which thread 0 has initialized the first.
 using Body = void (*)(const CUtensorMap* map, char* buffer, std::uint64_t* barriers, float* out);
 
 template <Body body>

@@ -47,10 +47,10 @@ void check(const std::vector<HopperMutant>& mutants) {
       const std::string hazards = names_of(counts.hazards);
       CHECK((hazards.empty() ? result : hazards) == expected);
     } catch (const machine::KernelFault& fault) {
-      const std::string said = fault.what();
-      CAPTURE(said);
+      const std::string message = fault.what();
+      CAPTURE(message);
       CHECK(expected != "");
-      CHECK(said.find(expected) != std::string::npos);
+      CHECK(message.find(expected) != std::string::npos);
     }
   }
 }
@@ -107,7 +107,7 @@ TEST_CASE("small kernels that misuse barriers, boxes and wgmma are found, and no
   check(hopper_misuses);
 }
 
-TEST_CASE("inline PTX does on the CPU what C++ says") {
+TEST_CASE("inline PTX gives the results of the same C++") {
   REQUIRE(!ptx_checks.empty());
   for (const PtxCheck& check : ptx_checks) {
     CAPTURE(std::string(check.text));
@@ -143,7 +143,7 @@ TEST_CASE("a kernel in PTX has the counts of the same kernel in CUDA C++") {
   }
 }
 
-TEST_CASE("mistakes in PTX are found, and instructions that are not known where a thread comes") {
+TEST_CASE("mistakes in PTX are found, and so are unknown instructions that a thread reaches") {
   for (const PtxMisuse& misuse : ptx_misuses) {
     CAPTURE(std::string(misuse.text));
     const std::string expected = misuse.finds;
@@ -151,10 +151,10 @@ TEST_CASE("mistakes in PTX are found, and instructions that are not known where 
       const model::Counts counts = trace({model::find_gpu("H200")}, {}, misuse.run);
       CHECK(names_of(counts.hazards) == expected);
     } catch (const machine::KernelFault& fault) {
-      const std::string said = fault.what();
-      CAPTURE(said);
+      const std::string message = fault.what();
+      CAPTURE(message);
       CHECK(expected != "");
-      CHECK(said.find(expected) != std::string::npos);
+      CHECK(message.find(expected) != std::string::npos);
       CHECK(fault.place != nullptr);
     }
   }

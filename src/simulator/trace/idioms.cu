@@ -309,7 +309,7 @@ extern const std::vector<trace::Idiom> trace::idioms = {
      }>, 0, 0, 1, 4, 0, 0, 0, 0},
     {"threadIdx and blockIdx are not memory", BODY { out[blockIdx.x * blockDim.x + T] = gridDim.x; }>,
      0, 0, 1, 4, 0, 0, 0, 0},
-    // What g++ does not announce itself (announce/pass.h).
+    // Accesses that g++ does not announce itself (announce/pass.h).
     {"a struct as an argument", BODY { out[T] = sum_of(as<Twelve>(in)[T]); }>,
      3, 12, 1, 4, 0, 0, 0, 0},
     {"a struct of two floats as an argument", BODY { out[T] = sum_of(as<Complex<float>>(in)[T]); }>,
@@ -380,8 +380,8 @@ extern const std::vector<trace::Idiom> trace::idioms = {
        out[T] = s[T % 4];
      }>, 0, 0, 1, 4, 1, 4, 0, 0},
     {"recursion", BODY { out[T] = sum_from(in + T, 4); }>, 4, 16, 1, 4, 0, 0, 0, 0},
-    // What g++ folds before it announces anything. p[0] + p[0] is one load, as 2 * p[0] would be;
-    // other pairs are two loads, though every GPU compiler loads once.
+    // Accesses that g++ folds before it announces anything. p[0] + p[0] is one load, as 2 * p[0]
+    // would be; other pairs are two loads, though every GPU compiler loads once.
     {"p[0] + p[0]", BODY { out[T] = in[T] + in[T]; }>, 1, 4, 1, 4, 0, 0, 0, 0},
     {"p[0] - p[0] of floats", BODY { out[T] = in[T] - in[T]; }>, 2, 8, 1, 4, 0, 0, 0, 0},
     {"p[0] - p[0] of integers", BODY {

@@ -52,7 +52,7 @@ struct Local {
 };
 extern const std::vector<Local> locals;
 
-// Kernels that announce too little or too much to the tracer: what an audit must find.
+// Kernels that announce too few or too many accesses to the tracer, which an audit must find.
 struct Unannounced {
   const char* text;
   void (*run)(const float* in, float* out);

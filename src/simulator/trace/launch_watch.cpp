@@ -50,12 +50,13 @@ void BlockOrder::end_block(
   blocks_[block] = {std::move(acquired), std::move(known)};
 }
 
-std::vector<BlockOrder::Read> BlockOrder::reads_of(const Access& access, Asked asked) const {
+std::vector<BlockOrder::Read> BlockOrder::reads_of(
+    const Access& access, Strictness strictness) const {
   std::vector<Read> reads;
   const auto block = blocks_.find(access.block);
   if (block == blocks_.end()) return reads;
   const auto& [acquired, known] = block->second;
-  if (asked == Asked::any_thread) {
+  if (strictness == Strictness::any_thread) {
     for (const Acquired& some : acquired) {
       if (some.at <= access.at) reads.push_back(some.read);
     }
@@ -68,17 +69,18 @@ std::vector<BlockOrder::Read> BlockOrder::reads_of(const Access& access, Asked a
 }
 
 bool BlockOrder::is_before(
-    const Access& first, int thread, const Access& second, Asked asked) const {
+    const Access& first, int thread, const Access& second, Strictness strictness) const {
   const auto fenced = [&](const Release& release) -> const Fenced& {
-    return asked == Asked::any_scope ? release.any : release.wide;
+    return strictness == Strictness::any_scope ? release.any : release.wide;
   };
   const auto has_first = [&](const Release& release) {
     if (release.block != first.block) return false;
     const Fenced& before = fenced(release);
-    return thread == kAnyThread || asked == Asked::any_thread ? first.at < before.latest()
-                                                              : before.has(thread, first.at);
+    return thread == kAnyThread || strictness == Strictness::any_thread
+               ? first.at < before.latest()
+               : before.has(thread, first.at);
   };
-  std::vector<Read> reads = reads_of(second, asked);
+  std::vector<Read> reads = reads_of(second, strictness);
   for (const Read& read : reads) {
     const Place& place = places_[read.place];
     const auto releases = place.of_block.find(first.block);
@@ -87,7 +89,7 @@ bool BlockOrder::is_before(
       if (position < read.count && has_first(releases_[place.releases[position]])) return true;
     }
   }
-  // Through other blocks. A read of more stores to a place has what a read of fewer has.
+  // Through other blocks. A read of more stores to a place includes a read of fewer.
   std::unordered_map<std::uint32_t, std::uint32_t> seen;  // by place
   while (!reads.empty()) {
     const Read read = reads.back();
@@ -125,34 +127,34 @@ BlockOrder::Access access_of(const Touch& touch) {
   return {touch.block, touch.at, touch.knows};
 }
 
-// The first byte of both touches that the order leaves open; none if it leaves none.
+// The first byte of both touches whose order is not determined; none if all are ordered.
 std::optional<std::uint64_t> unordered_byte(
-    const Touch& a, const Touch& b, const BlockOrder& order, Asked asked) {
+    const Touch& a, const Touch& b, const BlockOrder& order, Strictness strictness) {
   const std::uint64_t end = std::min(a.end, b.end);
   std::uint64_t byte = std::max(a.begin, b.begin);
   for (; byte < end && order.is_used(); byte = std::min(a.next_part(byte), b.next_part(byte))) {
-    if (!order.is_before(access_of(a), a.thread_at(byte), access_of(b), asked) &&
-        !order.is_before(access_of(b), b.thread_at(byte), access_of(a), asked)) {
+    if (!order.is_before(access_of(a), a.thread_at(byte), access_of(b), strictness) &&
+        !order.is_before(access_of(b), b.thread_at(byte), access_of(a), strictness)) {
       break;
     }
   }
   return byte < end ? std::optional(byte) : std::nullopt;
 }
 
-// The first byte that they may not both touch.
+// The first byte that the two must not both touch.
 std::optional<std::uint64_t> conflict(const Touch& a, const Touch& b, const BlockOrder& order) {
   if (!stores(a) && !stores(b)) return std::nullopt;
   if (is_read_only_and_stored(a, b)) return std::max(a.begin, b.begin);
   if (a.block == b.block || (is_atomic(a) && is_atomic(b))) return std::nullopt;
-  return unordered_byte(a, b, order, Asked::all);
+  return unordered_byte(a, b, order, Strictness::all);
 }
 
-// What is missing between two blocks.
+// The remedy that is missing between two blocks.
 model::Remedy remedy(const Touch& a, const Touch& b, const BlockOrder& order) {
   using model::Remedy;
   if (a.way == Way::narrow_store || b.way == Way::narrow_store) return Remedy::atomic_of_the_gpu;
-  if (!unordered_byte(a, b, order, Asked::any_scope)) return Remedy::fence_of_the_gpu;
-  if (!unordered_byte(a, b, order, Asked::any_thread)) return Remedy::barrier_at_fence;
+  if (!unordered_byte(a, b, order, Strictness::any_scope)) return Remedy::fence_of_the_gpu;
+  if (!unordered_byte(a, b, order, Strictness::any_thread)) return Remedy::barrier_at_fence;
   if (is_atomic(a) || is_atomic(b)) return Remedy::both_atomic;
   return machine::waits_for_all() ? Remedy::grid_barrier : Remedy::fence_and_atomic;
 }
@@ -242,7 +244,7 @@ void LaunchTouches::add(std::span<const Touch> touches) {
 std::vector<machine::Touched> LaunchTouches::all(
     std::span<const machine::KernelArray> arrays) const {
   std::vector<Touch> touches = touches_;
-  for (Touch& touch : touches) {  // what is the same for the host is one
+  for (Touch& touch : touches) {  // equal ones are merged
     const Way way = touch.way == Way::read_only_load ? Way::load
                     : touch.way == Way::narrow_store ? Way::atomic_store
                                                      : touch.way;

@@ -1,4 +1,4 @@
-// What the tracers of the blocks of a launch share in order to find hazards.
+// Data that the tracers of a launch's blocks share in order to find hazards.
 #pragma once
 
 #include <atomic>
@@ -48,12 +48,12 @@ class ResultWriters {
 // thread that reads, by an atomic or through a volatile pointer, what was stored likewise after the
 // fence, and to all that comes after the read. What comes before and after it in a block, its
 // ThreadOrder knows. PTX ISA, memory consistency model: fences are cumulative, so the fence may be
-// another thread's if barriers order the two. We do not ask for a fence after the read, which the
-// model wants and which much correct code for GPUs lacks.
+// another thread's if barriers order the two. We do not require a fence after the read: the model
+// requires one, but much correct code for GPUs lacks it.
 
-// How much must order two accesses.
-enum class Asked {
-  all,         // what CUDA asks for
+// Which order of two accesses is required.
+enum class Strictness {
+  all,         // the order that CUDA requires
   any_scope,   // all, but a fence of a block's scope counts as one of the GPU's
   any_thread,  // all, but a fence or a read counts for all threads of its block
 };
@@ -72,8 +72,8 @@ class BlockOrder {
     Instant at;
     Read read;
   };
-  // What orders the accesses of one or more threads of a block: `knows` numbers what they have
-  // acquired, or is 0.
+  // The order of the accesses of one or more threads of a block: `knows` is a number for what they
+  // have acquired, or 0.
   struct Access {
     std::int64_t block;
     Instant at;
@@ -87,7 +87,7 @@ class BlockOrder {
   // What is before that store: after wide fences, and after any fences.
   void add(std::uint32_t release, const Fenced& wide, const Fenced& any);
   Read read(std::uint64_t address);
-  // All that the threads of a block have read, and which of it each number of `knows` - 1 has.
+  // All reads of the threads of a block, and which of them each number `knows` - 1 includes.
   void end_block(
       std::int64_t block, std::vector<Acquired> acquired,
       std::vector<std::vector<std::uint32_t>> known);
@@ -96,7 +96,8 @@ class BlockOrder {
   bool is_used() const { return used_.load(std::memory_order_relaxed); }
 
   // Whether `first` comes before `second`; `thread` is the one of `first`, or kAnyThread.
-  bool is_before(const Access& first, int thread, const Access& second, Asked asked) const;
+  bool is_before(
+      const Access& first, int thread, const Access& second, Strictness strictness) const;
 
  private:
   struct Release {
@@ -113,7 +114,7 @@ class BlockOrder {
     std::vector<Acquired> acquired;
     std::vector<std::vector<std::uint32_t>> known;
   };
-  std::vector<Read> reads_of(const Access& access, Asked asked) const;
+  std::vector<Read> reads_of(const Access& access, Strictness strictness) const;
 
   std::atomic<bool> used_ = false;
   std::mutex lock_;
@@ -123,7 +124,8 @@ class BlockOrder {
   std::unordered_map<std::int64_t, Block> blocks_;
 };
 
-// What the blocks of a launch touched in global memory, and where two of them conflict.
+// The bytes of global memory that the blocks of a launch touched, and the conflicts between two
+// blocks.
 
 // A range of an array that threads of a block touched at one moment, in one way, at one place.
 struct Touch {

@@ -2,18 +2,18 @@
 # `mutant` holds its number; 0 is the unchanged program. Lines keep their numbers. Mutants are:
 #   without   a barrier, wait, arrival, fence or commit is removed
 #   up, down  a barrier changes places with the statement before or after it
-#   unchecked a comparison with the size of a matrix always says: inside
+#   unchecked a comparison with the size of a matrix always has the result: inside
 #   unfenced  a __threadfence is removed
 #   phase     the phase that a wait names is the other one, or does not change
 #   count     an mbarrier waits for one arrival more
 #   bytes     an arrival does not announce the bytes of copies
-#   ticket    an atomicInc becomes a plain increment, or its result always says: the last one
+#   ticket    an atomicInc becomes a plain increment, or its result is always: the last one
 #   reset     an atomicInc counts on instead of starting again; such a mutant launches everything
 #             twice, because only the second launch can go wrong
 # Kernels whose blocks stay are launched for few SMs, so that a block computes several tiles.
 # A stage is named by its number, and another kernel of it by the number and the variant: 13:NAME.
-# Variables: list, the file for "number|stages|line|kind|what", one mutant per line. Files: what
-# src/text/declarations.awk says of gemm_steps.cu, and gemm_steps.cu.
+# Variables: list, the file for "number|stages|line|kind|what", one mutant per line. Files: the
+# output of src/text/declarations.awk for gemm_steps.cu, and gemm_steps.cu.
 
 function indent(l) { match(text[l], /^ */); return RLENGTH }
 function skipped(l) { return text[l] ~ /^ *($|\/\/|#)/ }
@@ -32,7 +32,8 @@ function begin_of(l, d) {
   while (indent(l) > d || skipped(l)) --l
   return l
 }
-# What declarations.awk says: functions of the GPU and structs, each with how a caller names it.
+# From the output of declarations.awk: functions of the GPU and structs, each with its name for
+# callers.
 NR == FNR {
   if ($1 !~ /^(kernel|device|struct)$/) next
   use[++functions] = "(^|[^A-Za-z_0-9])" $7 ($1 == "struct" ? "<" : "(<[^(]*>)?\\(")
@@ -88,7 +89,7 @@ function mutate(first, last, stages,   l) {
   }
 }
 
-# What orders the work of the copy engine and the tensor cores, and commits of cp.async.
+# Calls that order the work of the copy engine and the tensor cores, and commits of cp.async.
 BEGIN {
   ASYNCHRONOUS = "(^| )(__pipeline_commit|fence_mbarrier_init|mbarrier_init|mbarrier_arrive" \
     "|mbarrier_arrive_expect_tx|mbarrier_wait|wgmma_fence|wgmma_fence_operand|wgmma_commit_group" \

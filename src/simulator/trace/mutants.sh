@@ -66,8 +66,8 @@ sizes=("--m 150 --n 270 --k 43" "--m 150 --n 268 --k 44" "--m 150 --n 268 --k 48
 variants=$(cut -d '|' -f 2 "$folder/list" | tr ' ' '\n' | grep : | sort -u || true)
 for stage in 1- $variants; do
   for size in "${sizes[@]}"; do
-    said=$(hazards_of 0 "$stage" "$size" | grep -v '^No GPU' || true)
-    [ -z "$said" ] || { echo "without a mistake: $said"; exit 1; }
+    messages=$(hazards_of 0 "$stage" "$size" | grep -v '^No GPU' || true)
+    [ -z "$messages" ] || { echo "without a mistake: $messages"; exit 1; }
   done
 done
 
@@ -79,12 +79,12 @@ while IFS='|' read -r number stages line kind what; do
     *__pipeline_*) expected='race on|is still on its way' ;;
     # A mistake at an mbarrier can also leave all threads waiting.
     count* | *mbarrier_arrive\(* | *release*) expected='waits at mbarrier_wait .* forever' ;;
-    # A barrier can also say that threads have stored something, not only the copy engine.
+    # A barrier can also announce stores of threads, not only of the copy engine.
     bytes* | phase* | *mbarrier_wait* | *expect_tx*)
       expected='without having waited for|waits at mbarrier_wait .* forever|race on' ;;
     *fence_mbarrier_init*) expected='without a fence between' ;;
     *wgmma_fence\(*) expected='calls wgmma without a wgmma_fence' ;;
-    # Who does not wait reads sums that are not there yet, or lets others overwrite an operand.
+    # A warp that does not wait reads sums too early, or lets others overwrite an operand.
     *wgmma_*)
       expected='while a wgmma uses them|while the tensor cores .* may still read it|is wrong: row|race on'
       ;;
@@ -104,8 +104,8 @@ while IFS='|' read -r number stages line kind what; do
     total=$((total + 1))
     verdict=MISSED
     for size in "${sizes[@]}"; do
-      said=$(hazards_of "$number" "$stage" "$size")
-      if grep -qE "$expected" <<< "$said"; then
+      messages=$(hazards_of "$number" "$stage" "$size")
+      if grep -qE "$expected" <<< "$messages"; then
         verdict=caught
         caught=$((caught + 1))
         break

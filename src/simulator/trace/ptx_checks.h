@@ -1,5 +1,5 @@
-// What inline PTX does, checked against plain C++, on a GPU and on the CPU: one source for both
-// machines, which goes through src/simulator/rewrite/ on its way to the CPU.
+// The effects of inline PTX, checked against plain C++, on a GPU and on the CPU: one source for
+// both machines. For the CPU it goes through src/simulator/rewrite/.
 #pragma once
 
 #include <string>

@@ -96,8 +96,7 @@ extern EmbeddedSource embedded_source;  // none by default
 // The text of a source file: the embedded one, or the file's own.
 std::string source_text(const std::string& file);
 
-// Looks up the lines of all these recordings at once, so that what follows need not: each look-up
-// reads the whole program.
+// Looks up the lines of all these recordings at once, because each look-up reads the whole program.
 void look_up_lines(std::span<const model::Recording> recordings);
 
 // Sets the line of `kernel` for each of `lines`: that of the innermost call on the path that is

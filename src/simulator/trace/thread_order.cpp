@@ -8,7 +8,7 @@
 namespace trace {
 namespace {
 
-// Of fences that all threads know, the last has what the others have.
+// Of fences that all threads know, the last includes the others.
 template <class Fences>
 void drop_old(Fences& fences) {
   const auto wide =
@@ -184,7 +184,7 @@ void ThreadOrder::barrier_fence(int thread) {
 
 bool ThreadOrder::is_fenced(Moment moment, int other, int thread, bool or_barrier_fence) const {
   if (moment < began_) return true;
-  // If the first fence after that moment does not come before, no later one does.
+  // If the first fence after that moment does not come before the access, no later one does.
   const auto one_of = [&](const std::vector<Moment>& fences) {
     const auto fence = std::lower_bound(fences.begin(), fences.end(), moment);
     return fence != fences.end() && is_before(*fence, other, thread);

@@ -12,7 +12,7 @@
 //
 // An agent is an asynchronous unit that acts for threads: the copy engine for one mbarrier, the
 // tensor cores for one warpgroup. No barrier of threads orders an agent's actions, only a wait for
-// them does; who knows of a wait knows of the action.
+// them does. A thread that knows of the wait knows of the action.
 #pragma once
 
 #include <cstdint>
@@ -134,8 +134,8 @@ class ThreadOrder {
   void atomic_store(int thread, std::uint64_t place);
   void atomic_load(int thread, std::uint64_t place);
   // An exchange or a compare-and-swap. The trace follows the lanes of a warp as if they took a lock
-  // together, so it does not know who holds the lock when. Threads that use the same lock are
-  // therefore treated as ordered.
+  // together, so it does not know which lane holds the lock when. Threads that use the same lock
+  // are therefore treated as ordered.
   void lock(int thread, std::uint64_t place);
 
   // The moment of a thread's current actions.
@@ -150,8 +150,8 @@ class ThreadOrder {
 
   // For other blocks, which see a block only through its fences. Moments from the block's start:
   Instant instant(int thread) const { return instant(now_[thread]); }
-  // What comes before one of the block's fences that comes before what `thread` does now; all
-  // fences count, or only wide ones.
+  // The moments before one of the block's fences that itself comes before the thread's current
+  // actions; all fences count, or only wide ones.
   Fenced fenced_before(int thread, bool wide) const;
   bool has_fences() const { return has_fences_; }
   bool is_before_now(Instant at, int other, int thread) const {
@@ -168,8 +168,8 @@ class ThreadOrder {
   // `thread` does now.
   bool is_fenced(Moment moment, int other, int thread, bool or_barrier_fence = false) const;
 
-  // Whether what `other` did at `moment` comes before what `thread` does now. A lock orders nothing
-  // at its own place.
+  // Whether the actions of `other` at `moment` come before the current actions of `thread`. A lock
+  // orders nothing at its own place.
   bool is_before(Moment moment, int other, int thread, std::uint64_t place = 0) const {
     if (moment < block_start_ || other == thread) return true;
     const int warp = geometry_.warp_of(thread);
@@ -197,7 +197,7 @@ class ThreadOrder {
     return moment < began_ ? 0 : static_cast<Instant>(moment - began_);
   }
 
-  // With what its thread knew then.
+  // With its thread's knowledge at that time.
   struct Fence {
     Moment at, block_start, warp_start;
     bool wide;

@@ -1,4 +1,4 @@
-// The tracer: what every warp of the traced blocks did to global and shared memory.
+// The tracer: records the accesses of every warp of the traced blocks to global and shared memory.
 //
 // The kernels are compiled with -fsanitize=thread and -fsanitize-coverage=trace-pc, so the compiler
 // calls a function at every memory access and every basic block. We define these functions

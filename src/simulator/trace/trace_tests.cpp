@@ -151,7 +151,7 @@ TEST_CASE("local variables are measured over all calls, and other threads must n
   }
 }
 
-TEST_CASE("the trace tells which thread stored each word of the result, if any") {
+TEST_CASE("the trace has the thread that stored each word of the result, if any") {
   REQUIRE(!exchanges.empty());
   const machine::GlobalArray known[] = {
       {"in", arrays.in, sizeof arrays.in}, {"out", arrays.out, sizeof arrays.out, true}};

@@ -47,7 +47,7 @@ constexpr unsigned kAll = 0xffffffffu;
 namespace cg = cooperative_groups;
 
 // Multiplies two matrices of small whole numbers by wmma, in shared memory. out[t] is 1 if all
-// elements that lane t looks at are right.
+// elements that lane t checks are right.
 namespace wmma = nvcuda::wmma;
 
 template <class V>

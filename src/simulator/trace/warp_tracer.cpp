@@ -76,7 +76,7 @@ void WarpTracer::end_block() {
   record_hazards();
 }
 
-// What its threads would still have done is no hazard.
+// The threads' actions after that are not hazards.
 void WarpTracer::cut_block() {
   stop();
   if (audited_) AuditedBlock::leave_unfinished();
@@ -165,22 +165,24 @@ void WarpTracer::stmatrix(const void* row, int matrices, const void* place) {
 
 void WarpTracer::fence(bool wide, const void* place) {
   watch_.will_fence();
-  log_told({Told::What::fence, wide}, 1, place);
+  log_report({MachineReport::What::fence, wide}, 1, place);
 }
 
 void WarpTracer::async_action(const machine::AsyncAction& action, const void* place) {
-  Told told{Told::What::async, static_cast<std::uint8_t>(action.kind), action.number, action.value};
+  MachineReport report{
+      MachineReport::What::async, static_cast<std::uint8_t>(action.kind), action.number,
+      action.value};
   if (action.kind == machine::AsyncAction::Kind::wait)
-    told.value = action.value << 32 | action.copies;
+    report.value = action.value << 32 | action.copies;
   if (action.copy != nullptr) {
-    told.value = copies_.size();
+    report.value = copies_.size();
     copies_.push_back(*action.copy);
   }
   if (action.multiplies() || action.kind == machine::AsyncAction::Kind::multiplied) {
     has_multiplied_ = true;
     watch_sums();
   }
-  log_told(told, 1, place);
+  log_report(report, 1, place);
 }
 
 void WarpTracer::atomic(
@@ -192,14 +194,14 @@ void WarpTracer::atomic(
 
 void WarpTracer::read_only_load(const void* pointer, std::size_t bytes, const void* place) {
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
-  log_told({.what = Told::What::read_only_load, .value = address}, bytes, place);
+  log_report({.what = MachineReport::What::read_only_load, .value = address}, bytes, place);
 }
 
 void WarpTracer::misuse(
     model::HazardKind kind, std::int64_t index, std::int64_t extent, const void* place) {
-  log_told(
-      {Told::What::hazard, static_cast<std::uint8_t>(kind), static_cast<std::uint32_t>(extent),
-       static_cast<std::uint64_t>(index)},
+  log_report(
+      {MachineReport::What::hazard, static_cast<std::uint8_t>(kind),
+       static_cast<std::uint32_t>(extent), static_cast<std::uint64_t>(index)},
       1, place);
 }
 
@@ -290,7 +292,7 @@ void WarpTracer::execute(Together together) {
       const model::WarpAccess type = log_.gather(token, together);
       return watch_.bad_index(type, log_.gather(token, together), path, token, warp_);
     }
-    case Kind::kTold: {
+    case Kind::kReport: {
       const model::WarpAccess first = log_.gather(token, together);
       return tell(first, log_.gather(token, together), token, path);
     }
@@ -301,25 +303,26 @@ void WarpTracer::tell(
     const model::WarpAccess& first, const model::WarpAccess& second, Token token, Token path) {
   const int lowest = std::countr_zero(first.active);
   machine::for_each_lane(first.active, [&](int l) {
-    const Told told = Told::of(first.address[l], second.address[l]);
-    if (told.what != Told::What::async) return watch_.told(thread_of(l), told, path, token);
+    const MachineReport report = MachineReport::of(first.address[l], second.address[l]);
+    if (report.what != MachineReport::What::async)
+      return watch_.machine_report(thread_of(l), report, path, token);
     // The lanes of a warp multiply together.
-    const machine::AsyncAction action{static_cast<machine::AsyncAction::Kind>(told.kind)};
+    const machine::AsyncAction action{static_cast<machine::AsyncAction::Kind>(report.kind)};
     const bool together = action.multiplies() || action.multiplies_by();
-    if (!together || l == lowest) act(thread_of(l), told, token, path);
+    if (!together || l == lowest) act(thread_of(l), report, token, path);
     if (action.multiplies()) watch_.joined_multiply(thread_of(l));
   });
 }
 
-void WarpTracer::act(int thread, const Told& told, Token token, Token path) {
+void WarpTracer::act(int thread, const MachineReport& report, Token token, Token path) {
   machine::AsyncAction action{
-      static_cast<machine::AsyncAction::Kind>(told.kind), told.extent, told.value, nullptr};
+      static_cast<machine::AsyncAction::Kind>(report.kind), report.extent, report.value, nullptr};
   using Action = machine::AsyncAction::Kind;
   if (action.kind == Action::load || action.kind == Action::store) {
-    action.copy = &copies_[told.value];
+    action.copy = &copies_[report.value];
   } else if (action.kind == Action::wait) {
-    action.value = told.value >> 32;
-    action.copies = static_cast<std::uint32_t>(told.value);
+    action.value = report.value >> 32;
+    action.copies = static_cast<std::uint32_t>(report.value);
     counts_.in_flight().completed(action.number, action.value);
   } else if (action.kind == Action::arrive_copied) {
     counts_.in_flight().arrive_copied(thread, action.number, action.value);

@@ -129,7 +129,7 @@ void Watch::acquire(int thread, std::uintptr_t address) {
   acquired_.push_back({thread, threads_.order().instant(thread), read});
 }
 
-// A number for what the block has acquired that comes before what the thread does now.
+// A number for those acquired stores of the block that come before the thread's current actions.
 std::uint32_t Watch::known_by(int thread) {
   if (acquired_.empty()) return 0;
   const ThreadOrder& order = threads_.order();
@@ -349,22 +349,22 @@ void Watch::bad_index(
   fatal_ = true;
 }
 
-void Watch::told(int thread, const Told& told, Token path, Token token) {
+void Watch::machine_report(int thread, const MachineReport& report, Token path, Token token) {
   if (!looks()) return;
-  if (told.what == Told::What::fence) return threads_.fence(thread, told.kind != 0);
-  if (told.what == Told::What::read_only_load) {
-    const Site* site = sites_.find(path, token, told.value);
+  if (report.what == MachineReport::What::fence) return threads_.fence(thread, report.kind != 0);
+  if (report.what == MachineReport::What::read_only_load) {
+    const Site* site = sites_.find(path, token, report.value);
     if (site == nullptr || !site->array->watched) return;
     return add_touch(
-        sites_.array_of(*site), told.value - site->array->begin, bytes_of(token),
+        sites_.array_of(*site), report.value - site->array->begin, bytes_of(token),
         Touch::Way::read_only_load, site, thread);
   }
-  model::Hazard hazard{static_cast<model::HazardKind>(told.kind), "", 0, block_, {}, {}};
+  model::Hazard hazard{static_cast<model::HazardKind>(report.kind), "", 0, block_, {}, {}};
   hazard.first = {thread, 0, false, paths_.places_of(path, place_of(token))};
-  hazard.index = static_cast<std::int64_t>(told.value);
-  hazard.extent = told.extent;
+  hazard.index = static_cast<std::int64_t>(report.value);
+  hazard.extent = report.extent;
   if (hazard.kind == model::HazardKind::sum_in_flight) {
-    hazard.second = {thread, 0, false, {static_cast<std::uint32_t>(told.value)}};
+    hazard.second = {thread, 0, false, {static_cast<std::uint32_t>(report.value)}};
   }
   add_other(hazard);
 }
@@ -448,8 +448,8 @@ void Watch::use_barrier(
       sites_.array_of(*site), address - site->array->begin, {thread, site->number}, by_copies);
 }
 
-// Looks at the part of a matrix that a copy reads or writes. Returns the site of that access; null
-// if there is nothing to access.
+// Checks the part of a matrix that a copy reads or writes. Returns the site of that access; null if
+// there is nothing to access.
 Site* Watch::part_of_matrix(
     int thread, const machine::PartOfMatrix& part, bool stores, Token path, Token token) {
   if (part.rows == 0) return nullptr;

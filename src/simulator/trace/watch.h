@@ -62,11 +62,11 @@ class Watch {
   void atomic_access(Token token, const model::WarpAccess& access, int warp);
   // The same, called after request().
   void atomic_access_made(Token token, const model::WarpAccess& access, int warp);
-  // What the compiler's check of an index reports, one word each.
+  // The report of the compiler's check of an index, in two words.
   void bad_index(
       const model::WarpAccess& type, const model::WarpAccess& index, Token path, Token token,
       int warp);
-  void told(int thread, const Told& told, Token path, Token token);
+  void machine_report(int thread, const MachineReport& report, Token path, Token token);
   // An action of one thread or, if it is wgmma's, of the lanes from that thread on.
   void async_action(int thread, const machine::AsyncAction& action, Token path, Token token);
   // The thread takes part in the wgmma that its warp started last.
@@ -74,7 +74,7 @@ class Watch {
   void commit(int thread);
   void wait(int thread, std::uint64_t groups_in_flight);
   void warp_barrier(int warp, std::uint32_t lanes, std::uint32_t mask);
-  // Fatal if threads wait for each other that must not.
+  // Fatal if threads wait for each other at different barriers.
   void barrier(std::span<const bool> left, const WarpLog& log);
 
   // All hazards so far, except those between blocks.

@@ -27,7 +27,7 @@ inline thread_block this_thread_block() {
 }
 
 // The memory by which warps of a larger tile exchange values. From compute capability 8.0 on, a
-// block has some of its own, so a program need not bring any.
+// block has some of its own, so a program need not provide any.
 template <unsigned MostThreads = 1024>
 struct block_tile_memory {};
 template <unsigned MostThreads>
@@ -190,7 +190,7 @@ thread_block_tile<Size, Group> tiled_partition(const Group&) {
   return {};
 }
 
-// Lanes of a warp that were at one place together, or that said the same.
+// Lanes of a warp that were at one place together, or have the same label.
 class coalesced_group : public simt::Lanes {
  public:
   explicit coalesced_group(unsigned mask, unsigned rank = 0, unsigned groups = 1)
@@ -209,7 +209,7 @@ __forceinline__ coalesced_group coalesced_threads() {
 template <class Group, class Label>
 coalesced_group labeled_partition(const Group& group, Label label) {
   const unsigned mask = __match_any_sync(group.mask(), label);
-  // Groups are numbered as their first lanes are.
+  // Groups are numbered in the order of their first lanes.
   const unsigned first = __ffs(static_cast<int>(mask)) - 1;
   const unsigned leaders = __ballot_sync(group.mask(), first == unsigned(simt::lane()));
   return coalesced_group(mask, __popc(leaders & ((1u << first) - 1)), __popc(leaders));

@@ -1,5 +1,5 @@
-// Names of cuBLASLt, for builds without the toolkit. Files may include it for what they do not
-// call; its functions do not run on a CPU here.
+// Names of cuBLASLt, for builds without the toolkit. Files may include it without calling it; its
+// functions do not run on a CPU here.
 #pragma once
 
 #include "simulator/cuda/headers/cublas_v2.h"
@@ -11,7 +11,7 @@ using cublasLtMatmulDesc_t = struct cublasLtMatmulDescOpaque*;
 using cublasLtMatrixLayout_t = struct cublasLtMatrixLayoutOpaque*;
 using cublasLtMatmulPreference_t = struct cublasLtMatmulPreferenceOpaque*;
 
-// A handle may be made, because headers for many programs do.
+// A handle can be created, because shared headers of many programs do so.
 inline cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
   *handle = nullptr;
   return CUBLAS_STATUS_SUCCESS;

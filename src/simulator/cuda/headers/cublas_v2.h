@@ -87,7 +87,7 @@ enum cublasGemmAlgo_t {
 
 const char* cublasGetStatusName(cublasStatus_t status);
 const char* cublasGetStatusString(cublasStatus_t status);
-// For helper_cuda.h. A program's own, which is no template, comes first.
+// For helper_cuda.h. A program's own function, which is not a template, is preferred.
 template <std::same_as<cublasStatus_t> Status>
 const char* _cudaGetErrorEnum(Status status) {
   return cublasGetStatusName(status);

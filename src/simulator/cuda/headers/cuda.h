@@ -54,7 +54,7 @@ enum CUdevice_attribute {
   CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY = 83,
   CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH = 95,
   CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
-  // What follows is not there on a CPU.
+  // The following functions do not exist on a CPU.
   CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED = 102,
   CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED = 102,
   CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED = 103,
@@ -70,7 +70,7 @@ using CUfunction = struct CUfunc_st*;
 using CUstream = cudaStream_t;
 using CUevent = cudaEvent_t;
 
-// What programs ask that otherwise use the runtime.
+// Queries of programs that otherwise use the runtime.
 CUresult cuInit(unsigned flags);
 CUresult cuDriverGetVersion(int* version);
 CUresult cuDeviceGetCount(int* count);

@@ -1,4 +1,4 @@
-// Not here, for builds without the toolkit. Files may include it for what they do not use.
+// Empty, for builds without the toolkit. Files may include it without using it.
 #pragma once
 
 #if __has_cpp_attribute(gnu::unavailable)

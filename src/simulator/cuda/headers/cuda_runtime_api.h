@@ -182,8 +182,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
 cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(
     std::size_t* bytes, const void* kernel, int blocks, int threads);
 namespace simt {
-// A kernel's call whose types the program hides behind void*. They are found out from the kernel's
-// name.
+// A kernel's call whose types the program hides behind void*. They follow from the kernel's name.
 struct UntypedCall {
   static constexpr int kRegisters = 8, kOnStack = 24;
   const void* kernel;

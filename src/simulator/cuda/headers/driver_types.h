@@ -1,7 +1,7 @@
 // The types of CUDA's host functions, for builds without the toolkit.
 #pragma once
 
-// Programs ask by this name whether CUDA's types are there.
+// Programs test by this name whether CUDA's types are defined.
 #define __DRIVER_TYPES_H__
 
 #include <cstddef>
@@ -205,7 +205,7 @@ struct cudaDeviceProp {
   int hostRegisterSupported, memoryPoolsSupported, clusterLaunch;
 };
 
-// Those that a program can ask for here.
+// The properties that a program can query here.
 enum cudaDeviceAttr {
   cudaDevAttrMaxThreadsPerBlock = 1,
   cudaDevAttrMaxBlockDimX = 2,

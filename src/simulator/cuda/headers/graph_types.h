@@ -1,4 +1,4 @@
-// What the nodes of a graph do.
+// The parameters of a graph's nodes.
 #pragma once
 
 #include <cstddef>

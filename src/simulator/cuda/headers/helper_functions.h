@@ -1,6 +1,6 @@
 // The functions of the CUDA samples' helper_functions.h, for builds without the samples: arguments,
 // stop watch and comparisons. Those that read and write images are not here.
-// A program that brings its own keeps it.
+// A program with its own version keeps that.
 #pragma once
 
 #if __has_include_next(<helper_functions.h>)

@@ -1,6 +1,6 @@
 // The functions of the CUDA samples' helper_string.h, for builds without the samples: arguments of
 // the form -name or -name=value, with one dash or two.
-// A program that brings its own keeps it.
+// A program with its own version keeps that.
 #pragma once
 
 #if __has_include_next(<helper_string.h>)

@@ -90,7 +90,7 @@ REAL(real_cos, std::cos(a))
 REAL(real_tanh, std::tanh(a))
 #undef REAL
 
-// What min and max give if NaN operands are to survive.
+// The result of min and max that propagate NaN.
 std::uint64_t real_min_nan(const Instruction& i, Values in) {
   return real(
       i, in, [](auto a, auto b, auto) { return std::isnan(a + b) ? a + b : smaller(a, b); });
@@ -277,7 +277,7 @@ std::uint64_t is_zero(const Instruction& i, Values in) {
   return unsigned_value(i.type, in[0]) == 0;
 }
 
-// A shift by more places than there are gives only the bits that move in.
+// A shift by more than the width leaves only the bits that are shifted in.
 std::uint64_t shift_left(const Instruction& i, Values in) {
   const auto places = static_cast<std::uint32_t>(in[1]);
   return places >= i.type.bits ? 0 : unsigned_value(i.type, in[0] << places);
@@ -294,8 +294,8 @@ std::uint64_t shift_right(const Instruction& i, Values in) {
 
 enum FunnelOption : std::uint32_t { kWraps = 1, kRight = 2 };
 std::uint64_t funnel_shift(const Instruction& i, Values in) {
-  const auto asked = static_cast<std::uint32_t>(in[2]);
-  const std::uint32_t places = (i.option & kWraps) != 0 ? asked & 31u : std::min(asked, 32u);
+  const auto shift = static_cast<std::uint32_t>(in[2]);
+  const std::uint32_t places = (i.option & kWraps) != 0 ? shift & 31u : std::min(shift, 32u);
   const std::uint64_t both = in[1] << 32 | static_cast<std::uint32_t>(in[0]);
   return static_cast<std::uint32_t>(
       (i.option & kRight) != 0 ? both >> places : both << places >> 32);

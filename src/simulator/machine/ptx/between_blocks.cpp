@@ -1,6 +1,6 @@
-// atom, red and nanosleep, by which threads of different blocks may wait for each other. They are
-// linked only into programs whose inline PTX has a word of theirs, because blocks that may wait run
-// in another order (machine/waiting.cpp).
+// atom, red and nanosleep, with which threads of different blocks may wait for each other. They are
+// linked only into programs whose inline PTX uses one of them, because blocks that may wait run in
+// another order (machine/waiting.cpp).
 #include <algorithm>
 #include <cmath>
 

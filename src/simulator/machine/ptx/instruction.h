@@ -90,12 +90,12 @@ struct Instruction {
   const Operand& operand(std::size_t i) const { return line.operands[i]; }
 };
 
-// The modifiers of an instruction that nobody has asked for yet.
+// The modifiers of an instruction that were not taken yet.
 class Modifiers {
  public:
   explicit Modifiers(const Line& line);
   bool empty() const { return rest_.empty(); }
-  // Each takes the modifier away, if it is there; take_type the first that is a type.
+  // Each removes the modifier, if it is there; take_type the first that is a type.
   bool take(std::string_view name);
   bool take_first(std::string_view name);  // only if no other modifier is before it
   bool take_any(std::initializer_list<std::string_view> names);
@@ -165,12 +165,12 @@ void begin_access(const Execution& thread, const Instruction& instruction);
 // operand, a cache policy.
 bool take_cache_hints(Modifiers& modifiers);
 
-// What the address stands for in the instruction's state space.
+// The pointer that the address means in the instruction's state space.
 void* pointer_to(const Execution& thread, const Instruction& instruction, const Operand& address);
-// Ends the block if the pointer should be to shared memory, and is not: what is there might be the
-// tracer's own.
+// Ends the block if the pointer should be to shared memory, and is not: the memory there might be
+// the tracer's own.
 void require_space(Execution& thread, const Instruction& instruction, const void* pointer);
-// What the address stands for, after announcing the access, which the caller then makes.
+// The same pointer, after announcing the access, which the caller then makes.
 void* accessed(
     Execution& thread, const Instruction& instruction, const Operand& address, int bytes,
     Access access);

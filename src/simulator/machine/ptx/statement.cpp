@@ -357,7 +357,7 @@ Value taken(const Execution& thread, std::size_t number) {
   }
   Value value{operand.low, operand.high};
   if (constraint.writes) {
-    // What an instruction does not write has no value: a NaN.
+    // A result that no instruction writes has no value: a NaN.
     value = {~std::uint64_t{0}, ~std::uint64_t{0}};
     if (constraint.reads) {
       const auto size = static_cast<std::size_t>(operand.bytes);

@@ -48,7 +48,7 @@ bool decode_bar(Instruction& i, Modifiers& modifiers) {
     i.run = run_warp_sync;
     return modifiers.take("sync") && has_operands(i, 0, 1);
   }
-  // A cluster is one block here: arriving waits for nobody, and the wait is the block's barrier.
+  // A cluster is one block here: arriving does not wait, and the wait is the block's barrier.
   if (modifiers.take_first("cluster")) {
     const bool waits = modifiers.take("wait");
     if (!waits && !modifiers.take("arrive")) return false;
@@ -127,7 +127,7 @@ void run_expect(Execution& thread, const Instruction& i) {
       barrier_in(thread, i.operand(0)), static_cast<unsigned>(thread.read(i.operand(1))),
       thread.place);
 }
-// test_wait need not wait, but a thread that asks again and again lets the others run here.
+// test_wait need not wait, but a thread that calls it repeatedly lets the others run here.
 void run_wait(Execution& thread, const Instruction& i) {
   const auto phase = static_cast<unsigned>(thread.read(i.operand(2)));
   const bool complete =
@@ -349,14 +349,14 @@ bool decode_trap(Instruction& i, Modifiers&) {
   return i.line.operands.empty();
 }
 
-// Hints, and waits for what is complete here already.
+// Hints, and waits for work that is already complete here.
 bool decode_hint(Instruction& i, Modifiers& modifiers) {
   modifiers = Modifiers({});
   i.run = run_nothing;
   return true;
 }
 
-// A cache policy is a number that nobody reads.
+// A cache policy is a number that is never read.
 void run_policy(Execution& thread, const Instruction& i) {
   thread.write(i.operand(0), 0);
 }

@@ -8,7 +8,7 @@
 namespace simt {
 
 // Without a known alignment, the largest that both addresses have in common; single bytes before
-// and after what it divides.
+// and after the aligned part.
 template <int alignment>
 SIMT_INLINE void copy_aligned(
     char* to, const char* from, std::size_t bytes, std::size_t rank, std::size_t threads) {
