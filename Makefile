@@ -15,13 +15,13 @@ CXX := $(if $(filter default,$(origin CXX)),g++,$(CXX))
 BUILD ?= build
 PROGRAM := $(if $(filter build,$(BUILD)),gemm_steps,$(BUILD)/gemm_steps)
 EXTRA_CXXFLAGS ?=
-# These count only from make's command line: an OUT or K in the environment means something else.
+# These are read only from make's command line: OUT or K in the environment may mean something else.
 ASKED := ANSWERS ANSWER_S ARCH BLOCK BOOK COMPILE_GB COMPILE_S DIR EX FILE FLAGS HINT INPUTS JOBS K KERNEL LIMIT M MEMORY_GB MORE MUTANTS N OUT \
 	PAGE SEED SIMILAR SIZE STAGE STUDENT TEST_FLAGS THREAD TRY_ARGS TRY_FLAGS V VARIANT WERROR
 $(foreach name,$(ASKED),$(if $(filter environment%,$(origin $(name))),$(eval $(name) :=)))
 
-# What users name reaches recipes as environment variables ("$$KERNEL"), never as text of make's or a
-# shell's: a name may have any characters.
+# Recipes receive users' names as environment variables ("$$KERNEL"), never as text of make or of a
+# shell, because a name may have any characters.
 NAMED := ANSWERS BLOCK BOOK CSV DIR EX FILE KERNEL MORE OUT PAGE PLOT STUDENT THREAD TRY_ARGS TRY_FLAGS
 $(foreach name,$(NAMED),$(eval override $(name) := $$(value $(name))))
 export $(NAMED)
@@ -65,19 +65,18 @@ NEW = $@.new$(MAKE_PID)
 DEPENDENCIES = -MMD -MP -MT $@ -MF $@.d.new$(MAKE_PID)
 KEEP = && mv -f $@.d.new$(MAKE_PID) $@.d && mv -f $(NEW) $@
 
-# HARDENED=build recompiles the files whose meaning hardening changes, and takes the others from
-# there.
+# HARDENED=build recompiles the files that hardening changes, and takes the others from that folder.
 HARDENED ?=
 ANEW := $(if $(HARDENED),src/simulator/machine/% src/simulator/trace/% src/simulator/guard/% src/try/% src/school/grade/%,%)
 OBJECTS = $(foreach file,$(1),$(if $(filter $(ANEW),$(file)),$(BUILD),$(HARDENED))/$(file:.cpp=.o))
-# What users' programs and the tests need, and the main program does not.
+# Code that users' programs and the tests need, but the main program does not.
 FOR_USERS := $(filter-out %_tests.cpp %/wrapper.cpp %/rewriter.cpp,$(wildcard $(addsuffix /*.cpp,$(addprefix src/simulator/, \
 	guard announce rewrite machine/ptx)) src/simulator/host/blas*.cpp)) src/simulator/host/random.cpp
 FOR_ALL = $(BUILD)/users.a $(INSTRUMENT)
 # The files of these rooms, without tests and main programs.
 OF = $(filter-out %_tests.cpp %/bench_tracer.cpp %/bench_cpu.cpp %/alone.cpp %/mpi.cpp %/no_gpus.cpp $(FOR_USERS), \
 	$(wildcard $(addprefix src/,$(1:%=%/*.cpp))))
-# The ladder and --explain; and what else the main program does.
+# The ladder and --explain, and the other parts of the main program.
 OF_LADDER := cpu_reference.cpp src/lab/gpu/sensors.cpp src/cli/walk.cpp src/show/pictures/recorded_gpus.cpp \
 	$(call OF,model text $(addprefix simulator/,machine host trace) lab lab/profile flags show/report show/report/explain)
 SOURCES := $(OF_LADDER) $(filter-out $(OF_LADDER),src/cli/others.cpp $(call OF,$(addprefix show/,pictures step page) lab/experiments cluster))
@@ -99,7 +98,7 @@ $(PROGRAM): $(MAIN) $(COPIES) $(INSTRUMENT) $(BUILD)/link.flags Makefile src/lab
 	$(call say,link,$@)
 	$(CXX) -fopenmp $(filter %.o %.a,$^) $(LIBRARIES) -o $(NEW) && mv -f $(NEW) $@
 
-# The ladder alone, which is there in half the time.
+# The ladder alone, which is built in half the time.
 $(BUILD)/ladder: $(filter-out $(SEVERAL_GPUS),$(MAIN)) $(filter $(BUILD)/gemm_steps_%,$(COPIES)) $(BUILD)/src/cli/only_ladder.o $(BUILD)/ladder.a $(BUILD)/link.flags
 	$(call say,link,$@)
 	$(CXX) -fopenmp $(filter %.o %.a,$^) $(LIBRARIES) -o $(NEW) && mv -f $(NEW) $@
@@ -199,8 +198,8 @@ help: ## print this list
 # Each room after those that it uses.
 include $(filter-out src/lab/gpu/gpu.mk src/cluster/cluster.mk,$(foreach wing,simulator lab show school,$(wildcard src/$(wing)/*/*.mk)) \
 	$(wildcard src/*/*.mk))
-# What is in a .flags file is compared here, so that a file is recompiled, and `make -n` says so, only
-# if its flags are others.
+# The contents of .flags files are compared here, so that a file is recompiled, also in `make -n`,
+# only if its flags have changed.
 changed = $(subst x$(strip $(file < $(BUILD)/$1.flags)),,x$(strip $($1.flags)))
 $(foreach kind,host cpu link gpu try grade,$(eval $(BUILD)/$(kind).flags: $(if $(call changed,$(kind)),FORCE)))
 $(BUILD)/%.flags:

@@ -578,7 +578,7 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) async_pipeline(
 
 // Stage 10: register pipeline
 // The same one level down: the floats of step k + 1 come to registers while those of step k are
-// multiplied. The last step of a tile loads from the next one, so nobody waits for shared memory
+// multiplied. The last step of a tile loads from the next one, so no warp waits for shared memory
 // after the barrier. And the multiplications go back and forth along the rows, so that neighbours
 // share an operand: the register file then reads two operands for each instead of three.
 template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int STAGES, int VEC>
@@ -752,7 +752,7 @@ __device__ inline void add_up_parts(const Work& work, const Shares& shares, cons
 // Stage 11: balanced
 // The blocks of a launch run in waves, as many at a time as fit on the GPU. If few are left for the
 // last wave, most SMs idle. So the tiles of the last wave are cut along K, and the idle SMs take
-// the parts. Who comes last to a cut tile adds up its parts. Nobody waits for another block.
+// the parts. The last block to arrive at a cut tile adds up its parts. No block waits for another.
 template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int STAGES, int VEC>
 __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) balanced(
     int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C,
@@ -1069,7 +1069,7 @@ __device__ inline void initialize(std::uint64_t (&barriers)[STAGES], int arrival
   fence_mbarrier_init();
 }
 
-// Whose turn it is in the ring. A barrier goes through phases 0, 1, 2, ... and a wait names the
+// The current place in the ring. A barrier goes through phases 0, 1, 2, ... and a wait names the
 // last bit of the phase that must be complete: the bit changes each time the ring comes round.
 template <int STAGES>
 struct Turn {
@@ -2124,7 +2124,7 @@ const std::vector<model::Stage> stages = {
      .specialized = true},
 };
 
-// float4 takes rows that are 16-byte aligned, every one of them.
+// float4 needs every row to be 16-byte aligned.
 const model::KernelRef& kernel_for(
     const model::Variant& variant, int N, int K, const float* A, const float* B, const float* C) {
   const auto aligned = [](const float* p) {
@@ -2166,8 +2166,8 @@ Bf16Copies& bf16_copies() {
   return copies;
 }
 
-// What the kernels of stages 13 and 14 see of A and B. In stage 13, A is rounded to tf32 on its way
-// to shared memory. Without any K there is nothing to copy, and no map.
+// The maps of A and B for the kernels of stages 13 and 14. In stage 13, A is rounded to tf32 on its
+// way to shared memory. If K is 0, there is nothing to copy, and no map.
 Maps maps_of(const model::Variant& variant, int M, int N, int K, const float* A, const float* B) {
   if (K == 0) return {};
   if (model::multiplies_bf16(variant)) {

@@ -414,7 +414,7 @@ TEST_CASE("from the host's memory, C is the product, and the counts are the form
   }
 }
 
-TEST_CASE("any numbers of blocks, panels and passes give the product") {
+TEST_CASE("the product is right for any number of blocks, panels and passes") {
   std::mt19937 random(26);
   // Rows of 3, 2 and 1 blocks; panels of K; and memory for 1, 2 or 3 passes over the columns.
   int most = 0;

@@ -59,7 +59,8 @@ const Rule kRules[] = {
      "after, beyond"},
     {" no ",
      "\\b(it|that|which|this|what) (is|are) no (mistake|failure|multiple|crash|matrix|key|flag|"
-     "number|memory|stage|string|formula|hazard|element|kernel|file|place)\\b",
+     "number|memory|stage|string|formula|hazard|element|kernel|file|place|template|letters?|tf32)"
+     "\\b",
      "is not a"},
     {" way", "\\b(copy|copies|cp\\.async|tiles?|bytes) (still )?(is |are )?on (its|their) way\\b",
      "in flight"},
@@ -84,6 +85,18 @@ const Rule kRules[] = {
     {" not one ", "\\band not one \\w+ more\\b", "and no extra memory"},
     {" did not know yet", "\\bdid not know yet\\b", "the program that wrote this"},
     {"Begin so", "Begin so\\.", "Where to start."},
+    {" told ", "\\b(is|are|be|was) told (so|why|apart|from)\\b",
+     "gets a message, is distinguished"},
+    {"all told", "\\ball told\\b", "in total"},
+    {"Who ", "\\bWho (comes|does not|uses|cannot|leaves)\\b", "the last block to arrive"},
+    {"word is said", "\\bword is said\\b", "before any report"},
+    {" to say ", "\\bthere is to say (of|about)\\b", "the facts about, the complaint about"},
+    {"grave", "\\bgrave(r|st)\\b", "more serious"},
+    {"nybody's", "\\b[Aa]nybody's\\b", "a user's"},
+    {"travel", "\\btravels? in the program\\b", "is embedded in the program"},
+    {" end", "\\b(came|come|comes) to (its|their) end\\b", "finishes"},
+    {"said", "\\bsaid ?=[^=]", "a noun: message, output, sentence"},
+    {"told", "\\btold ?=[^=]", "a noun: report, hint, feedback"},
 };
 
 struct Text {

@@ -99,7 +99,7 @@ TEST_CASE("a long text loses its middle, and keeps more of its beginning than of
   CHECK(echoed("0123456\n", 5) == "012…");  // an escape is not split
 }
 
-TEST_CASE("the echo of any text is short, valid UTF-8, and does not change when echoed again") {
+TEST_CASE("any text has a short echo in valid UTF-8 that does not change when echoed again") {
   testing::Fuzz fuzz(
       {"--size 1024", "Größe – 数", "\x1b[31mred\x1b[0m", std::string(70, 'x')},
       {"\xe2\x80\xae", "\xf0\x9f\x98\x80", "\xed\xa0\x80", "\xc2\x9b", "\n", "…"});

@@ -465,7 +465,7 @@ Complaint about_target(const Case& c, const Target& target) {
 }
 
 // The most serious complaint about a case that fails.
-Complaint gravest(const Case& c) {
+Complaint most_serious(const Case& c) {
   const model::Counts& counts = *c.row.counts;
   if (const auto outside = complaint_about_outside(c)) return *outside;
   if (model::has_hazard(counts)) return about_hazard(c, counts.hazards.front());  // notes come last
@@ -504,7 +504,7 @@ bool fails(const Case& c) {
 std::optional<Complaint> complaint_about(Case& c) {
   if (!fails(c)) return std::nullopt;
   annotate(c);
-  Complaint complaint = gravest(c);
+  Complaint complaint = most_serious(c);
   for (const Hint& hint : exercise.hints) {
     if (!hint.applies(c)) continue;
     complaint.phase = hint.text;

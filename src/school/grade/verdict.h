@@ -14,7 +14,7 @@ namespace grade {
 
 // Everything is text: the other process only prints it.
 struct Verdict {
-  std::size_t finished = 0;  // cases in which the kernel came to its end
+  std::size_t finished = 0;  // cases in which the kernel finished
   std::string table;         // of those; empty if there is a complaint before
   std::string score;
   std::optional<Complaint> complaint;

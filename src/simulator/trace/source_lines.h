@@ -85,7 +85,7 @@ struct SourceRange {
 // they cannot be found: without addr2line, debug information or the file.
 SourceRange kernel_lines(const void* kernel);
 
-// A source file whose text at compile time travels in the program. It shows its helpers once,
+// A source file whose text at compile time is embedded in the program. It shows its helpers once,
 // before its kernels, so an access in a helper has no second line.
 struct EmbeddedSource {
   bool (*is)(const std::string& file) = nullptr;  // whether this is the file's path
