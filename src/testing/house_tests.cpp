@@ -90,7 +90,7 @@ TEST_CASE("the map names every folder with code, and every room uses rooms of th
   }
 }
 
-TEST_CASE("README's layout names every file at the top, but for what every repository has") {
+TEST_CASE("README's layout names every file at the top, except those that every repository has") {
   const std::set<std::string> common{
       ".gitignore", ".clang-format", "LICENSE", "Makefile", "README.md"};
   const std::string readme = text_of("README.md");

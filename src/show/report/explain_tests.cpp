@@ -219,7 +219,7 @@ TEST_CASE("an explanation shows a formula, its numbers and its value") {
   CHECK_FALSE(contains(text, "cp.async    copies"));
 }
 
-TEST_CASE("the counts say what the tensor cores do, where they do something") {
+TEST_CASE("the counts include the tensor cores' work, if there is any") {
   lab::Run run = traced_run();
   CHECK_FALSE(contains(section("counts", run, run.rows[3]), "tensor cores"));
   run.rows[3].counts->mmas = 4096;
@@ -229,7 +229,7 @@ TEST_CASE("the counts say what the tensor cores do, where they do something") {
       "tensor cores    4,096 instructions of a warp, each of 1,024 multiply-adds"));
 }
 
-TEST_CASE("a prediction that the trace does not bear out is said aloud, with the shape's reason") {
+TEST_CASE("a prediction that differs from the trace is reported, with the reason in the shape") {
   lab::Run run = traced_run();
   run.rows[3].counts->gmem_loads.accesses.max = 255;
   std::string text = explained(run, run.rows[3]);
@@ -263,7 +263,7 @@ TEST_CASE("an explanation judges coalescing and conflicts by the counts") {
   CHECK(contains(explained(run, run.rows[3]), "Nearly coalesced: 1.11 times"));
 }
 
-TEST_CASE("an explanation sets the compiled loads beside the written ones") {
+TEST_CASE("an explanation shows the compiled loads beside the written ones") {
   lab::Run run = traced_run();
   std::string text = section("ceiling", run, run.rows[3]);
   // A warp: 16 loads a step of K, 256 steps; nvcc makes 8 of 16 two wide ones.
@@ -328,7 +328,7 @@ TEST_CASE("an explanation of a wrong result names the element") {
   CHECK(contains(text, "C[7][9] is 1.5, expected 2.5"));
 }
 
-TEST_CASE("cp.async is explained where there is any") {
+TEST_CASE("cp.async is explained if a kernel uses it") {
   lab::Run run = traced_run();
   run.rows[3].counts->async_gmem = run.rows[3].counts->gmem_loads;
   const std::string text = explained(run, run.rows[3]);
@@ -341,14 +341,14 @@ namespace {
 using testing::lines_of;
 using testing::Output;
 
-// Runs the program on the CPU, with `input` as what is typed.
+// Runs the program on the CPU, with `input` as typed text.
 Output explain_with(const std::string& flags, const std::string& input = "") {
   return testing::gemm_steps("--device cpu --explain " + flags, input);
 }
 
 }  // namespace
 
-TEST_CASE("under the costliest request stands the same request of the stage that mends it") {
+TEST_CASE("below the costliest request is the same request of the stage that mends it") {
   struct Case {
     const char* flags;
     const char* here;
@@ -376,15 +376,15 @@ TEST_CASE("under the costliest request stands the same request of the stage that
   }
 }
 
-TEST_CASE("what takes as many wavefronts as here is no remedy, however wide its loads are") {
+TEST_CASE("a request with equally many wavefronts is not a remedy, however wide its loads are") {
   const Output output = explain_with("--size 128 --stage 4 --variant 16x16x16-tm2");
   CHECK(contains(output.out, "2 wavefronts."));
   CHECK(contains(output.out, "No later stage makes the load of As cheaper: it takes 2.00"));
   CHECK_FALSE(contains(output.out, "mends it"));
 }
 
-TEST_CASE("a costly request that no later stage mends is said to be one") {
-  // Rows of 31 floats: no stage can load four at a time. Not every stage asks for much.
+TEST_CASE("a costly request that no later stage mends is reported as one") {
+  // Rows of 31 floats: no stage can load four at a time. Not every stage makes costly requests.
   for (auto stage = stage_table_plain.stages.rbegin();; ++stage) {
     REQUIRE(stage->number > 0);
     const Output output =
@@ -430,7 +430,7 @@ TEST_CASE("every stage is explained in at most 160 lines of 100 columns, in one 
   }
 }
 
-TEST_CASE("so is every variant, also where it is cut off and copies single floats") {
+TEST_CASE("every variant is, too, even if its tiles are cut off and it copies single floats") {
   int number = 0;
   for (const model::Stage& stage : stage_table_traced.stages) {
     for (const model::Variant& variant : stage.variants) {
@@ -455,7 +455,7 @@ TEST_CASE("the diff of two neighbouring stages is the lines that carry the idea"
   CHECK_FALSE(contains(output.out, "naive("));
 }
 
-TEST_CASE("--section prints what it names and no more, and refuses what is none") {
+TEST_CASE("--section prints only the sections that it names, and refuses other names") {
   const Output two = explain_with("--size 32 --stage 3 --section occupancy,idea");
   CHECK(two.exit_code == 0);
   CHECK(two.out.find("The threads of a block fetch") < two.out.find("How many blocks an SM"));
@@ -473,7 +473,7 @@ TEST_CASE("--section prints what it names and no more, and refuses what is none"
   }
 }
 
-TEST_CASE("answers are worked out from the run's own numbers") {
+TEST_CASE("answers are computed from the run's own numbers") {
   const Output output = explain_with("--size 64 --stage 1- --section answers");
   CHECK(output.exit_code == 0);
   CHECK(contains(output.out, "Answer: M*N*2*K*4 = 64*64*2*64*4 = 2,097,152 bytes."));
@@ -488,7 +488,7 @@ TEST_CASE("answers are worked out from the run's own numbers") {
   CHECK(questions >= 18);
 }
 
-TEST_CASE("--ask shows no count before the reader's prediction, and says how far off it is") {
+TEST_CASE("--ask shows no count before the reader's prediction, and then the difference") {
   const std::string flags = "--size 64 --stage 1 --ask ";
   const Output ended = explain_with(flags);
   CHECK(ended.exit_code == 0);
@@ -532,7 +532,7 @@ TEST_CASE("--format markdown is a handout of headings, fences that close, and a 
   CHECK_FALSE(contains(output.out, "\033["));
 }
 
-TEST_CASE("a diff is the shortest way, and a shortened one keeps what changed") {
+TEST_CASE("a diff is as short as possible, and a shortened one keeps the changes") {
   const std::vector<DiffLine> diff = line_diff({"a", "b", "c", "d"}, {"a", "x", "c", "  d", "}"});
   std::string text;
   for (const DiffLine& line : diff) {
@@ -578,11 +578,11 @@ TEST_CASE("a picture of the tiles shows how often each is cut, at most 100 colum
 
 namespace {
 
-// What --explain and JSON say of a kernel that cuts tiles along K.
+// The output of --explain and JSON for a kernel that cuts tiles along K.
 
 using testing::contains, testing::Output;
 
-// In one line, so that it does not matter where a line is broken.
+// As one line, so that line breaks do not matter.
 std::string explained(const std::string& flags) {
   const Output output = testing::gemm_steps("--device cpu --stage balanced --explain " + flags);
   CHECK(output.exit_code == 0);
@@ -596,7 +596,7 @@ std::string explained(const std::string& flags) {
 
 }  // namespace
 
-TEST_CASE("the prediction is right where all tiles are cut in equal parts, and where none is") {
+TEST_CASE("the prediction is right if all tiles are cut in equal parts, and if none is") {
   const std::string equal = explained("--gpu H200 --size 256");
   CHECK(contains(equal, "4 x 4 = 16 of C shared out all cut along K in 4 parts of 8 K tiles"));
   CHECK(contains(equal, "grid 64 blocks in one row, one per part"));
@@ -610,7 +610,7 @@ TEST_CASE("the prediction is right where all tiles are cut in equal parts, and w
   CHECK(!contains(none, "sums "));
 }
 
-TEST_CASE("one sentence says why the prediction is not right of parts of different kinds") {
+TEST_CASE("one sentence says why the prediction is wrong for parts of different kinds") {
   const std::string unequal = explained("--gpu 'RTX 3090' --m 256 --n 256 --k 312");
   CHECK(contains(unequal, "all cut along K in 5 parts of 8 K tiles, the last of 7 "));
   CHECK(contains(unequal, "DIFFERS"));
