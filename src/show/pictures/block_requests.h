@@ -42,7 +42,7 @@ struct BlockRequests {
   model::WarpGeometry warp{};
   std::vector<Action> actions = {};
   std::vector<model::RecordedArray> arrays = {};  // that the actions name
-  bool by_columns[3] = {false, false, false};  // which of A, B and C are stored column by column
+  bool by_columns[3] = {false, false, false};     // which of A, B and C are stored column by column
 };
 
 // What the block with that number did in `recording`, for a kernel that multiplies such matrices.

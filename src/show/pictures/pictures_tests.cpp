@@ -136,8 +136,7 @@ TEST_CASE("figures say what the trace says: stage 1 is uncoalesced, 6 has confli
   CHECK(says("loads", "4 floats in 1.5 loads from shared memory"));
 }
 
-TEST_CASE(
-    "every byte that no lane requests looks the same, even in a perfect request") {
+TEST_CASE("every byte that no lane requests looks the same, even in a perfect request") {
   BlockRequests block{};
   model::WarpAccess one_word = every(0, 4);
   block.requests.push_back({0, 0, 0, "B", false, model::Direction::load, one_word, 1, 1});
