@@ -151,8 +151,7 @@ TEST_CASE("a long product is counted from two short ones, for the first variant 
 TEST_CASE("a long product whose tiles are cut at the edges is counted in a sample of its blocks") {
   LongProduct counted({}, {700, 500, 300});
   const machine::Machine machine{model::find_gpu("H200"), kSample};
-  const model::Counts counts =
-      counted.count(stage_table_traced, coalesced().variants[0], machine);
+  const model::Counts counts = counted.count(stage_table_traced, coalesced().variants[0], machine);
   CHECK(counts.blocks_traced == 5);
   CHECK(counts.gmem_loads.floats.max == 600);
   CHECK(counts.hazards.empty());
