@@ -15,6 +15,9 @@ namespace report {
 // synchronizes or multiplies, and the lines around it.
 std::string annotated_source(const lab::Row& row, text::Style style, bool folded = false);
 
+// The accesses of each line, without the source, in the order of the lines.
+std::string accesses_by_line(const lab::Row& row, text::Style style);
+
 // A picture of the costliest request of worst_line(): its lanes over the sectors of global memory,
 // or over the banks of shared memory. Under it the same of row.remedy. Empty where nothing is
 // wasted. Of more than `most_rows` sectors or wavefronts the first are drawn.
