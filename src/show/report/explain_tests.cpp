@@ -512,6 +512,14 @@ TEST_CASE("the loads are those of the annotated kernel, with the numbers of thei
   CHECK_FALSE(contains(loads, "stores accesses"));
 }
 
+TEST_CASE("neighbouring lines that do the same are one row of the loads") {
+  const std::string loads =
+      explain_with("--size 128 --stage 7 --variant first --section loads").out;
+  CHECK(count_of(loads, "SMEM store As ") == 1);
+  CHECK(contains(loads, "      | the same until line "));
+  CHECK(count_of(loads, "GMEM load  ") == 2);
+}
+
 TEST_CASE("a section of which a stage has nothing says so") {
   const std::string none = explain_with("--size 32 --stage 3 --section swizzle").out;
   CHECK(contains(none, "\nswizzle: nothing of the kind here\n"));

@@ -199,9 +199,18 @@ std::string accesses_by_line(const lab::Row& row, text::Style style) {
   std::vector<model::LineCounts> lines = row.counts->lines;
   std::ranges::stable_sort(lines, {}, &model::LineCounts::line);
   std::string text;
-  for (const model::LineCounts& line : lines) {
-    const std::string where = line.line > 0 ? text::printed("%5d ", line.line) : "    ? ";
-    text += access_line(where, line, row.counts->threads_traced, style) + "\n";
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const auto access = [&](const std::string& where, std::size_t of) {
+      return access_line(where, lines[of], row.counts->threads_traced, style);
+    };
+    const int line = lines[i].line;
+    text += access(line > 0 ? text::printed("%5d ", line) : "    ? ", i) + "\n";
+    const std::size_t first = i;
+    while (line > 0 && i + 1 < lines.size() && lines[i + 1].line > lines[i].line &&
+           access("", i + 1) == access("", first)) {
+      ++i;
+    }
+    if (i > first) text += text::printed("      | the same until line %d\n", lines[i].line);
   }
   return text;
 }

@@ -15,7 +15,8 @@ namespace report {
 // synchronizes or multiplies, and the lines around it.
 std::string annotated_source(const lab::Row& row, text::Style style, bool folded = false);
 
-// The accesses of each line, without the source, in the order of the lines.
+// The accesses of each line, without the source, in the order of the lines. Where the next lines do
+// the same, only the first stands there.
 std::string accesses_by_line(const lab::Row& row, text::Style style);
 
 // A picture of the costliest request of worst_line(): its lanes over the sectors of global memory,

@@ -300,7 +300,7 @@ std::vector<Part> explain_loads(const Explained& explained) {
   const auto& [run, row, style, whole, format] = explained;
   if (!row.variant || !row.counts) return {};
   return {
-      {heading("Loads, stores and copies, line by line (in the traced blocks)", style) +
+      {heading("Loads, stores and copies, by line", style) +
        accesses_by_line(row, style) + counts_per_thread(run, row, style, /*only_loads=*/true)}};
 }
 
