@@ -178,7 +178,7 @@ std::string annotated_source(const lab::Row& row, text::Style style, bool folded
     if (folded && !shown[number]) continue;
     std::string accesses;
     for (const model::LineCounts& line : row.counts->lines) {
-      if (line.line != number) continue;
+      if (line.line != number || line.requests == 0) continue;
       accesses += access_line("      ", line, row.counts->threads_traced, style) + "\n";
     }
     if (folded && !accesses.empty() && accesses == accesses_before) {
@@ -197,6 +197,7 @@ std::string annotated_source(const lab::Row& row, text::Style style, bool folded
 
 std::string accesses_by_line(const lab::Row& row, text::Style style) {
   std::vector<model::LineCounts> lines = row.counts->lines;
+  std::erase_if(lines, [](const model::LineCounts& line) { return line.requests == 0; });
   std::ranges::stable_sort(lines, {}, &model::LineCounts::line);
   std::string text;
   for (std::size_t i = 0; i < lines.size(); ++i) {

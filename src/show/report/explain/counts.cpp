@@ -202,7 +202,8 @@ std::string counts_per_thread(
   const bool predictable = row.stage != nullptr;
   const PredictedCounts expected = predicted(run, row).value_or(PredictedCounts{});
   const double results = lab::results_per_thread(*row.variant);
-  std::string text = line("", "", predictable ? "predicted," : "", "traced:", "", "", "traced max", "");
+  std::string text =
+      line("", "", predictable ? "predicted," : "", "traced:", "", "", "traced max", "");
   text += line("", "", predictable ? "interior" : "", "min", "mean", "max", "per result", "");
   bool all_agree = true;
   for (const Figure& figure : kFigures) {
@@ -300,8 +301,8 @@ std::vector<Part> explain_loads(const Explained& explained) {
   const auto& [run, row, style, whole, format] = explained;
   if (!row.variant || !row.counts) return {};
   return {
-      {heading("Loads, stores and copies, by line", style) +
-       accesses_by_line(row, style) + counts_per_thread(run, row, style, /*only_loads=*/true)}};
+      {heading("Loads, stores and copies, by line", style) + accesses_by_line(row, style) +
+       counts_per_thread(run, row, style, /*only_loads=*/true)}};
 }
 
 std::vector<Part> explain_counts(const Explained& explained) {

@@ -316,7 +316,7 @@ std::vector<Part> explain_answers(const Explained& explained) {
 struct Section {
   const char* name;
   std::vector<Part> (*explain)(const Explained&);
-  bool holds_counts;  // and so comes after the reader's predictions
+  bool holds_counts;             // and so comes after the reader's predictions
   std::string_view within = "";  // the section that contains it
   bool is_in_whole = true;
 };
@@ -410,8 +410,7 @@ bool explain(
       if (part.text.empty()) continue;
       const bool follows_title = !underlined && part.kind == Part::prose;
       is_empty = false;
-      print_lines(
-          out, how.markdown ? as_markdown(part) : (follows_title ? "\n" : "") + part.text);
+      print_lines(out, how.markdown ? as_markdown(part) : (follows_title ? "\n" : "") + part.text);
     }
     if (is_empty && !all) std::fprintf(out, "\n%s: nothing of the kind here\n", section.name);
   };
