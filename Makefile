@@ -140,8 +140,8 @@ $(HOT) $(HOT_STANDARD).gch: private CXXFLAGS += -O1
 $(HOT): private HEADERS = $(HOT_STANDARD)
 $(HOT): | $(HOT_STANDARD).gch
 $(call OBJECTS,src/simulator/machine/grid.cpp): private CXXFLAGS += -g
-$(call OBJECTS,cpu_reference.cpp): private CXXFLAGS += -O2
-$(call OBJECTS,cpu_reference.cpp src/simulator/machine/grid.cpp): private HEADERS :=
+$(call OBJECTS,cpu_reference.cpp src/model/tensor_core.cpp): private CXXFLAGS += -O2
+$(call OBJECTS,cpu_reference.cpp src/model/tensor_core.cpp src/simulator/machine/grid.cpp): private HEADERS :=
 $(HOT_STANDARD).gch: src/standard.h $(BUILD)/host.flags
 	$(call say,g++,$< (for code that runs long))
 	mkdir -p $(@D) && echo '#include "$<"' > $(NEW) && mv -f $(NEW) $(HOT_STANDARD)

@@ -131,8 +131,9 @@ Measurement measure_on_cpu(
 model::Counts counts_along(
     int K, const model::Variant& variant, const std::function<model::Counts(int)>& trace) {
   constexpr int kLine = 32;  // floats in 128 bytes
-  const int step = std::max(kLine, variant.BK);
-  const int in_flight = std::max(1, variant.pipeline * variant.BK / step);  // steps
+  // A loop may be unrolled twice, and its lines then take turns.
+  const int step = std::max(kLine, 2 * variant.BK);
+  const int in_flight = (std::max(1, variant.pipeline * variant.BK) + step - 1) / step;  // steps
   const int near = in_flight * step + K % step, far = near + step;
   if (K <= far) return trace(K);
   return model::extrapolated(trace(near), trace(far), (K - near) / step);

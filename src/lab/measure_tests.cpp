@@ -132,7 +132,7 @@ TEST_CASE("a long product is counted from two short ones, for the first variant 
     CHECK(counts.along_part_of_K);
     CHECK(counts.blocks_traced == 1);
     Floats C;
-    const Kernel whole_K{.traced = gemm_of(stage_table_traced, variant)};
+    const Kernel whole_K{.traced = gemm_of(stage_table_traced, variant, gpu.sms)};
     const Means first_block{{&gpu, machine::Blocks::kFirst, /*hazards=*/false}};
     const model::Counts expected = *measure(counted.with_K(kK), whole_K, first_block, C).counts;
     for (model::Traffic model::Counts::*member : model::kTraffic) {

@@ -26,8 +26,9 @@ TRIED_plain := -O2 -fno-ipa-icf -fno-reorder-functions -fno-reorder-blocks-and-p
 # The instrument's own folder, so that a failure is reported by a line of the user's file.
 $(BUILD)/src/try/guarded_kernel.o: private CXXFLAGS += -DSOURCE_FOLDER='"$(CURDIR)/src"'
 
-# A program of a user's is linked each time it is tried or graded: by gold, where there is one.
-FASTER_LINK := $(if $(wildcard $(addsuffix /ld.gold,$(subst :, ,$(PATH)))),-fuse-ld=gold)
+# A program of a user's is linked each time it is tried or graded: by gold, where there is one. With
+# cuBLAS, gold does not find the names of the C++ library.
+FASTER_LINK := $(if $(HAS_GPU),,$(if $(wildcard $(addsuffix /ld.gold,$(subst :, ,$(PATH)))),-fuse-ld=gold))
 # How src/try/try.sh compiles and links.
 $(BUILD)/try/environment: FORCE
 	mkdir -p $(@D)

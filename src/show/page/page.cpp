@@ -103,7 +103,7 @@ std::string lesson_html(const Lesson& lesson) {
 namespace {
 
 // M, N and K: a few tiles of every stage. The paper GPU has many more warps for as many threads.
-constexpr int kSide = 128, kPaperSide = 32;
+constexpr int kSide = 256, kDepth = 64, kPaperSide = 32;
 constexpr std::size_t kMostSteps = 50'000;  // of a block; nobody plays more
 
 // A stage as it was measured, with its first block.
@@ -159,7 +159,13 @@ int write_page(const flags::Flags& flags, const model::StageTable& traced) {
   refuse_if(text::problem_of_writing(flags.page));  // said before the work and not after it
   lab::Run run = lab::new_run(flags, false, "");
   flags::Flags sized = flags;
-  if (flags.a.empty() && !flags.size) sized.size = model::has_clock(run.gpu) ? kSide : kPaperSide;
+  const bool has_own_size = !flags.a.empty() || flags.size || (flags.m && flags.n);
+  if (flags.a.empty() && !flags.size) {
+    const bool is_real = model::has_clock(run.gpu);
+    sized.size = is_real ? kSide : kPaperSide;
+    sized.k = flags.k.value_or(is_real ? kDepth : kPaperSide);
+  }
+  if (!has_own_size && flags.variant.empty()) sized.variant = flags::kFirstVariant;
   const lab::Problem p = lab::load_problem(sized, false);
   if (p.results() == 0) throw model::Refusal("--page: C has no elements, so no kernel runs");
   run.M = p.M;
@@ -170,7 +176,7 @@ int write_page(const flags::Flags& flags, const model::StageTable& traced) {
   std::vector<model::Recording> recordings;
   for (const model::Stage* stage : flags::select_stages(flags.stage, traced.stages)) {
     if (stage->variants.empty() || !model::is_traceable(*stage, run.gpu)) continue;
-    const model::Variant& variant = flags::select_variant(*stage, flags.variant, run.gpu, p.M, p.N);
+    const model::Variant& variant = flags::select_variant(*stage, sized.variant, run.gpu, p.M, p.N);
     Measured one = measured(traced, *stage, variant, p, run);
     rows.push_back(std::move(one.row));
     recordings.push_back(std::move(one.recording));

@@ -397,7 +397,7 @@ TEST_CASE("a costly request that no later stage mends is said to be one") {
 
 TEST_CASE("every stage is explained in at most 160 lines of 100 columns, in one order") {
   for (const char* size : {"--size 128", "--m 65 --n 71 --k 9 --beta 1"}) {
-    const Output output = explain_with(std::string("--hazards off ") + size);
+    const Output output = explain_with(std::string("--gpu 'RTX 3090' --hazards off ") + size);
     CHECK(output.exit_code == 0);
     int lines_of_stage = 0, stages = 0;
     for (const std::string& line : lines_of(output.out)) {

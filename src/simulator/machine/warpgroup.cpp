@@ -242,13 +242,32 @@ void multiply_together(std::span<WgmmaOfThread* const> threads, std::size_t numb
 
 namespace {
 
+// The shared addresses of an operand. All threads of a warpgroup ask for the same, one after the
+// other.
+struct OperandExtent {
+  std::uint64_t descriptor;
+  model::Major major;
+  int rows = 0;
+  std::uint32_t begin, end;
+};
+
+const OperandExtent& extent_of(const OperandTile& tile, int rows) {
+  thread_local OperandExtent last;
+  if (last.rows == rows && last.descriptor == tile.descriptor && last.major == tile.major) {
+    return last;
+  }
+  last = {tile.descriptor, tile.major, rows, ~0u, 0};
+  for_each_piece(tile, rows, [&](std::uint32_t piece) {
+    last.begin = std::min(last.begin, piece);
+    last.end = std::max(last.end, piece + 16);
+  });
+  return last;
+}
+
 // Finds the operand's array in the block's shared memory. Faults if there is none.
 void find_operand(OperandTile& tile, int rows, const void* place) {
-  std::uint32_t begin = ~0u, end = 0;
-  for_each_piece(tile, rows, [&](std::uint32_t piece) {
-    begin = std::min(begin, piece);
-    end = std::max(end, piece + 16);
-  });
+  const OperandExtent& extent = extent_of(tile, rows);
+  const std::uint32_t begin = extent.begin, end = extent.end;
   const char* const first = pointer_to_shared(begin);
   tile.shared = first - begin;
   if (shared_array_at(first, end - begin) == nullptr) {

@@ -522,14 +522,18 @@ void Watch::read_operand(int thread, const machine::AsyncAction& action, Token p
   const bool transposed = action.kind == machine::AsyncAction::Kind::multiply_transposed ||
                           action.kind == machine::AsyncAction::Kind::multiply_by_transposed;
   const machine::OperandTile tile{action.value, transposed ? model::Major::mn : model::Major::k};
+  const Site* site = nullptr;
+  std::uintptr_t shared = 0;  // the operand lies in one array, in which addresses differ by this
   machine::for_each_piece(tile, static_cast<int>(action.number), [&](std::uint32_t piece) {
-    const auto address =
-        reinterpret_cast<std::uintptr_t>(machine::pointer_to_shared(piece, memory_.arrays));
-    const Site* site = sites_.find(path, access, address);
+    if (shared == 0) {
+      const char* const first = machine::pointer_to_shared(piece, memory_.arrays);
+      shared = reinterpret_cast<std::uintptr_t>(first) - piece;
+      site = sites_.find(path, access, shared + piece);
+    }
     if (site == nullptr) return;
     threads_.agent_load(
-        sites_.array_of(*site), address - site->array->begin, 16, {thread, site->number}, agent,
-        actions[number]);
+        sites_.array_of(*site), shared + piece - site->array->begin, 16, {thread, site->number},
+        agent, actions[number]);
   });
 }
 
