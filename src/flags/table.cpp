@@ -146,6 +146,20 @@ void set_ask(Flags& flags, const Value&) {
   flags.explain = flags.ask = true;
 }
 
+std::string names_of_explained_sections() {
+  std::string names;
+  for (const char* section : report::explained_sections()) {
+    names += (names.empty() ? "" : ", ") + std::string(section);
+  }
+  return names;
+}
+
+const char* help_of_section() {
+  static const std::string help =
+      "only these parts of --explain: " + names_of_explained_sections() + "; separated by commas";
+  return help.c_str();
+}
+
 void set_sections(Flags& flags, const Value& value) {
   flags.explain = true;
   flags.sections.clear();
@@ -155,11 +169,9 @@ void set_sections(Flags& flags, const Value& value) {
     begin = end + 1;
     const auto known = report::explained_sections();
     if (std::find(known.begin(), known.end(), flags.sections.back()) != known.end()) continue;
-    std::string all;
-    for (const char* section : known) all += (all.empty() ? "" : ", ") + std::string(section);
     refuse(
-        value,
-        "there is no section \"" + text::echoed(flags.sections.back()) + "\", they are " + all);
+        value, "there is no section \"" + text::echoed(flags.sections.back()) + "\", they are " +
+                   names_of_explained_sections());
   }
 }
 
@@ -199,8 +211,7 @@ std::span<const Section> sections() {
             .is_used = [](const Flags& f) { return f.explain; }},
            {.name = "--section",
             .value = "NAMES",
-            .help = "only these parts of --explain: idea, diff, kernel, tiles, counts, occupancy, "
-                    "ceiling, time, questions, answers; separated by commas",
+            .help = help_of_section(),
             .hint = "give sections, for example --section counts or --section diff,kernel",
             .set = set_sections},
            {.name = "--ask",

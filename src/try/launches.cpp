@@ -281,12 +281,12 @@ int run_main(const Options& options, Launches& launches) {
 }
 
 // Of a program that has not ended.
-std::string unfinished_report(const flags::Flags& flags, const lab::Run& run, text::Style style) {
+std::string unfinished_report(const Options& options, const lab::Run& run, text::Style style) {
   char* text = nullptr;
   std::size_t bytes = 0;
   std::FILE* const out = open_memstream(&text, &bytes);
-  print(out, flags, run, "", style);
-  if (flags.format == report::Format::table) report::report_hazards("try", run, out);
+  print(out, options, run, "", style);
+  if (options.flags.format == report::Format::table) report::report_hazards("try", run, out);
   std::fclose(out);
   std::string report(text, bytes);
   std::free(text);
@@ -358,7 +358,7 @@ guard::Outcome run_program(
     launches.traced = [&] {
       run.unended = true;
       fill_rows();
-      guard::report_until_now(unfinished_report(flags, run, style));
+      guard::report_until_now(unfinished_report(options, run, style));
       run.unended = false;
     };
   }
@@ -386,7 +386,7 @@ guard::Outcome run_program(
   const std::string note = !audits              ? "Not audited: " + trace::why_no_audit() + "."
                            : audit.accesses > 0 ? note_about(audit)
                                                 : "";
-  const bool agrees = print(report, flags, run, note, style);
+  const bool agrees = print(report, options, run, note, style);
   const bool host_is_wrong = print_notes();
   const bool hazardous = report::report_hazards("try", run) || host_is_wrong;
   return {hazardous || !agrees ? 1 : run.exit_code, ""};

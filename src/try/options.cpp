@@ -31,6 +31,7 @@ const char* const kUsage =
     "                       launches run completely in the first half of it\n"
     "  --launches N|all     of each kernel of a whole program, trace the first N launches; "
     "default: 1\n"
+    "  --kernels LIST       print only these rows of the table, for example 2,5\n"
     "  --registers N        registers per thread, for occupancy; default: those that nvcc "
     "reports,\n"
     "                       if it is installed\n"
@@ -71,6 +72,23 @@ int parse_launches(const char* text) {
   return launches;
 }
 
+std::vector<int> parse_kernels(const std::string& text) {
+  std::vector<int> kernels;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    int kernel = 0;
+    const auto parsed = std::from_chars(text.data() + begin, text.data() + end, kernel);
+    if (parsed.ec != std::errc() || parsed.ptr != text.data() + end || kernel < 1) {
+      throw model::Refusal(
+          "--kernels " + text::echoed(text) +
+          ": not rows of the table; give their numbers, for example --kernels 2,5");
+    }
+    kernels.push_back(kernel);
+    begin = end + 1;
+  }
+  return kernels;
+}
+
 }  // namespace
 
 Options parse_options(int argc, char** argv) {
@@ -83,6 +101,8 @@ Options parse_options(int argc, char** argv) {
       options.name_threads = true;
     } else if (argument == "--registers") {
       options.registers = parse_registers(i + 1 < argc ? argv[++i] : "");
+    } else if (argument == "--kernels") {
+      options.kernels = parse_kernels(i + 1 < argc ? argv[++i] : "");
     } else if (argument == "--show") {
       options.show = i + 1 < argc ? argv[++i] : "";
       if (!options.show.ends_with(".html")) {

@@ -19,6 +19,7 @@ struct Options {
   bool name_threads = false;
   std::optional<int> registers;  // per thread, from --registers
   std::string show;              // the page to write; empty: print tables
+  std::vector<int> kernels;      // the rows to print, from --kernels; empty: all
   // For a whole program:
   int launches = 1;                    // of each kernel that are traced, from --launches
   std::string file;                    // its path, from --file

@@ -15,13 +15,15 @@
 #include "simulator/machine/grid.h"
 #include "simulator/trace/recorder.h"
 #include "text/numbers.h"
+#include "try/options.h"
 
 namespace attempt {
 
 // `note` follows what is for readers. With --ncu, prints ncu's counts beside the traced ones
-// instead, and returns whether the two agree. Throws a Refusal if they cannot be compared.
+// instead, and returns whether the two agree. Throws a Refusal if they cannot be compared, or if
+// --kernels names none of the rows.
 bool print(
-    std::FILE* out, const flags::Flags& flags, const lab::Run& run, const std::string& note,
+    std::FILE* out, const Options& options, lab::Run run, const std::string& note,
     text::Style style);
 
 // Says why a user's sgemm is wrong.

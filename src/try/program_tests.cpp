@@ -182,6 +182,20 @@ TEST_CASE("the first launch of each kernel is traced, or as many as --launches s
   }
 }
 
+TEST_CASE("--kernels prints only the rows with these numbers") {
+  const std::string both = try_program("transpose", "--kernels 1,2").out;
+  CHECK(both == try_program("transpose", "").out);
+  const std::string second = try_program("transpose", "--kernels 2").out;
+  CHECK(contains(second, "\n2 transpose<1> "));
+  CHECK_FALSE(contains(second, "\n1 transpose<0> "));
+  CHECK(contains(try_program("transpose", "--kernels 3").err, "the table has no row of that"));
+  for (const char* wrong : {"0", "-1", "1,", "transpose<0>", ""}) {
+    const Output output = try_program("transpose", "--kernels '" + std::string(wrong) + "'");
+    CHECK(output.exit_code == 2);
+    CHECK(contains(output.err, "not rows of the table"));
+  }
+}
+
 TEST_CASE("a report for a machine has the program's own exit code") {
   const Output seven = ending("exits", "--format json");
   CAPTURE(seven.out);

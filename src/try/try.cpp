@@ -44,8 +44,17 @@
 namespace attempt {
 
 bool print(
-    std::FILE* out, const flags::Flags& flags, const lab::Run& run, const std::string& note,
+    std::FILE* out, const Options& options, lab::Run run, const std::string& note,
     text::Style style) {
+  const flags::Flags& flags = options.flags;
+  if (const std::vector<int>& wanted = options.kernels; !wanted.empty()) {
+    std::erase_if(run.rows, [&](const lab::Row& row) {
+      return std::find(wanted.begin(), wanted.end(), row.number) == wanted.end();
+    });
+    if (run.rows.empty() && !run.unended) {
+      throw model::Refusal("--kernels: the table has no row of that number");
+    }
+  }
   if (!flags.ncu.empty()) {
     std::istringstream csv(profile::read_ncu_file("--ncu", flags.ncu));
     return profile::print_profile(out, csv, run);
@@ -264,7 +273,7 @@ guard::Outcome try_sgemm(
   }
   const std::string bound = all.error ? p.bound_sentence(reference, result) : "";
   const bool agrees = print(
-      report, flags, run, bound.empty() || note.empty() ? bound + note : bound + "\n" + note,
+      report, options, run, bound.empty() || note.empty() ? bound + note : bound + "\n" + note,
       style);
   const bool host_is_wrong = print_notes();
   const bool hazardous = report::report_hazards("try", run) || host_is_wrong;

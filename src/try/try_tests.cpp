@@ -430,6 +430,7 @@ TEST_CASE("a kernel's loads from shared memory stand beside those of nvcc's code
         .out;
   };
   const std::string without = kernel();
+  CHECK_FALSE(contains(without, "nan"));
   CHECK(contains(without, "Loads from shared memory that the compiler may merge\n"));
   CHECK(contains(without, "  line 26, As: 4 loads in one, 2.00 instead of 4.00 wavefronts\n"));
   CHECK(!contains(without, "dynamic: "));

@@ -36,7 +36,7 @@ void renew_table_of_readme(const lesson::Built& built) {
   const std::filesystem::path file = "README.md";
   lesson::Lines text = lesson::read_lines(file);
   const auto begin = std::find_if(text.begin(), text.end(), [](const std::string& line) {
-    return line.starts_with("problem  C (256 x 256)");
+    return line.starts_with("problem  C (4096 x 4096)");
   });
   const auto end = std::find(begin, text.end(), "```");
   if (end == text.end()) throw std::runtime_error("README.md has no table of a run without a GPU");

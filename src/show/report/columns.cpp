@@ -127,7 +127,7 @@ const std::array kColumns = {
     Column{
         .top = "",
         .bottom = "kernel",
-        .in = In::program,
+        .in = In::kernels,
         .cells = Align::left,
         .label = Align::left,
         .cell = name_of_row},
@@ -135,7 +135,7 @@ const std::array kColumns = {
     Column{
         .top = "",
         .bottom = "stage",
-        .in = In::product,
+        .in = In::stages,
         .cells = Align::left,
         .label = Align::left,
         .cell = name_of_row},
@@ -315,11 +315,16 @@ const std::array kColumns = {
 
 bool belongs(const Column& column, const lab::Run& run, bool wide) {
   const bool timed = run.gpu_present, of_program = !run.program.empty();
+  const bool of_kernels = of_program || (!run.rows.empty() && run.rows.front().launch);
   switch (column.in) {
     case In::every_table:
       return true;
     case In::timed:
       return timed;
+    case In::kernels:
+      return of_kernels;
+    case In::stages:
+      return !of_kernels;
     case In::product:
       return !of_program;
     case In::timed_product:

@@ -468,9 +468,61 @@ TEST_CASE("--section prints only the sections that it names, and refuses other n
     const Output refused = explain_with(std::string("--section ") + wrong);
     CHECK(refused.exit_code == 2);
     CHECK(refused.out == "");
-    CHECK(contains(refused.err, "they are idea, diff, kernel, tiles, counts, occupancy, ceiling"));
+    CHECK(contains(refused.err, "they are idea, diff, kernel, loads, tiles, launch, swizzle, "));
     CHECK(lines_of(refused.err).size() == 1);
   }
+}
+
+TEST_CASE("a section within another is printed once, and the whole has its heading") {
+  const std::string whole = explain_with("--size 64 --stage 12").out;
+  for (const auto& [inner, outer, heading] :
+       {std::tuple("launch", "tiles", "\nThe launch\n"),
+        {"swizzle", "tiles", "\nThe swizzle: chunk c of 16 bytes lies in row r of A"},
+        {"thread", "counts", "\nWhat one thread does\n"},
+        {"instructions", "ceiling", "\nWhat the compiler makes of a warp's loop"}}) {
+    CAPTURE(std::string(inner));
+    const auto section = [](const std::string& names) {
+      return explain_with("--size 64 --stage 12 --section " + names).out;
+    };
+    const std::string alone = section(inner);
+    CHECK(contains(alone, heading));
+    CHECK(contains(section(outer), alone.substr(alone.find(heading))));
+    CHECK(section(std::string(inner) + "," + outer) == section(outer));
+  }
+  CHECK(contains(whole, "\nThe launch\n"));
+  CHECK(contains(whole, "\nWhat one thread does\n"));
+  CHECK(contains(whole, "--section swizzle draws it"));
+}
+
+TEST_CASE("the loads are those of the annotated kernel, with the numbers of their lines") {
+  const std::string loads = explain_with("--size 64 --stage 3 --section loads").out;
+  const std::string kernel = explain_with("--size 64 --stage 3 --section kernel").out;
+  int accesses = 0;
+  for (const std::string& line : lines_of(kernel)) {
+    if (!line.starts_with("      | ")) continue;
+    ++accesses;
+    CHECK(contains(loads, line.substr(5)));
+  }
+  CHECK(accesses > 0);
+  CHECK(count_of(loads, " | ") == accesses);
+  const std::string counts = explain_with("--size 64 --stage 3 --section thread").out;
+  for (const char* row : {"GMEM loads  accesses", "SMEM loads  accesses"}) {
+    CHECK(line_with(loads, row) == line_with(counts, row));
+  }
+  CHECK_FALSE(contains(loads, "stores accesses"));
+}
+
+TEST_CASE("neighbouring lines that do the same are one row of the loads") {
+  const std::string loads =
+      explain_with("--size 128 --stage 7 --variant first --section loads").out;
+  CHECK(count_of(loads, "SMEM store As ") == 1);
+  CHECK(contains(loads, "      | the same until line "));
+  CHECK(count_of(loads, "GMEM load  ") == 2);
+}
+
+TEST_CASE("a section of which a stage has nothing says so") {
+  const std::string none = explain_with("--size 32 --stage 3 --section swizzle").out;
+  CHECK(contains(none, "\nswizzle: nothing of the kind here\n"));
 }
 
 TEST_CASE("answers are computed from the run's own numbers") {

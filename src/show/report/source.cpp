@@ -28,10 +28,13 @@ double per_request(std::int64_t count, const model::LineCounts& line) {
   return static_cast<double>(count) / static_cast<double>(line.requests);
 }
 
-std::string access_line(const model::LineCounts& line, std::int64_t threads, text::Style style) {
+// `where` is what stands left of it, in 6 columns.
+std::string access_line(
+    const std::string& where, const model::LineCounts& line, std::int64_t threads,
+    text::Style style) {
   const double a_thread = static_cast<double>(line.executions) / static_cast<double>(threads);
   const std::string what = text::printed(
-      "      | %s %-5s %-7s %2d B, %5s per thread, %5.2f %s/request,",
+      "%s| %s %-5s %-7s %2d B, %5s per thread, %5.2f %s/request,", where.c_str(),
       line.shared ? "SMEM" : "GMEM", lab::name_of(line.direction), line.array.c_str(), line.bytes,
       text::brief(a_thread).c_str(), per_request(line.pieces, line), pieces_name(line));
   const std::string ideal =
@@ -175,8 +178,8 @@ std::string annotated_source(const lab::Row& row, text::Style style, bool folded
     if (folded && !shown[number]) continue;
     std::string accesses;
     for (const model::LineCounts& line : row.counts->lines) {
-      if (line.line != number) continue;
-      accesses += access_line(line, row.counts->threads_traced, style) + "\n";
+      if (line.line != number || line.requests == 0) continue;
+      accesses += access_line("      ", line, row.counts->threads_traced, style) + "\n";
     }
     if (folded && !accesses.empty() && accesses == accesses_before) {
       if (!likewise) text += "      | the same on the next lines\n";
@@ -188,6 +191,27 @@ std::string annotated_source(const lab::Row& row, text::Style style, bool folded
     text += text::shortened(
                 text::printed("%5d ", number) + source.at(number - 1), text::report_width()) +
             "\n" + accesses;
+  }
+  return text;
+}
+
+std::string accesses_by_line(const lab::Row& row, text::Style style) {
+  std::vector<model::LineCounts> lines = row.counts->lines;
+  std::erase_if(lines, [](const model::LineCounts& line) { return line.requests == 0; });
+  std::ranges::stable_sort(lines, {}, &model::LineCounts::line);
+  std::string text;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const auto access = [&](const std::string& where, std::size_t of) {
+      return access_line(where, lines[of], row.counts->threads_traced, style);
+    };
+    const int line = lines[i].line;
+    text += access(line > 0 ? text::printed("%5d ", line) : "    ? ", i) + "\n";
+    const std::size_t first = i;
+    while (line > 0 && i + 1 < lines.size() && lines[i + 1].line > lines[i].line &&
+           access("", i + 1) == access("", first)) {
+      ++i;
+    }
+    if (i > first) text += text::printed("      | the same until line %d\n", lines[i].line);
   }
   return text;
 }

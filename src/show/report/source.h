@@ -14,6 +14,10 @@ namespace report {
 // multiply, and the lines around them.
 std::string annotated_source(const lab::Row& row, text::Style style, bool folded = false);
 
+// The accesses of each line, without the source, in the order of the lines. Where the next lines do
+// the same, only the first stands there.
+std::string accesses_by_line(const lab::Row& row, text::Style style);
+
 // A picture of the costliest request of worst_line(): its lanes over the sectors of global memory,
 // or over the banks of shared memory. Below it is the same for row.remedy. Empty if nothing is
 // wasted. Of more than `most_rows` sectors or wavefronts only the first are drawn.

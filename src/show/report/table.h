@@ -22,6 +22,8 @@ struct Column {
     timed,           // a table with times
     wide,            // --wide
     product,         // of kernels that compute C
+    stages,          // of the ladder
+    kernels,         // of a user's file
     timed_product,   // with times
     timed_and_wide,  // --wide, with times
     traced_product,  // without times

@@ -8,6 +8,7 @@
 #include "show/report/explain/explain.h"
 #include "show/report/facts.h"
 #include "show/report/predicted.h"
+#include "show/report/source.h"
 #include "show/report/words.h"
 #include "text/numbers.h"
 
@@ -149,6 +150,12 @@ constexpr Figure kFigures[] = {
      &model::Traffic::accesses, &model::Counts::async_gmem},
 };
 
+bool is_number_of_loads(const Figure& figure) {
+  const bool loads =
+      figure.of == &model::Counts::gmem_loads || figure.of == &model::Counts::smem_loads;
+  return loads && figure.traced == &model::Traffic::accesses;
+}
+
 bool agrees(const Figure& figure, const PredictedCounts& expected, const model::Counts& counts) {
   const model::PerThread& traced = counts.*figure.of.*figure.traced;
   return expected.*figure.predicted == static_cast<double>(traced.max);
@@ -180,7 +187,9 @@ std::string why_they_differ(const lab::Run& run, const lab::Row& row) {
          "interior block was traced.";
 }
 
-std::string counts_per_thread(const lab::Run& run, const lab::Row& row, text::Style style) {
+// Of all accesses, or only how many loads there are.
+std::string counts_per_thread(
+    const lab::Run& run, const lab::Row& row, text::Style style, bool only_loads) {
   const int wide = text::report_width() < text::kReportWidth ? 8 : 12;
   const auto line = [&](const char* what, const char* unit, const std::string& predicted,
                         const std::string& min, const std::string& mean, const std::string& max,
@@ -193,11 +202,12 @@ std::string counts_per_thread(const lab::Run& run, const lab::Row& row, text::St
   const bool predictable = row.stage != nullptr;
   const PredictedCounts expected = predicted(run, row).value_or(PredictedCounts{});
   const double results = lab::results_per_thread(*row.variant);
-  std::string text = heading("What one thread does", style);
-  text += line("", "", predictable ? "predicted," : "", "traced:", "", "", "traced max", "");
+  std::string text =
+      line("", "", predictable ? "predicted," : "", "traced:", "", "", "traced max", "");
   text += line("", "", predictable ? "interior" : "", "min", "mean", "max", "per result", "");
   bool all_agree = true;
   for (const Figure& figure : kFigures) {
+    if (only_loads && !is_number_of_loads(figure)) continue;
     const double prediction = expected.*figure.predicted;
     const model::PerThread none;
     const model::PerThread& traced = row.counts ? (*row.counts).*figure.of.*figure.traced : none;
@@ -219,8 +229,10 @@ std::string counts_per_thread(const lab::Run& run, const lab::Row& row, text::St
         text::grouped(traced.min), text::exact(mean), text::grouped(traced.max),
         text::exact(static_cast<double>(traced.max) / results), mark);
   }
-  text += fact(
-      "accesses", "as written, of any width; a cp.async is both a GMEM load and an SMEM store");
+  if (!only_loads) {
+    text += fact(
+        "accesses", "as written, of any width; a cp.async is both a GMEM load and an SMEM store");
+  }
   if (!all_agree) text += fact("differs", why_they_differ(run, row));
   return text;
 }
@@ -274,19 +286,29 @@ std::string counts_table(const lab::Run& run, const lab::Row& row) {
 
 }  // namespace
 
+std::vector<Part> explain_thread(const Explained& explained) {
+  const auto& [run, row, style, whole, format] = explained;
+  if (!row.variant || !(row.stage || (row.launch && row.counts))) return {};
+  if (row.stage && format == Format::markdown && row.counts) {
+    return {{counts_table(run, row), Part::table}};
+  }
+  return {
+      {heading("What one thread does", style) +
+       counts_per_thread(run, row, style, /*only_loads=*/false)}};
+}
+
+std::vector<Part> explain_loads(const Explained& explained) {
+  const auto& [run, row, style, whole, format] = explained;
+  if (!row.variant || !row.counts) return {};
+  return {
+      {heading("Loads, stores and copies, by line", style) + accesses_by_line(row, style) +
+       counts_per_thread(run, row, style, /*only_loads=*/true)}};
+}
+
 std::vector<Part> explain_counts(const Explained& explained) {
   const auto& [run, row, style, whole, format] = explained;
-  std::vector<Part> parts;
-  if (row.stage && row.variant) {
-    if (format == Format::markdown && row.counts) {
-      parts.push_back({counts_table(run, row), Part::table});
-    } else {
-      parts.push_back({counts_per_thread(run, row, style)});
-    }
-    if (!whole) parts.push_back({formulas(run, row, style)});
-  } else if (row.launch && row.variant && row.counts) {
-    parts.push_back({counts_per_thread(run, row, style)});
-  }
+  std::vector<Part> parts = explain_thread(explained);
+  if (row.stage && row.variant && !whole) parts.push_back({formulas(run, row, style)});
   if (row.variant && row.counts) parts.push_back({requests_of_warps(*row.counts, style)});
   return parts;
 }
@@ -639,6 +661,12 @@ std::string explain_in_flight(const lab::Run& run, const lab::Row& row) {
 
 }  // namespace
 
+std::vector<Part> explain_instructions(const Explained& explained) {
+  const auto& [run, row, style, whole, format] = explained;
+  if (!row.variant || !model::has_clock(run.gpu)) return {};
+  return {{as_compiled(run, row, style)}};
+}
+
 std::vector<Part> explain_ceiling(const Explained& explained) {
   const auto& [run, row, style, whole, format] = explained;
   if (!row.variant) return {};
@@ -654,7 +682,7 @@ std::vector<Part> explain_ceiling(const Explained& explained) {
          in_flight}};
   }
   std::vector<Part> parts;
-  if (!whole) parts.push_back({as_compiled(run, row, style)});
+  if (!whole) parts = explain_instructions(explained);
   parts.push_back({ceilings(run, row, style) + in_flight});
   return parts;
 }

@@ -316,15 +316,27 @@ std::vector<Part> explain_answers(const Explained& explained) {
 struct Section {
   const char* name;
   std::vector<Part> (*explain)(const Explained&);
-  bool holds_counts;  // and so comes after the reader's predictions
+  bool holds_counts;             // and so comes after the reader's predictions
+  std::string_view within = "";  // the section that contains it
+  bool is_in_whole = true;
 };
 
 constexpr Section kSections[] = {
-    {"idea", explain_idea, false},          {"diff", explain_diff, false},
-    {"kernel", explain_kernel, true},       {"tiles", explain_tiles, false},
-    {"counts", explain_counts, true},       {"occupancy", explain_occupancy, true},
-    {"ceiling", explain_ceiling, true},     {"time", explain_time, true},
-    {"questions", explain_questions, true}, {"answers", explain_answers, true}};
+    {"idea", explain_idea, false},
+    {"diff", explain_diff, false},
+    {"kernel", explain_kernel, true},
+    {"loads", explain_loads, true, "", false},
+    {"tiles", explain_tiles, false},
+    {"launch", explain_launch, false, "tiles"},
+    {"swizzle", explain_swizzle, false, "tiles"},
+    {"counts", explain_counts, true},
+    {"thread", explain_thread, true, "counts"},
+    {"occupancy", explain_occupancy, true},
+    {"ceiling", explain_ceiling, true},
+    {"instructions", explain_instructions, true, "ceiling"},
+    {"time", explain_time, true},
+    {"questions", explain_questions, true},
+    {"answers", explain_answers, true, "", false}};
 
 constexpr auto kNames = [] {
   std::array<const char*, std::size(kSections)> names{};
@@ -332,12 +344,12 @@ constexpr auto kNames = [] {
   return names;
 }();
 
-std::string title(const lab::Row& row, text::Style style) {
+std::string title(const lab::Row& row, text::Style style, bool underlined) {
   const bool is_stage = row.number >= 0 && !row.launch;
   std::string text = is_stage ? text::printed("Stage %d: ", row.number) + row.name : row.name;
   if (row.variant && is_stage) text += text::printed(" (%s)", row.variant->name);
   return text::coloured(text::shortened(text, text::report_width()), text::Colour::bold, style) +
-         "\n" + text::repeated("─", text::report_width()) + "\n";
+         "\n" + (underlined ? text::repeated("─", text::report_width()) + "\n" : "");
 }
 
 // A diff as Markdown colours it: the sign stands in the first column, the number after it.
@@ -383,18 +395,26 @@ bool explain(
   const bool all = how.sections.empty();
   const Explained explained{
       run, row, style, all && !row.launch, how.markdown ? Format::markdown : Format::table};
+  const auto named = [&](std::string_view name) {
+    return std::find(how.sections.begin(), how.sections.end(), name) != how.sections.end();
+  };
+  const bool underlined = all || run.rows.size() > 1;
   const auto wanted = [&](const Section& section) {
-    if (all) return section.explain != explain_answers;
-    return std::find(how.sections.begin(), how.sections.end(), section.name) != how.sections.end();
+    return all ? section.is_in_whole && section.within.empty()
+               : named(section.name) && !named(section.within);
   };
   const auto print = [&](const Section& section) {
     if (!wanted(section)) return;
+    bool is_empty = true;
     for (const Part& part : section.explain(explained)) {
       if (part.text.empty()) continue;
-      print_lines(out, how.markdown ? as_markdown(part) : part.text);
+      const bool follows_title = !underlined && part.kind == Part::prose;
+      is_empty = false;
+      print_lines(out, how.markdown ? as_markdown(part) : (follows_title ? "\n" : "") + part.text);
     }
+    if (is_empty && !all) std::fprintf(out, "\n%s: nothing of the kind here\n", section.name);
   };
-  const std::string head = title(row, style);
+  const std::string head = title(row, style, underlined);
   print_lines(out, how.markdown ? "# " + head.substr(0, head.find('\n') + 1) : head);
   if (!how.quiz_from || !row.stage || !row.variant || !row.counts) {
     for (const Section& section : kSections) print(section);

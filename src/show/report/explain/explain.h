@@ -68,6 +68,13 @@ std::vector<Part> explain_occupancy(const Explained& explained);
 std::vector<Part> explain_ceiling(
     const Explained& explained);  // what the compiler makes of the loop
 
+// Parts of these that also have names.
+std::vector<Part> explain_loads(const Explained& explained);  // of kernel and counts, in short
+std::vector<Part> explain_launch(const Explained& explained);
+std::vector<Part> explain_swizzle(const Explained& explained);
+std::vector<Part> explain_thread(const Explained& explained);
+std::vector<Part> explain_instructions(const Explained& explained);
+
 // At most 9 lines of at most 100 columns that draw C (M x N) cut into block tiles, and then what
 // `variant` cuts these into; a tile that is cut further is the one filled in. Of more parts than
 // there is room for the first are drawn. The sizes are the variant's; which elements of its tile a

@@ -279,25 +279,22 @@ std::string walk(const model::RowSwizzle& swizzle) {
                   kRow, places.c_str(), bytes.c_str()));
 }
 
-// The part of the tiles that is about their places in shared memory; empty if none is swizzled. The
-// whole has only the rule.
-std::string swizzles_of(const Explained& explained) {
-  const auto& [run, row, style, whole, format] = explained;
-  if (row.variant->contrast) return "";
-  std::string text, rules;
-  for (const model::RowSwizzle& swizzle : row.stage->swizzles) {
-    const std::string rule =
-        std::string("row r of ") + swizzle.tile + " at c ^ r % " + std::to_string(swizzle.keys);
+// How the tiles lie in shared memory. Null if none is swizzled.
+const std::vector<model::RowSwizzle>* swizzles_of(const lab::Row& row) {
+  const bool any = row.stage && row.variant && !row.variant->contrast;
+  return any && !row.stage->swizzles.empty() ? &row.stage->swizzles : nullptr;
+}
+
+// All that the whole says of them.
+std::string rules_of_swizzles(const lab::Row& row) {
+  if (!swizzles_of(row)) return "";
+  std::string rules;
+  for (const model::RowSwizzle& swizzle : *swizzles_of(row)) {
     rules += text::printed(
         "%sc ^ r %% %d in %s's%s", rules.empty() ? "" : ", ", swizzle.keys, swizzle.tile,
         rules.empty() ? " row r" : "");
-    text += heading("The swizzle: chunk c of 16 bytes lies in " + rule, style);
-    text += map(swizzle);
-    text += fact("[in brackets]", std::string("what ") + swizzle.read_by + " reads at a time");
-    if (!swizzle.walk.empty()) text += walk(swizzle);
   }
-  if (!whole || rules.empty()) return text;
-  return fact("swizzle", "chunk c at " + rules + "; --section tiles draws it");
+  return fact("swizzle", "chunk c at " + rules + "; --section swizzle draws it");
 }
 
 std::string problem(const lab::Run& run) {
@@ -517,17 +514,43 @@ std::string own_launch_shape(const lab::Run& run, const lab::Row& row, text::Sty
 
 }  // namespace
 
-std::vector<Part> explain_tiles(const Explained& explained) {
+std::vector<Part> explain_launch(const Explained& explained) {
   const auto& [run, row, style, whole, format] = explained;
-  if (row.stage && row.variant) {
-    std::string text = launch_shape(run, row, style, whole) + "\n";
-    for (const std::string& line : tile_picture(*row.variant, run.M, run.N)) {
-      text += (line.empty() ? "" : text::repeated(" ", kIndent)) + line + "\n";
-    }
-    return {{text + swizzles_of(explained)}};
-  }
+  if (row.stage && row.variant) return {{launch_shape(run, row, style, whole)}};
   if (row.launch && row.variant && row.counts) return {{own_launch_shape(run, row, style)}};
   return {{heading("The problem", style) + problem(run)}};
+}
+
+std::vector<Part> explain_swizzle(const Explained& explained) {
+  std::vector<Part> parts;
+  if (!swizzles_of(explained.row)) return parts;
+  for (const model::RowSwizzle& swizzle : *swizzles_of(explained.row)) {
+    const std::string rule =
+        std::string("row r of ") + swizzle.tile + " at c ^ r % " + std::to_string(swizzle.keys);
+    std::string text =
+        heading("The swizzle: chunk c of 16 bytes lies in " + rule, explained.style) +
+        map(swizzle) +
+        fact("[in brackets]", std::string("what ") + swizzle.read_by + " reads at a time");
+    if (!swizzle.walk.empty()) text += walk(swizzle);
+    parts.push_back({text});
+  }
+  return parts;
+}
+
+std::vector<Part> explain_tiles(const Explained& explained) {
+  const auto& [run, row, style, whole, format] = explained;
+  std::vector<Part> parts = explain_launch(explained);
+  if (!row.stage || !row.variant) return parts;
+  std::string& text = parts[0].text += "\n";
+  for (const std::string& line : tile_picture(*row.variant, run.M, run.N)) {
+    text += (line.empty() ? "" : text::repeated(" ", kIndent)) + line + "\n";
+  }
+  if (whole) {
+    text += rules_of_swizzles(row);
+  } else {
+    for (Part& part : explain_swizzle(explained)) parts.push_back(std::move(part));
+  }
+  return parts;
 }
 
 }  // namespace report
