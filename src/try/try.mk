@@ -26,15 +26,12 @@ TRIED_plain := -O2 -fno-ipa-icf -fno-reorder-functions -fno-reorder-blocks-and-p
 # The instrument's own folder, so that a failure is reported by a line of the user's file.
 $(BUILD)/src/try/guarded_kernel.o: private CXXFLAGS += -DSOURCE_FOLDER='"$(CURDIR)/src"'
 
-# A program of a user's is linked each time it is tried or graded: by gold, where there is one. With
-# cuBLAS, gold does not find the names of the C++ library.
-FASTER_LINK := $(if $(HAS_GPU),,$(if $(wildcard $(addsuffix /ld.gold,$(subst :, ,$(PATH)))),-fuse-ld=gold))
 # How src/try/try.sh compiles and links.
 $(BUILD)/try/environment: FORCE
 	mkdir -p $(@D)
 	printf '%s\n' 'CXX="$(CXX)"' 'TRY_AS_CPU="$(TRY_AS_CPU)"' 'TRIED_traced="$(TRIED_traced)"' \
 		'TRIED_plain="$(TRIED_plain)"' 'REWRITER="$(REWRITER)"' 'C_LIBRARY="$(C_LIBRARY)"' 'COUNTED="$(COUNTED)"' \
-		'LIBRARIES="$(FASTER_LINK) $(LIBRARIES)"' 'RUNNERS="$(TRY_PARTS)"' 'DEBUGGED="$(DEBUGGED)"' 'HAS_GPU="$(HAS_GPU)"' \
+		'LIBRARIES="$(LIBRARIES)"' 'RUNNERS="$(TRY_PARTS)"' 'DEBUGGED="$(DEBUGGED)"' 'HAS_GPU="$(HAS_GPU)"' \
 		'NVCC="$(NVCC)"' 'TRY_NVCCFLAGS="$(TRY_NVCCFLAGS)"' 'TRY_CUBIN_FLAGS="$(TRY_CUBIN_FLAGS)"' > $(NEW)
 	cmp -s $(NEW) $@ && rm $(NEW) || mv $(NEW) $@
 # prefix.h, precompiled for each copy: its text goes neither through the rewriter nor the compiler again.

@@ -16,7 +16,7 @@ NOT_ZERO := $(if $(filter-out 11%,$(shell $(CXX) -dumpversion)),-ftrivial-auto-v
 # The headers that every answer includes, precompiled.
 GRADE_AS_CPU = $(NOT_ZERO) $(subst src/simulator/cuda/cpu.h,$(GRADED)/cpu.h,$(filter-out -Werror,$(AS_CPU))) \
 	-Wno-unused-parameter -Wno-unused-variable -Wno-unused-but-set-variable
-grade.flags = $(CXX) $(GRADE_AS_CPU) $(TRACED) $(FASTER_LINK)
+grade.flags = $(CXX) $(GRADE_AS_CPU) $(TRACED)
 $(GRADED)/cpu.h.gch: $(wildcard src/simulator/cuda/*.h) $(BUILD)/grade.flags | $(ANNOUNCER)
 	$(call say,g++,src/simulator/cuda/cpu.h)
 	mkdir -p $(@D)
@@ -25,7 +25,7 @@ $(GRADED)/cpu.h.gch: $(wildcard src/simulator/cuda/*.h) $(BUILD)/grade.flags | $
 $(GRADED)/environment: $(BUILD)/grade.flags $(BUILD)/link.flags
 	mkdir -p $(@D)
 	printf '%s\n' 'CXX="$(CXX)"' 'AS_CPU="$(GRADE_AS_CPU) $(TRACED)"' 'COUNTED="$(COUNTED)"' \
-		'LIBRARIES="$(FASTER_LINK) -fopenmp $(LIBRARIES)"' 'EXERCISE_OBJECTS="$(or $(HARDENED),$(BUILD))/exercises"' > $(NEW) && mv -f $(NEW) $@
+		'LIBRARIES="-fopenmp $(LIBRARIES)"' 'EXERCISE_OBJECTS="$(or $(HARDENED),$(BUILD))/exercises"' > $(NEW) && mv -f $(NEW) $@
 GRADE_PARTS := $(ANNOUNCER) $(addprefix $(GRADED)/,grader.o assemble cpu.h.gch environment) \
 	$(call OBJECTS,$(EXERCISES:%=exercises/%/exercise.cpp))
 grader: $(GRADE_PARTS) $(GRADED)/similar $(BUILD)/src/school/grade/ladder.o $(BUILD)/src/school/grade/index_mutants.o $(BUILD)/gemm_steps_traced.o
