@@ -1,5 +1,5 @@
-// Matches of patterns, in std::regex's language. One file includes <regex>, and is optimized: each
-// that includes it takes seconds to compile, and is slow as tests are compiled.
+// Matches of patterns, in std::regex's language. Only pattern.cpp includes <regex>, which takes
+// seconds to compile, and it is optimized, because the tests' own files would run it slowly.
 #pragma once
 
 #include <cstddef>

@@ -133,7 +133,9 @@ std::string why_lower(const lab::Run& run) {
   std::optional<model::Ceiling> before;
   for (const lab::Row& row : run.rows) {
     const std::optional<model::Ceiling> now = lab::compiled_ceiling(run, row);
+    // The reasons are those of the first variants; other tiles have others.
     if (!now || !row.why_not_run.empty()) continue;
+    if (row.variant != &model::first_variant(*row.stage, run.gpu)) return "";
     if (before && tflops_words(now->tflops) != tflops_words(before->tflops) &&
         now->tflops < before->tflops) {
       const bool by_tensor_cores = now->bound_by == model::kTensor;

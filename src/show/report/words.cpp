@@ -210,7 +210,7 @@ std::string tiles(const lab::Run& run, int width) {
 std::string checked_words(const lab::Run& run) {
   const lab::ProblemSize& sides = *run.checked;
   return text::printed(
-      "that is counted; results are computed and checked for %d x %d x %d, by the same kernels",
+      "results are computed and checked for %d x %d x %d; the counts are of the product above",
       sides.M, sides.N, sides.K);
 }
 
