@@ -224,10 +224,11 @@ void climb(
     const std::vector<const model::Stage*>& stages, const lab::Problem& problem, lab::Run& run,
     lab::Floats& result) {
   Ladder ladder{flags, tables, problem, run, lab::compute_reference(problem)};
-  const bool is_sampled = flags.trace == lab::Trace::sample && flags.a.empty();
-  if (run.checked || (run.gpu_present && is_sampled)) {
-    ladder.counted.reset(new lab::LongProduct(flags, {run.M, run.N, run.K}));
-  }
+  const lab::ProblemSize sides{run.M, run.N, run.K};
+  // Without room for it, the problem itself is traced, which takes longer.
+  const bool is_better = run.gpu_present && flags.trace == lab::Trace::sample && flags.a.empty() &&
+                         lab::LongProduct::bytes_needed(sides) <= lab::available_memory();
+  if (run.checked || is_better) ladder.counted.reset(new lab::LongProduct(flags, sides));
   const auto selected = [&](const model::Stage& stage) -> const model::Variant& {
     return flags::select_variant(stage, flags.variant, run.gpu, run.M, run.N);
   };

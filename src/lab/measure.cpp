@@ -141,11 +141,15 @@ model::Counts counts_along(
 
 LongProduct::LongProduct(const Request& request, ProblemSize sides)
     : request_(request), sides_(sides) {
-  constexpr int kCopies = 4;  // with K of two lengths or three
   require_memory(
-      kCopies * 4.0 * sides.M * sides.N, available_memory(),
-      text::printed("C of %d x %d", sides.M, sides.N), "copies of C");
+      bytes_needed(sides), available_memory(), text::printed("C of %d x %d", sides.M, sides.N),
+      "copies of C");
   C_.resize(static_cast<std::size_t>(sides.M) * sides.N);
+}
+
+double LongProduct::bytes_needed(ProblemSize sides) {
+  constexpr int kCopies = 4;  // of C, for K of two lengths or three
+  return kCopies * 4.0 * sides.M * sides.N;
 }
 
 const Problem& LongProduct::with_K(int K) {

@@ -108,6 +108,7 @@ class LongProduct {
  public:
   // Throws a Refusal if there is not enough memory.
   LongProduct(const Request& request, ProblemSize sides);
+  static double bytes_needed(ProblemSize sides);
 
   // The counts of that variant in `traced`. If C consists of many whole tiles, all blocks do the
   // same, and the first is traced; otherwise those that machine.blocks chooses.

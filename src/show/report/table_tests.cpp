@@ -542,4 +542,17 @@ TEST_CASE("the JSON has the sensors' readings, and null for missing ones") {
   CHECK(json_of(run_in(steady())).values.at(device + "throttled") == "false");
 }
 
+TEST_CASE("a ceiling below that of the stage before has a reason, if first variants ran") {
+  const auto table = [](const std::string& flags) {
+    return testing::gemm_steps("--device cpu --stage 8-12 --no-color " + flags).out;
+  };
+  CHECK(contains(table("--gpu H200"), "lower       stage 10 waits less"));
+  const std::string rtx = table("--gpu rtx3090");
+  CHECK(contains(rtx, "lower       stage 9 waits less"));
+  CHECK(contains(rtx, "12 uses tensor cores"));
+  CHECK_FALSE(contains(table("--gpu rtx4090"), "12 uses tensor cores"));
+  // At this size, other variants run.
+  CHECK_FALSE(contains(table("--gpu H200 --size 1024"), "lower "));
+}
+
 }  // namespace report
