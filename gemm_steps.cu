@@ -466,7 +466,7 @@ struct Tiles {
 // `zero`, zeros arrive and nothing is read.
 template <int VEC>
 __device__ inline void copy_async(float* to, const float* from, bool zero) {
-  __pipeline_memcpy_async(to, from, VEC * sizeof(float), zero ? VEC * sizeof(float) : 0);
+  cp_async<VEC * sizeof(float)>(to, from, zero);
 }
 
 // One thread's part of all copies of a block: from left to right through BM rows of A, and down

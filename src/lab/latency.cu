@@ -1,7 +1,8 @@
 // make latency: the cycles that a result takes, on this machine's GPU. Each operation needs the
 // result of the one before, so nothing overlaps and the time per operation is its latency. One warp
 // does everything, except the barrier, which needs a block. Then the cycles that shared memory
-// takes for a load when a full block only loads: there, nothing waits.
+// takes for a load when a full block only loads: there, nothing waits. Then the rate of the tensor
+// cores for each instruction of the stages, and the SM's clock while all SMs multiply.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -14,6 +15,9 @@
 
 #include "lab/gpu/gpu.h"
 #include "model/refusal.h"
+#include "simulator/cuda/hopper_instructions.h"
+#include "simulator/cuda/instructions.h"
+#include "simulator/cuda/wgmma.h"
 #include "text/numbers.h"
 
 namespace lab {
@@ -114,6 +118,112 @@ __global__ void chain_ffma(int steps, double* cycles, std::uint64_t* last) {
 __global__ void repeat_barrier(int steps, double* cycles) {
   const double each = cycles_each(steps, [] { __syncthreads(); });
   if (threadIdx.x == 0) *cycles = each;
+}
+
+// The tensor cores: a block multiplies the same operands again and again, without waiting for more
+// than its own last group. An operation has `d` in registers, and `products` is what a warp, or a
+// warpgroup, multiplies and adds in a step.
+
+constexpr int kMostThreads = 256;
+constexpr int kTileBytes = 256 * 128;  // the largest operand: 256 rows of 128 bytes
+
+struct Mma {  // of a warp: several at once, because each waits for its own sum before
+  static constexpr int kAtOnce = 8, products = kAtOnce * 16 * 8 * 8;
+  float d[kAtOnce][4] = {};
+  unsigned a[4], b[2];
+  __device__ explicit Mma(const unsigned* tiles) {
+    for (int i = 0; i < 4; ++i) a[i] = tiles[threadIdx.x + 1024 * i];
+    for (int i = 0; i < 2; ++i) b[i] = tiles[threadIdx.x + 1024 * (i + 4)];
+  }
+  __device__ void step() {
+#pragma unroll
+    for (auto& sum : d) mma_m16n8k8_tf32(sum, a, b);
+  }
+  __device__ float sum() const {
+    float all = 0;
+    for (const auto& sum : d) all += sum[0];
+    return all;
+  }
+};
+
+// The groups of a step: four wgmma, as many as stage 13 makes of a tile.
+template <int N, class Derived>
+struct Wgmma {
+  static constexpr int kAtOnce = 4;
+  float d[N / 2] = {};
+  std::uint64_t b;
+  __device__ explicit Wgmma(const unsigned* tiles) : b(wgmma_descriptor_of_swizzled_tile(tiles)) {}
+  __device__ void step() {
+    wgmma_fence();
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) static_cast<Derived*>(this)->multiply(k);
+    wgmma_commit_group();
+    wgmma_wait_group<1>();
+  }
+  __device__ float sum() {
+    wgmma_wait_group<0>();
+    wgmma_fence_operand(d);
+    return d[0] + d[N / 2 - 1];
+  }
+};
+
+template <int N>
+struct WgmmaTf32 : Wgmma<N, WgmmaTf32<N>> {  // a in registers, b in shared memory
+  static constexpr int products = WgmmaTf32::kAtOnce * 64 * N * 8;
+  unsigned a[4][4];
+  __device__ explicit WgmmaTf32(const unsigned* tiles) : Wgmma<N, WgmmaTf32>(tiles) {
+    for (int i = 0; i < 16; ++i) a[i / 4][i % 4] = tiles[threadIdx.x + 256 * i];
+  }
+  __device__ void multiply(int k) { wgmma_m64nNk8_tf32(this->d, a[k], this->b + k * 32 / 16); }
+};
+
+template <int N>
+struct WgmmaBf16 : Wgmma<N, WgmmaBf16<N>> {  // both in shared memory
+  static constexpr int products = WgmmaBf16::kAtOnce * 64 * N * 16;
+  std::uint64_t a;
+  using Box = unsigned[64][32];
+  __device__ explicit WgmmaBf16(const unsigned* tiles) : Wgmma<N, WgmmaBf16>(tiles) {
+    a = this->b;
+    this->b =
+        wgmma_descriptor_of_transposed_boxes(*reinterpret_cast<const Box(*)[4]>(tiles));
+  }
+  __device__ void multiply(int k) {
+    wgmma_m64nNk16_bf16(this->d, a + k * 32 / 16, this->b + k * 16 * 128 / 16);
+  }
+};
+
+struct Pace {
+  double cycles, ns;  // of all steps
+};
+
+template <class Operation>
+__global__ void __launch_bounds__(kMostThreads, 1)
+    multiply_only(int steps, Pace* pace, float* last) {
+  extern __shared__ float4 dynamic[];
+  auto* const tiles = reinterpret_cast<unsigned*>(
+      (reinterpret_cast<std::uintptr_t>(dynamic) + 1023) / 1024 * 1024);
+  // Random bits, with exponents near 1 for fp32 and for bf16: zeros would need less power.
+  for (unsigned i = threadIdx.x; i < kTileBytes / 4; i += blockDim.x) {
+    const unsigned bits = (i + 1) * 2654435761u ^ (i + 1) * 2246822519u >> 13;
+    tiles[i] = (bits & 0x80ff80ff) | 0x3f003f00;
+  }
+  fence_proxy_async();
+  __syncthreads();
+  Operation operation(tiles);
+  const auto now = [] {
+    unsigned long long ns;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(ns));
+    return ns;
+  };
+  const long long start = clock64();
+  const unsigned long long start_ns = now();
+  for (int i = 0; i < steps; ++i) operation.step();
+  const float sum = operation.sum();
+  __syncthreads();
+  if (threadIdx.x == 0 && blockIdx.x == 0) {
+    *pace = {static_cast<double>(clock64() - start), static_cast<double>(now() - start_ns)};
+  }
+  last[threadIdx.x] = sum;
 }
 
 template <class T>
@@ -263,6 +373,46 @@ void measure_caches(const Results& results) {
       mib(in_memory.bytes()) + ", lines in random order: misses of the TLB are included");
 }
 
+// One line: the rate of one SM, and of all of them after they have multiplied for a while.
+template <class Operation>
+void measure_tensor(const char* instruction, const char* operands, int threads_each, int sms) {
+  constexpr int kSharedBytes = kTileBytes + 1024, kLaunchesBefore = 400;
+  const Buffer<Pace> pace(1);
+  const Buffer<float> last(kMostThreads);
+  check(cudaFuncSetAttribute(
+      multiply_only<Operation>, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes));
+  const auto rate = [&](int threads, int blocks) {
+    multiply_only<Operation><<<blocks, threads, kSharedBytes>>>(kSteps, pace.data(), last.data());
+    check(cudaGetLastError());
+    const double products =
+        1.0 * kSteps * (threads / threads_each) * Operation::products;
+    return products / pace.first().cycles;
+  };
+  std::printf("%-18s %-14s", instruction, operands);
+  for (const int threads : {128, kMostThreads}) std::printf(" %7.0f", rate(threads, 1));
+  for (int i = 0; i < kLaunchesBefore; ++i) rate(kMostThreads, sms);
+  const double all = rate(kMostThreads, sms);
+  const Pace at = pace.first();
+  const double ghz = at.cycles / at.ns;
+  std::printf(" %7.0f %6.0f %8.0f\n", all, 1000 * ghz, 2e-3 * all * sms * ghz);
+}
+
+void measure_tensor_cores(const model::Gpu& gpu) {
+  if (gpu.compute_capability < 80) return;
+  std::printf(
+      "\n%-18s %-14s %15s %7s %6s %8s\n%-18s %-14s %7d %7d %7d %6s %8s\n", "tensor cores",
+      "operands", "one SM, threads", "all SMs", "MHz", "TFLOP/s", "", "", 128, kMostThreads, kMostThreads, "", "");
+  const int sms = gpu.sms;
+  measure_tensor<Mma>("mma.m16n8k8 tf32", "registers", 32, sms);
+  if (gpu.compute_capability != 90) return;  // the others have no wgmma
+  measure_tensor<WgmmaTf32<64>>("wgmma.m64n64k8 tf32", "a: registers", 128, sms);
+  measure_tensor<WgmmaTf32<128>>("wgmma.m64n128k8 tf32", "a: registers", 128, sms);
+  measure_tensor<WgmmaTf32<256>>("wgmma.m64n256k8 tf32", "a: registers", 128, sms);
+  measure_tensor<WgmmaBf16<64>>("wgmma.m64n64k16 bf16", "shared memory", 128, sms);
+  measure_tensor<WgmmaBf16<128>>("wgmma.m64n128k16 bf16", "shared memory", 128, sms);
+  measure_tensor<WgmmaBf16<256>>("wgmma.m64n256k16 bf16", "shared memory", 128, sms);
+}
+
 int measure(const std::string& command) {
   const gpu::Search& search = gpu::find();
   if (!search.found) throw model::Refusal("latency: needs a GPU, but " + search.why_not);
@@ -279,6 +429,7 @@ int measure(const std::string& command) {
   measure_loads<4>(results);
   measure_loads<8>(results);
   measure_loads<16>(results);
+  measure_tensor_cores(*search.found);
   std::printf(
       "\ncycles   of the SM's clock, between an operation and the next one that needs its result;\n"
       "         throughput: per load of a warp, when the SM's 32 warps only load; each is the\n"

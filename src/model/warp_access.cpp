@@ -218,20 +218,22 @@ ShortList<std::uint32_t, kBanks> lanes_at_banks(const WarpAccess& access, std::u
 namespace {
 
 // Copies of 4 and 8 bytes: a wavefront reads a word from each bank of the global line and writes a
-// word to each bank of shared memory, and lanes that share either bank wait for each other.
+// word to each bank of shared memory, and lanes that share either bank wait for each other. Lanes
+// that fill only write.
 void serve_narrow_group(
     Wavefronts& wavefronts, const WarpAccess& to, const WarpAccess& from, std::uint32_t lanes) {
   const int banks = to.warp.row_bytes() / to.bytes;
   const auto bank = [&](const WarpAccess& access, int lane) {
     return access.address[lane] / access.bytes % banks;
   };
+  const auto copies = [&](int lane) { return (from.active >> lane & 1) != 0; };
   std::array<std::uint32_t, kBanks> reading{}, writing{};  // lanes, by bank
   for_each_lane(lanes, [&](int lane) {
-    reading[bank(from, lane)] |= 1u << lane;
+    if (copies(lane)) reading[bank(from, lane)] |= 1u << lane;
     writing[bank(to, lane)] |= 1u << lane;
   });
   const auto waiting_for_each_other = [&](int lane) {
-    return reading[bank(from, lane)] | writing[bank(to, lane)];
+    return (copies(lane) ? reading[bank(from, lane)] : 0) | writing[bank(to, lane)];
   };
   std::uint32_t most = 0;
   for_each_lane(lanes, [&](int lane) {
@@ -259,6 +261,7 @@ struct Move {
   std::uint64_t piece, sector;  // and the rows of all banks that they lie in
   std::uint64_t piece_row, sector_row;
   unsigned half;  // 4: both; else 2 * half of the sector + half of the piece
+  unsigned halves;  // 0: both; else a bit for each half that moves from this sector to this piece
   std::uint32_t lanes;
 };
 
@@ -292,18 +295,22 @@ Moves wide_copy_moves(const WarpAccess& to, const WarpAccess& from, std::uint32_
   Moves moves;
   const int sectors_a_row = to.warp.row_bytes() / sector_bytes;
   for (const auto& [piece, sector, halves] : units) {
-    const auto move = [&, piece = piece, sector = sector](unsigned half, std::uint32_t moved) {
-      moves.push_back({piece, sector, piece / sectors_a_row, sector / sectors_a_row, half, moved});
+    const auto move = [&, piece = piece, sector = sector](
+                          unsigned half, unsigned all, std::uint32_t moved) {
+      moves.push_back(
+          {piece, sector, piece / sectors_a_row, sector / sectors_a_row, half, all, moved});
     };
     const bool whole =
         halves_a_sector == 1 || ((halves[0] | halves[1]) && (halves[2] | halves[3]) &&
                                  (halves[0] | halves[2]) && (halves[1] | halves[3]));
     if (whole) {
-      move(kBoth, halves[0] | halves[1] | halves[2] | halves[3]);
+      move(kBoth, 0, halves[0] | halves[1] | halves[2] | halves[3]);
       continue;
     }
+    unsigned all = 0;
+    for (unsigned half = 0; half < kBoth; ++half) all |= unsigned{halves[half] != 0} << half;
     for (unsigned half = 0; half < kBoth; ++half) {
-      if (halves[half] != 0) move(half, halves[half]);
+      if (halves[half] != 0) move(half, all, halves[half]);
     }
   }
   std::sort(moves.begin(), moves.end(), [](const Move& a, const Move& b) {
@@ -314,11 +321,11 @@ Moves wide_copy_moves(const WarpAccess& to, const WarpAccess& from, std::uint32_
 }
 
 // A wavefront makes the moves from one global line to one line of shared memory that take the same
-// halves and that all keep, or all change, the parity of the sector's place in its line; each
-// sector once.
+// halves, of sectors from which the same halves move to a piece, and that all keep, or all change,
+// the parity of the sector's place in its line; each sector once.
 void serve_wide(Wavefronts& wavefronts, const Moves& moves) {
   const auto alike = [](const Move& a, const Move& b) {
-    return rows(a) == rows(b) && a.half == b.half &&
+    return rows(a) == rows(b) && a.half == b.half && a.halves == b.halves &&
            ((a.sector ^ a.piece) & 1) == ((b.sector ^ b.piece) & 1);
   };
   std::array<std::size_t, kWarpSize> turn_of;
@@ -356,22 +363,23 @@ Sectors sectors_of(const Moves& moves) {
 
 AsyncCopySplit split_async_copy(const WarpAccess& to, const WarpAccess& from) {
   const std::uint32_t copying = to.active & from.active;
-  WarpAccess filling = to;
-  filling.active &= ~from.active;
-  AsyncCopySplit split{{}, wavefronts_of_store(filling)};
+  const std::uint32_t together = copying | (to.active & from.filling);
+  WarpAccess apart = to;
+  apart.active &= ~together;
+  AsyncCopySplit split{{}, wavefronts_of_store(apart)};
+  const int lanes_a_group = to.warp.lanes_a_group(to.bytes);
   if (to.bytes == 16) {
-    const int lanes_a_row = to.warp.lanes_a_group(to.bytes);
-    const Moves moves = wide_copy_moves(to, from, copying);
-    split.sectors = sectors_of(moves);
+    const Moves moves = wide_copy_moves(to, from, together);
+    split.sectors =
+        sectors_of(together == copying ? moves : wide_copy_moves(to, from, copying));
     serve_wide(split.wavefronts, moves);
-    split.wavefronts.groups += (std::popcount(copying) + lanes_a_row - 1) / lanes_a_row;
+    split.wavefronts.groups += (std::popcount(together) + lanes_a_group - 1) / lanes_a_group;
     return split;
   }
   split.sectors = sectors(from);
-  const int lanes_a_group = to.warp.lanes_a_group(to.bytes);
   const std::uint32_t first_group = ~std::uint32_t{0} >> (kWarpSize - lanes_a_group);
   for (int first_lane = 0; first_lane < to.warp.lanes; first_lane += lanes_a_group) {
-    const std::uint32_t lanes = copying & first_group << first_lane;
+    const std::uint32_t lanes = together & first_group << first_lane;
     if (lanes != 0) serve_narrow_group(split.wavefronts, to, from, lanes);
   }
   return split;

@@ -58,6 +58,9 @@ struct WarpAccess {
   // Of an ldmatrix: the lanes give the addresses of the rows of this many matrices, 16 bytes each,
   // and receive words of all rows. 0: every lane loads or stores at its own address.
   int matrices = 0;
+  // Of the source of a cp.async: the lanes that read nothing, because the instruction fills their
+  // part with zeros. They are not in `active`, but have an address.
+  std::uint32_t filling = 0;
 };
 
 // Calls visit(lane) for each lane of the mask, lowest first.
@@ -214,15 +217,19 @@ struct AsyncCopySplit {
 // 16 bytes: see the comments in the .cpp file. Eight lanes that copy a line to a line take one
 // wavefront, in any order that keeps the two lanes of a sector together.
 //
-// A lane that only fills with zeros (active in `to`, not in `from`) reads nothing. The filling
-// lanes are a separate store, because the compiler makes a separate instruction for them.
+// A lane that only fills with zeros reads nothing, so it has no sector. The counter of the sectors
+// that arrive from the L2 cache (l1tex__m_xbar2l1tex_read_sectors) says so, too. On the shared side
+// it takes part like the others, if the same instruction copies and fills (from.filling): with 4 and
+// 8 bytes by the bank that it writes to, with 16 bytes as if it copied. If it is active in `to`, and
+// in `from` neither active nor filling, then another instruction fills, and that is a store of its
+// own. nvcc makes two instructions of __pipeline_memcpy_async where some lanes fill.
 //
-// Exact for 915 measured copies: contiguous, strided, permuted, predicated and random ones; for 4
-// and 8 bytes also with filling lanes. For 16 bytes with filling lanes the counters depend on the
-// code that the compiler writes. With one instruction and the size in a register, the shared side
-// costs what a copy by all lanes would. With two predicated instructions, the cost depends on the
-// code around them. The async pipeline has such copies at its edges, and its counts equal this
-// rule's (results/h200-ncu-252x508x132.txt). The counters report no bank conflicts for 16 bytes.
+// Exact for the 873 measured copies of h200_cpasync_strided.csv and for 427 of the 448 of
+// h200_cpasync_filled.csv. The other 21 are of 16 bytes, by tiles of which a part is past an edge, or
+// with random sources, and differ by 1 to 3 wavefronts. The counters report no bank conflicts for 16
+// bytes. If nvcc makes two instructions of a copy of 16 bytes, the counters are no measure: where one
+// directly follows the other, they have the sectors and wavefronts of a copy by all lanes, even if
+// all lanes fill.
 //
 // On a GPU of another geometry a "line" is what all banks give in one cycle, groups are as for
 // other accesses, and a 16-byte copy whose sectors are no larger moves a whole one.

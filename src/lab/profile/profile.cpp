@@ -17,8 +17,9 @@ namespace profile {
 
 namespace {
 
-// How far the hardware's own count may differ from launch to launch.
-constexpr double kJitterOfWavefronts = 0.05, kJitterOfAsyncSectors = 0.002;
+// How far the wavefronts of cp.async may be apart: the hardware's own count differs a little from
+// launch to launch, and the rule for tiles that reach past an edge is not exact (warp_access.h).
+constexpr double kTolerance = 0.1;
 
 enum class Compare {
   always,
@@ -34,7 +35,7 @@ struct Metric {
   const char* count;
   std::string_view name;
   std::int64_t (*traced)(const model::Counts&);
-  double jitter = 0;
+  double tolerance = 0;
   Compare compare = Compare::always;
   double model::SharedLoads::*as_compiled = nullptr;
 };
@@ -55,10 +56,9 @@ constexpr Metric kMetrics[] = {
     {"LDGSTS requests", "smsp__sass_l1tex_t_requests_pipe_lsu_mem_global_op_ldgsts.sum",
      [](const model::Counts& c) { return c.async_gmem.requests - c.box_requests; }},
     {"LDGSTS sectors", "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts.sum",
-     [](const model::Counts& c) { return c.async_gmem.pieces - c.box_sectors; },
-     kJitterOfAsyncSectors},
+     [](const model::Counts& c) { return c.async_gmem.pieces - c.box_sectors; }},
     {"LDGSTS wavefronts", "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum",
-     [](const model::Counts& c) { return c.async_smem.pieces; }, kJitterOfWavefronts},
+     [](const model::Counts& c) { return c.async_smem.pieces; }, kTolerance},
     {"TMA loads", "sm__sass_inst_executed_op_tma_ld.sum",
      [](const model::Counts& c) { return c.box_requests + c.boxes_outside; }},
     {"TMA load sectors", "l1tex__m_xbar2l1tex_read_sectors_mem_global_op_tma_ld.sum",
@@ -66,18 +66,17 @@ constexpr Metric kMetrics[] = {
     {"STS requests", "smsp__sass_inst_executed_op_shared_st.sum",
      [](const model::Counts& c) { return c.smem_stores.requests - c.async_smem.requests; }},
     {"STS wavefronts", "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
-     [](const model::Counts& c) { return c.smem_stores.pieces - c.async_smem.pieces; },
-     kJitterOfWavefronts},
+     [](const model::Counts& c) { return c.smem_stores.pieces - c.async_smem.pieces; }},
     {"LDS requests", "smsp__sass_inst_executed_op_shared_ld.sum",
      [](const model::Counts& c) { return c.smem_loads.requests - c.ldmatrix_requests; }, 0,
      Compare::if_wide, &model::SharedLoads::requests},
     {"LDS wavefronts", "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
-     [](const model::Counts& c) { return c.smem_loads.pieces - c.ldmatrix_wavefronts; },
-     kJitterOfWavefronts, Compare::if_wide, &model::SharedLoads::wavefronts},
+     [](const model::Counts& c) { return c.smem_loads.pieces - c.ldmatrix_wavefronts; }, 0,
+     Compare::if_wide, &model::SharedLoads::wavefronts},
     {"LDSM requests", "smsp__inst_executed_op_ldsm.sum",
      [](const model::Counts& c) { return c.ldmatrix_requests; }},
     {"LDSM wavefronts", "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldsm.sum",
-     [](const model::Counts& c) { return c.ldmatrix_wavefronts; }, kJitterOfWavefronts},
+     [](const model::Counts& c) { return c.ldmatrix_wavefronts; }},
     {"tensor operations", "sm__ops_path_tensor_src_tf32_dst_fp32.sum",
      [](const model::Counts& c) { return 2 * c.mma_products; }, 0, Compare::if_tf32},
 };
@@ -146,7 +145,7 @@ bool compare_launch(
     const bool has_to_agree = metric.compare != Compare::if_wide || as_written;
     const double more = from_ncu.value_or(0) - static_cast<double>(traced);
     const bool equal = from_ncu && more == 0;
-    const bool nearly = from_ncu && std::fabs(more) < metric.jitter * static_cast<double>(traced);
+    const bool nearly = from_ncu && std::fabs(more) < metric.tolerance * static_cast<double>(traced);
     std::optional<double> made;
     if (metric.as_compiled && compiled) {
       made = std::round((*compiled).*metric.as_compiled);
@@ -229,8 +228,8 @@ bool print_profile(std::FILE* out, std::istream& ncu_csv, const lab::Run& traced
   text += text::labelled("=", kTerm, "equal");
   text += text::labelled(
       "≈", kTerm,
-      "less than 5 % apart (wavefronts), or 0.2 % (sectors of cp.async): the hardware's own "
-      "jitter");
+      "less than 10 % apart: wavefronts of cp.async, which differ a little from launch to launch, "
+      "and where tiles reach past an edge");
   text += text::labelled("≠", kTerm, "not equal, but should be");
   text += text::labelled(
       "c", kTerm,

@@ -7,6 +7,22 @@
 
 #ifndef __NVCC__
 
+#include <cstddef>
+
+#include "simulator/cuda/vector_types.h"
+
+namespace simt {
+void cp_async(void* shared, const void* global, std::size_t bytes, bool zeros);
+}
+
+// Starts to copy 4, 8 or 16 bytes from global to shared memory, or to fill them with zeros; then it
+// reads nothing. __pipeline_memcpy_async does the same, but where only some lanes fill, nvcc makes
+// two instructions of it.
+template <int bytes>
+SIMT_ALWAYS_INLINE inline void cp_async(void* shared, const void* global, bool zeros) {
+  simt::cp_async(shared, global, bytes, zeros);
+}
+
 // Loads four matrices of 8 rows of 16 bytes from shared memory. Lane l gives the address of row
 // l % 8 of matrix l / 8. It receives word l % 4 of row l / 4 of each matrix.
 void ldmatrix_x4(unsigned (&d)[4], const void* row);
@@ -24,12 +40,35 @@ unsigned cvt_rna_tf32(float value);
 
 #else
 
+#include <cuda_pipeline.h>
+
 // On an older GPU a trap replaces the instruction. A kernel with it is not launched there.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #define SIMT_PTX(...) __trap()
 #else
 #define SIMT_PTX(...) asm(__VA_ARGS__)
 #endif
+
+template <int bytes>
+__device__ __forceinline__ void cp_async(void* shared, const void* global, bool zeros) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800  // a load and a store there
+  __pipeline_memcpy_async(shared, global, bytes, zeros ? bytes : 0);
+#else
+  const auto address = static_cast<unsigned>(__cvta_generic_to_shared(shared));
+  const int copied = zeros ? 0 : bytes;
+  if constexpr (bytes == 16) {  // past L1, as <cuda_pipeline.h> has it
+    SIMT_PTX("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+             :
+             : "r"(address), "l"(global), "r"(copied)
+             : "memory");
+  } else {
+    SIMT_PTX("cp.async.ca.shared.global [%0], [%1], %2, %3;"
+             :
+             : "r"(address), "l"(global), "n"(bytes), "r"(copied)
+             : "memory");
+  }
+#endif
+}
 
 __device__ __forceinline__ void ldmatrix_x4(unsigned (&d)[4], const void* row) {
   [[maybe_unused]] const auto address = static_cast<unsigned>(__cvta_generic_to_shared(row));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "simulator/cuda/instructions.h"
 #include "simulator/machine/observer.h"
 #include "simulator/machine/worker.h"
 
@@ -49,13 +50,16 @@ void machine::finish(const AsyncCopy& copy) {
 }
 
 void machine::start_async_copy(
-    void* shared, const void* global, std::size_t size, std::size_t zfill, const void* place) {
+    void* shared, const void* global, std::size_t size, std::size_t zfill, const void* place,
+    Filling filling) {
   Worker& worker = *running_worker;
   const std::size_t zeros = std::min(zfill, size);
   const AsyncCopy copy{shared, global, size - zeros, zeros};
   if (BlockObserver* observer = worker.observer()) {
     look_for_misuse(*observer, worker.memory(), copy, zfill, place);
-    if (is_copy(size)) observer->async_copy(shared, zeros < size ? global : nullptr, size, place);
+    const bool fills = zeros == size;
+    if (fills && filling == Filling::apart) global = nullptr;
+    if (is_copy(size)) observer->async_copy(shared, global, size, fills, place);
   }
   worker.running().copies.issue(copy);
 }
@@ -76,7 +80,10 @@ void machine::wait_for_async_copies(int groups_in_flight, const void* place) {
 #define HERE __builtin_return_address(0)
 void __pipeline_memcpy_async(
     void* shared, const void* global, std::size_t size, std::size_t zfill) {
-  machine::start_async_copy(shared, global, size, zfill, HERE);
+  machine::start_async_copy(shared, global, size, zfill, HERE, machine::Filling::apart);
+}
+void simt::cp_async(void* shared, const void* global, std::size_t bytes, bool zeros) {
+  machine::start_async_copy(shared, global, bytes, zeros ? bytes : 0, HERE);
 }
 void __pipeline_commit() {
   machine::commit_async_copies(HERE);

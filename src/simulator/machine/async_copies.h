@@ -85,9 +85,12 @@ struct AsyncCopy {
 void finish(const AsyncCopy& copy);
 
 // What a thread does; `place` is a return address in the kernel. Of `size` bytes the last `zeros`
-// are filled with zeros.
+// are filled with zeros: by the instruction that copies, or, if there are no others, by one that
+// only fills.
+enum class Filling { together, apart };
 void start_async_copy(
-    void* shared, const void* global, std::size_t size, std::size_t zeros, const void* place);
+    void* shared, const void* global, std::size_t size, std::size_t zeros, const void* place,
+    Filling filling = Filling::together);
 void commit_async_copies(const void* place);
 void wait_for_async_copies(int groups_in_flight, const void* place);
 

@@ -208,10 +208,12 @@ void log_report(const MachineReport& report, std::size_t bytes, const void* at) 
   append(*log, make_token(place(at), Kind::kReport, std::countr_zero(bytes)));
 }
 
-void log_async_copy(const void* shared, const void* global, std::size_t bytes, const void* at) {
+void log_async_copy(
+    const void* shared, const void* global, std::size_t bytes, bool fills, const void* at) {
   LaneLog* log = hooks.log;
   if (log == nullptr) return;
-  *log->next_address++ = reinterpret_cast<std::uintptr_t>(global);
+  const auto from = reinterpret_cast<std::uintptr_t>(global);
+  *log->next_address++ = fills && from != 0 ? from | kFills : from;
   *log->next_address++ = reinterpret_cast<std::uintptr_t>(shared);
   append(*log, make_token(place(at), Kind::kAsyncCopy, std::countr_zero(bytes)));
   const auto to = reinterpret_cast<std::uintptr_t>(shared);

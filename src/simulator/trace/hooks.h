@@ -195,8 +195,11 @@ std::vector<char> shared_words(std::span<const machine::KernelArray> arrays);
 void log_step(Kind kind, const void* place);
 void log_value(Kind kind, std::uint64_t value, const void* place);
 void log_report(const MachineReport& report, std::size_t bytes, const void* place);
-// `global` is null if a cp.async only fills with zeros.
-void log_async_copy(const void* shared, const void* global, std::size_t bytes, const void* place);
+// `global` is null if a cp.async only fills with zeros. If it fills this lane and may copy for
+// others, kFills is added to the address of the source.
+inline constexpr std::uint64_t kFills = std::uint64_t{1} << 63;
+void log_async_copy(
+    const void* shared, const void* global, std::size_t bytes, bool fills, const void* place);
 // An ldmatrix or stmatrix; `row` is 16 bytes of shared memory, or null if the lane's row is not
 // used.
 void log_matrix_row(Kind kind, const void* row, const void* place);

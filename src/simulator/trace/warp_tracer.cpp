@@ -114,8 +114,8 @@ void WarpTracer::stop() {
 }
 
 void WarpTracer::async_copy(
-    const void* shared, const void* global, std::size_t bytes, const void* place) {
-  log_async_copy(shared, global, bytes, place);
+    const void* shared, const void* global, std::size_t bytes, bool fills, const void* place) {
+  log_async_copy(shared, global, bytes, fills, place);
 }
 
 void WarpTracer::async_commit(const void* place) {
@@ -375,9 +375,12 @@ void WarpTracer::access(const model::WarpAccess& access, Token token, Together t
 
 void WarpTracer::copy(
     model::WarpAccess from, const model::WarpAccess& to, Token token, Together together) {
-  // A lane that only fills with zeros reads nothing; its source is logged as null.
+  // A lane that fills with zeros reads nothing.
   machine::for_each_lane(from.active, [&](int l) {
-    if (from.address[l] == 0) from.active &= ~(1u << l);
+    if (from.address[l] != 0 && (from.address[l] & kFills) == 0) return;
+    from.active &= ~(1u << l);
+    if (from.address[l] != 0) from.filling |= 1u << l;
+    from.address[l] &= ~kFills;
   });
   machine::for_each_lane(
       from.active, [&](int l) { counts_.in_flight().copy(thread_of(l), from.bytes); });

@@ -47,7 +47,8 @@ class WarpTracer : public machine::BlockObserver {
   bool fold(int warp, std::uint32_t running) override;
   bool barrier(std::span<const bool> left) override;
   void async_copy(
-      const void* shared, const void* global, std::size_t bytes, const void* place) override;
+      const void* shared, const void* global, std::size_t bytes, bool fills,
+      const void* place) override;
   void async_commit(const void* place) override;
   void async_wait(int groups_in_flight, const void* place) override;
   void warp_barrier(std::uint32_t mask, const void* place) override;
