@@ -1,0 +1,386 @@
+#include "school/lesson/quoted.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <optional>
+#include <regex>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "text/numbers.h"
+
+namespace lesson {
+
+namespace {
+
+constexpr std::size_t kNone = std::string::npos;
+
+bool is_digit(char c) {
+  return '0' <= c && c <= '9';
+}
+
+// Of a word or a number. Bytes of other characters than ASCII's are not.
+bool is_of_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_';
+}
+
+// The length of the number at the beginning of the text: "1,348", "53.5", "3e-4". 0 if it has none.
+std::size_t number_length(std::string_view text) {
+  const auto digit = [&](std::size_t i) { return i < text.size() && is_digit(text[i]); };
+  std::size_t n = 0;
+  while (digit(n) || (n > 0 && digit(n + 1) && text[n] == ',')) ++n;
+  if (n > 0 && digit(n + 1) && text[n] == '.') {
+    for (++n; digit(n);) ++n;
+  }
+  if (n > 0 && n < text.size() && text[n] == 'e') {
+    std::size_t exponent = n + 1;
+    if (exponent < text.size() && text[exponent] == '-') ++exponent;
+    for (; digit(exponent); ++exponent) n = exponent + 1;
+  }
+  return n;
+}
+
+double value_of(std::string number) {
+  std::erase(number, ',');
+  return std::stod(number);
+}
+
+// A part of a text.
+struct Span {
+  std::size_t at, length;
+};
+
+// The numbers of a text that do not begin within a word.
+std::vector<Span> numbers_in(std::string_view text) {
+  std::vector<Span> all;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (!is_digit(text[at]) || (at > 0 && is_of_word(text[at - 1]))) continue;
+    all.push_back({at, number_length(text.substr(at))});
+    at += all.back().length;
+  }
+  return all;
+}
+
+Lines split(const std::string& text, const std::string& at) {
+  Lines parts;
+  for (std::size_t begin = 0; begin != kNone;) {
+    const std::size_t end = text.find(at, begin);
+    parts.push_back(squeezed(text.substr(begin, end == kNone ? end : end - begin)));
+    begin = end == kNone ? end : end + at.size();
+  }
+  return parts;
+}
+
+// Where the row's name ends in a line, or kNone.
+std::size_t end_of_name(const std::string& line, const std::string& name) {
+  if (name.starts_with("...")) {
+    const std::size_t at = line.find(name.substr(3));
+    return at == kNone ? at : at + name.size() - 3;
+  }
+  const bool is_whole =
+      line.starts_with(name) && (line.size() == name.size() || !is_of_word(line[name.size()]));
+  return is_whole ? name.size() : kNone;
+}
+
+// The number of the row that ends, or else begins, where the heading does in the nearest line above
+// that has it there. The last such heading of a line counts. Empty if there is none.
+std::string cell(const Lines& lines, std::size_t row, const std::string& heading) {
+  const auto column = [](const std::string& line, std::size_t at) {
+    return text::display_width(line.substr(0, at));
+  };
+  for (std::size_t above = row; above-- > 0;) {
+    const std::string& line = lines[above];
+    const std::size_t at = (" " + line + " ").rfind(" " + heading + " ");
+    if (at == kNone) continue;
+    const int begin = column(line, at), end = begin + text::display_width(heading);
+    for (const bool by_end : {true, false}) {
+      for (const auto& [from, length] : numbers_in(lines[row])) {
+        if (by_end ? column(lines[row], from + length) == end : column(lines[row], from) == begin)
+          return lines[row].substr(from, length);
+      }
+    }
+  }
+  return "";
+}
+
+// What the file has for a reference, without its brackets.
+std::string recorded(const std::string& reference, const std::filesystem::path& results) {
+  const auto missing = [&](const std::string& what) {
+    return std::runtime_error("[" + reference + "]: " + what);
+  };
+  const Lines parts = split(reference, "|");
+  if (parts.size() < 2 || parts.size() > 3) throw missing("write [FILE | ROW | COLUMN]");
+  const bool is_short = parts[0].find('.') == kNone;
+  const Lines lines = read_lines(results / (is_short ? "h200-" + parts[0] + ".txt" : parts[0]));
+  std::size_t below = 0, end = 0;
+  for (const std::string& name : split(parts[1], " > ")) {
+    do {
+      if (below == lines.size()) throw missing("there is no row " + name);
+      end = end_of_name(squeezed(lines[below++]), name);
+    } while (end == kNone);
+  }
+  const std::string column = parts.size() == 3 ? parts[2] : "TFLOP/s";
+  std::string number;
+  if (column.find_first_not_of("0123456789") == kNone) {
+    const std::string rest = squeezed(lines[below - 1]).substr(end);
+    const auto numbers = numbers_in(rest);
+    const std::size_t n = std::stoul(column) - 1;
+    if (n < numbers.size()) number = rest.substr(numbers[n].at, numbers[n].length);
+  } else {
+    number = cell(lines, below - 1, column);
+  }
+  if (number.empty()) throw missing("there is no number " + column);
+  return number;
+}
+
+// Arithmetic between braces, from left to right.
+struct Arithmetic {
+  const std::string& text;
+  const std::filesystem::path& results;
+  std::size_t at = 0;
+
+  bool takes(const std::string& sign) {
+    while (at < text.size() && text[at] == ' ') ++at;
+    if (text.compare(at, sign.size(), sign) != 0) return false;
+    at += sign.size();
+    return true;
+  }
+  void expect(const std::string& sign) {
+    if (!takes(sign)) throw std::runtime_error("{" + text + "}: expected " + sign);
+  }
+  double sum() {
+    double value = product();
+    for (;;) {
+      if (takes("+"))
+        value += product();
+      else if (takes("-"))
+        value -= product();
+      else
+        return value;
+    }
+  }
+  double product() {
+    double value = factor();
+    for (;;) {
+      if (takes("*"))
+        value *= factor();
+      else if (takes("/"))
+        value /= factor();
+      else
+        return value;
+    }
+  }
+  double factor() {
+    if (takes("[")) {
+      const std::size_t begin = std::exchange(at, text.find(']', at));
+      expect("]");
+      return value_of(recorded(text.substr(begin, at - 1 - begin), results));
+    }
+    const bool is_min = takes("min("), is_max = !is_min && takes("max(");
+    if (is_min || is_max || takes("(")) {
+      double value = sum();
+      while (takes(",")) value = is_max ? std::max(value, sum()) : std::min(value, sum());
+      expect(")");
+      return value;
+    }
+    const std::size_t length = number_length(std::string_view(text).substr(at));
+    if (length == 0) throw std::runtime_error("{" + text + "}: expected a number");
+    at += length;
+    return value_of(text.substr(at - length, length));
+  }
+};
+
+// "1,017.5" with one decimal. -2 rounds to hundreds, and e1 makes "4.9e-4".
+std::string rounded(double value, const std::string& decimals) {
+  if (decimals.starts_with("e")) {
+    std::string digits = text::printed("%.*e", std::stoi(decimals.substr(1)), value);
+    const std::size_t exponent = digits.find('e') + 1;
+    return digits.substr(0, exponent) + std::to_string(std::stoi(digits.substr(exponent)));
+  }
+  const int count = std::stoi(decimals);
+  const double scale = std::pow(10.0, count);
+  const std::string digits =
+      text::printed("%.*f", std::max(count, 0), std::round(value * scale) / scale);
+  const std::size_t point = std::min(digits.find('.'), digits.size());
+  return text::grouped(std::stoll(digits.substr(0, point))) + digits.substr(point);
+}
+
+// The number that stands for {mark}.
+std::string number_for(const std::string& mark, const std::filesystem::path& results) {
+  const std::size_t colon = mark.rfind(" : ");
+  if (colon == kNone) {
+    if (!mark.starts_with("[") || mark.find(']') + 1 != mark.size())
+      throw std::runtime_error("{" + mark + "}: how many decimals? Write { ... : 1}");
+    return recorded(mark.substr(1, mark.size() - 2), results);
+  }
+  const std::string text = mark.substr(0, colon);
+  Arithmetic arithmetic{text, results};
+  const double value = arithmetic.sum();
+  if (arithmetic.at != text.size())
+    throw std::runtime_error("{" + mark + "}: an operator is missing");
+  return rounded(value, mark.substr(colon + 3));
+}
+
+// A fragment where it stands in a text.
+struct Place {
+  Span span;
+  std::vector<std::pair<Span, std::string>> numbers;  // with their marks
+  bool is_from_elsewhere;                             // all of it
+};
+
+// The fragment at `begin`, if it stands there. A space of it stands for any blanks and ends of
+// lines.
+std::optional<Place> place_at(
+    const std::string& text, std::size_t begin, const std::string& fragment) {
+  Place place{{begin, 0}, {}, false};
+  std::size_t at = begin;
+  for (std::size_t i = 0; i < fragment.size(); ++i) {
+    if (fragment[i] == '{') {
+      const std::size_t close = fragment.find('}', i);
+      if (close == kNone) throw std::runtime_error("a } is missing: " + fragment);
+      const std::size_t length = number_length(std::string_view(text).substr(at));
+      if (length == 0 || (at > 0 && is_of_word(text[at - 1]))) return {};
+      place.numbers.push_back({{at, length}, fragment.substr(i + 1, close - i - 1)});
+      at += length;
+      i = close;
+    } else if (fragment[i] == ' ') {
+      const std::size_t end = std::min(text.find_first_not_of(" \n", at), text.size());
+      if (end == at) return {};
+      at = end;
+    } else if (at == text.size() || text[at++] != fragment[i]) {
+      return {};
+    }
+  }
+  place.span.length = at - begin;
+  return place;
+}
+
+// The fragments of that text, one after the other.
+std::vector<Place> places_of(
+    const std::string& name, const std::string& text, const Lines& sources) {
+  std::vector<Place> places;
+  bool is_of_text = false;
+  for (std::size_t i = 0, from = 0; i < sources.size(); ++i) {
+    const std::string& source = sources[i];
+    const bool is_name = source.starts_with("# ");
+    if (is_name) is_of_text = source == "# " + name;
+    if (is_name || !is_of_text || source.empty()) continue;
+    const std::string fragment = source.substr(0, source.find(" <- "));
+    std::optional<Place> place;
+    while (!place && from < text.size()) place = place_at(text, from++, fragment);
+    if (!place) {
+      throw std::runtime_error(
+          "line " + std::to_string(i + 1) + ": not in " + name +
+          ", or not in this place: " + fragment);
+    }
+    place->is_from_elsewhere = fragment != source;
+    places.push_back(*place);
+    from = place->span.at + place->span.length;
+  }
+  return places;
+}
+
+// The text with spaces in place of code, headings, figures and addresses of links.
+std::string prose_of(std::string text) {
+  const auto blank = [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < std::min(end, text.size()); ++i) {
+      if (text[i] != '\n') text[i] = ' ';
+    }
+  };
+  bool in_block = false, is_code = false;
+  for (std::size_t begin = 0, end = 0; begin < text.size(); begin = end + 1) {
+    end = std::min(text.find('\n', begin), text.size());
+    const std::string line = text.substr(begin, end - begin);
+    const bool is_fence = line.starts_with("```");
+    if (is_fence) is_code = !std::exchange(in_block, !in_block) && line != "```text";
+    if (is_fence || (in_block && is_code) || line.starts_with("#") || line.starts_with("!["))
+      blank(begin, end);
+  }
+  for (const auto& [open, close] : {std::pair{"`", "`"}, std::pair{"](", ")"}}) {
+    for (std::size_t at = 0; (at = text.find(open, at)) != kNone;) {
+      const std::size_t end = text.find(close, at + 1);
+      blank(at, end == kNone ? end : end + 1);
+    }
+  }
+  return text;
+}
+
+// Whether the number at this place of the prose is a measurement, or a result of arithmetic: it has
+// a decimal point, an exponent or a unit, or it is alone in the cell of a table of such numbers.
+bool is_measurement(const std::string& prose, Span number) {
+  const auto [at, length] = number;
+  static const std::regex not_one("[A-Za-z_]|[.][0-9]");  // "128x128", "2.5D", a version
+  static const std::regex unit(
+      R"(\**\s*([TG]FLOP/s|[TG]B/s|ms\b|µs|W\b|[MG]Hz|%|times\b|of cuBLAS))");
+  static const std::regex of_column("FLOP/s|\\bms\\b|%|\\btimes\\b|cuBLAS");
+  const auto begin = prose.begin() + static_cast<long>(at), end = begin + static_cast<long>(length);
+  const auto follows = [&](const std::regex& what) {
+    return std::regex_search(end, prose.end(), what, std::regex_constants::match_continuous);
+  };
+  const std::string before = squeezed(prose.substr(at - std::min<std::size_t>(at, 10), 10));
+  if (follows(not_one) || before.ends_with("^-") || before.ends_with("uestion")) return false;
+  if (std::find_first_of(begin, end, ".e", ".e" + 2) != end || follows(unit)) return true;
+  static const std::regex alone(R"(\** *\|)");
+  if (!(before.ends_with("|") || before.ends_with("| **")) || !follows(alone)) return false;
+  // Its line, and the table's first one.
+  const auto begin_of_line = [&](std::size_t place) {
+    return place == 0 ? 0 : prose.rfind('\n', place - 1) + 1;
+  };
+  const auto line_at = [&](std::size_t from) {
+    return prose.substr(from, prose.find('\n', from) - from);
+  };
+  const std::size_t row = begin_of_line(at);
+  std::size_t first = row;
+  while (first > 0 && prose[begin_of_line(first - 1)] == '|') first = begin_of_line(first - 1);
+  return std::regex_search(line_at(row) + line_at(first), of_column);
+}
+
+}  // namespace
+
+Lines texts_with_numbers() {
+  Lines all{"README.md", "walkthrough.md", "results/README.md", "examples/README.md"};
+  for (const auto& file : std::filesystem::recursive_directory_iterator("exercises")) {
+    if (file.path().extension() == ".md") all.push_back(file.path().string());
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+Quoted quoted(
+    const std::string& name, const std::string& text, const Lines& sources,
+    const std::filesystem::path& results) {
+  Quoted result{text, {}, {}, {}};
+  const auto line_of = [&](std::size_t at) {
+    return std::to_string(1 + std::count(text.begin(), text.begin() + static_cast<long>(at), '\n'));
+  };
+  std::vector<Span> known;
+  std::size_t shift = 0;  // of what follows the corrections so far
+  for (const Place& place : places_of(name, text, sources)) {
+    if (place.is_from_elsewhere) known.push_back(place.span);
+    const std::string words = squeezed(text.substr(place.span.at, place.span.length));
+    for (const auto& [span, mark] : place.numbers) {
+      known.push_back(span);
+      const std::string was = text.substr(span.at, span.length), is = number_for(mark, results);
+      if (was == is) continue;
+      result.text.replace(span.at + shift, span.length, is);
+      shift += is.size() - was.size();
+      result.outdated.push_back(line_of(span.at) + ": " + was + " is " + is + ": " + words);
+      if (std::abs(value_of(is) - value_of(was)) > 0.03 * value_of(was))
+        result.moved.push_back(result.outdated.back());
+    }
+  }
+  const std::string prose = prose_of(text);
+  for (const Span& number : numbers_in(prose)) {
+    const bool has_source = std::any_of(known.begin(), known.end(), [&](const Span& span) {
+      return number.at - span.at < span.length;  // unsigned
+    });
+    if (!has_source && is_measurement(prose, number))
+      result.unsourced.push_back(line_of(number.at) + ": " + text.substr(number.at, number.length));
+  }
+  return result;
+}
+
+}  // namespace lesson
