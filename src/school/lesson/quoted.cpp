@@ -6,7 +6,6 @@
 #include <optional>
 #include <regex>
 #include <stdexcept>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,29 +17,21 @@ namespace {
 
 constexpr std::size_t kNone = std::string::npos;
 
-bool is_digit(char c) {
-  return '0' <= c && c <= '9';
-}
+const std::string kNumber = R"(\d(?:[\d,]*\d)?(?:\.\d+)?(?:e-?\d+)?)";  // "1,348", "53.5", "3e-4"
 
 // Of a word or a number. Bytes of other characters than ASCII's are not.
 bool is_of_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_';
 }
 
-// The length of the number at the beginning of the text: "1,348", "53.5", "3e-4". 0 if it has none.
-std::size_t number_length(std::string_view text) {
-  const auto digit = [&](std::size_t i) { return i < text.size() && is_digit(text[i]); };
-  std::size_t n = 0;
-  while (digit(n) || (n > 0 && digit(n + 1) && text[n] == ',')) ++n;
-  if (n > 0 && digit(n + 1) && text[n] == '.') {
-    for (++n; digit(n);) ++n;
-  }
-  if (n > 0 && n < text.size() && text[n] == 'e') {
-    std::size_t exponent = n + 1;
-    if (exponent < text.size() && text[exponent] == '-') ++exponent;
-    for (; digit(exponent); ++exponent) n = exponent + 1;
-  }
-  return n;
+// The length of the number at this place, 0 if there is none.
+std::size_t number_length(const std::string& text, std::size_t at) {
+  static const std::regex number(kNumber);
+  std::smatch found;
+  const bool is_there = std::regex_search(
+      text.begin() + static_cast<long>(at), text.end(), found, number,
+      std::regex_constants::match_continuous);
+  return is_there ? found.length() : 0;
 }
 
 double value_of(std::string number) {
@@ -54,12 +45,12 @@ struct Span {
 };
 
 // The numbers of a text that do not begin within a word.
-std::vector<Span> numbers_in(std::string_view text) {
+std::vector<Span> numbers_in(const std::string& text) {
+  static const std::regex number("(?:^|[^\\w.])(" + kNumber + ")");
   std::vector<Span> all;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    if (!is_digit(text[at]) || (at > 0 && is_of_word(text[at - 1]))) continue;
-    all.push_back({at, number_length(text.substr(at))});
-    at += all.back().length;
+  for (std::sregex_iterator it(text.begin(), text.end(), number), end; it != end; ++it) {
+    all.push_back(
+        {static_cast<std::size_t>(it->position(1)), static_cast<std::size_t>(it->length(1))});
   }
   return all;
 }
@@ -186,7 +177,7 @@ struct Arithmetic {
       expect(")");
       return value;
     }
-    const std::size_t length = number_length(std::string_view(text).substr(at));
+    const std::size_t length = number_length(text, at);
     if (length == 0) throw std::runtime_error("{" + text + "}: expected a number");
     at += length;
     return value_of(text.substr(at - length, length));
@@ -210,18 +201,17 @@ std::string rounded(double value, const std::string& decimals) {
 
 // The number that stands for {mark}.
 std::string number_for(const std::string& mark, const std::filesystem::path& results) {
-  const std::size_t colon = mark.rfind(" : ");
-  if (colon == kNone) {
-    if (!mark.starts_with("[") || mark.find(']') + 1 != mark.size())
-      throw std::runtime_error("{" + mark + "}: how many decimals? Write { ... : 1}");
-    return recorded(mark.substr(1, mark.size() - 2), results);
-  }
-  const std::string text = mark.substr(0, colon);
+  static const std::regex reference(R"(\[([^\]]*)\])"), computed(R"((.*) : (e?-?\d+))");
+  std::smatch found;
+  if (std::regex_match(mark, found, reference)) return recorded(found[1], results);
+  if (!std::regex_match(mark, found, computed))
+    throw std::runtime_error("{" + mark + "}: how many decimals? Write { ... : 1}");
+  const std::string text = found[1];
   Arithmetic arithmetic{text, results};
   const double value = arithmetic.sum();
   if (arithmetic.at != text.size())
     throw std::runtime_error("{" + mark + "}: an operator is missing");
-  return rounded(value, mark.substr(colon + 3));
+  return rounded(value, found[2]);
 }
 
 // A fragment where it stands in a text.
@@ -241,7 +231,7 @@ std::optional<Place> place_at(
     if (fragment[i] == '{') {
       const std::size_t close = fragment.find('}', i);
       if (close == kNone) throw std::runtime_error("a } is missing: " + fragment);
-      const std::size_t length = number_length(std::string_view(text).substr(at));
+      const std::size_t length = number_length(text, at);
       if (length == 0 || (at > 0 && is_of_word(text[at - 1]))) return {};
       place.numbers.push_back({{at, length}, fragment.substr(i + 1, close - i - 1)});
       at += length;
@@ -283,59 +273,41 @@ std::vector<Place> places_of(
   return places;
 }
 
-// The text with spaces in place of code, headings, figures and addresses of links.
-std::string prose_of(std::string text) {
-  const auto blank = [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < std::min(end, text.size()); ++i) {
-      if (text[i] != '\n') text[i] = ' ';
+// The measurements and results of arithmetic in the prose, each with the words around it: numbers
+// with a decimal point, an exponent or a unit, and those that are alone in a cell, where the
+// table's first line or their own names a unit.
+Lines measurements(const std::string& text) {
+  static const std::regex no_prose("`[^`]*`|\\]\\([^)]*\\)|uestion [0-9.]+");
+  static const std::regex measured(
+      R"((?:^|[^\w.])\d(?:[\d,]*\d)?(?:(?:\.\d+)?e-?\d+|\.\d+|)"
+      R"((?=\**\s*(?:[TG]FLOP/s|[TG]B/s|ms\b|µs|W\b|[MG]Hz|%|times\b|of cuBLAS)))(?!\w|\.\d))");
+  static const std::regex of_units(R"(\|.*(FLOP/s|\bms\b|%|\btimes\b|cuBLAS).*)");
+  static const std::regex alone(R"(\| *\**\d[\d,]*\** *(?=\|))");
+  Lines found;
+  const auto add = [&](const std::string& words, const std::regex& what) {
+    for (std::sregex_iterator it(words.begin(), words.end(), what), end; it != end; ++it) {
+      const std::size_t begin = it->position() - std::min<long>(it->position(), 30);
+      found.push_back(squeezed(words.substr(begin, it->position() + it->length() + 30 - begin)));
     }
   };
-  bool in_block = false, is_code = false;
-  for (std::size_t begin = 0, end = 0; begin < text.size(); begin = end + 1) {
-    end = std::min(text.find('\n', begin), text.size());
-    const std::string line = text.substr(begin, end - begin);
-    const bool is_fence = line.starts_with("```");
-    if (is_fence) is_code = !std::exchange(in_block, !in_block) && line != "```text";
-    if (is_fence || (in_block && is_code) || line.starts_with("#") || line.starts_with("!["))
-      blank(begin, end);
-  }
-  for (const auto& [open, close] : {std::pair{"`", "`"}, std::pair{"](", ")"}}) {
-    for (std::size_t at = 0; (at = text.find(open, at)) != kNone;) {
-      const std::size_t end = text.find(close, at + 1);
-      blank(at, end == kNone ? end : end + 1);
+  for (Chapter& chapter : chapters(split(text, "\n"))) {
+    for (const Block& block : chapter.blocks) {
+      if (block.info == "text")
+        chapter.prose.insert(chapter.prose.end(), block.lines.begin(), block.lines.end());
+    }
+    std::erase_if(chapter.prose, [](const std::string& line) { return line.starts_with("#"); });
+    const std::string prose = std::regex_replace(joined(chapter.prose), no_prose, "");
+    add(prose, measured);
+    std::string first;  // line of the table
+    for (const std::string& line : split(prose, "\n")) {
+      if (!line.starts_with("|"))
+        first.clear();
+      else if (first.empty())
+        first = line;
+      if (std::regex_match(first, of_units) || std::regex_match(line, of_units)) add(line, alone);
     }
   }
-  return text;
-}
-
-// Whether the number at this place of the prose is a measurement, or a result of arithmetic: it has
-// a decimal point, an exponent or a unit, or it is alone in the cell of a table of such numbers.
-bool is_measurement(const std::string& prose, Span number) {
-  const auto [at, length] = number;
-  static const std::regex not_one("[A-Za-z_]|[.][0-9]");  // "128x128", "2.5D", a version
-  static const std::regex unit(
-      R"(\**\s*([TG]FLOP/s|[TG]B/s|ms\b|µs|W\b|[MG]Hz|%|times\b|of cuBLAS))");
-  static const std::regex of_column("FLOP/s|\\bms\\b|%|\\btimes\\b|cuBLAS");
-  const auto begin = prose.begin() + static_cast<long>(at), end = begin + static_cast<long>(length);
-  const auto follows = [&](const std::regex& what) {
-    return std::regex_search(end, prose.end(), what, std::regex_constants::match_continuous);
-  };
-  const std::string before = squeezed(prose.substr(at - std::min<std::size_t>(at, 10), 10));
-  if (follows(not_one) || before.ends_with("^-") || before.ends_with("uestion")) return false;
-  if (std::find_first_of(begin, end, ".e", ".e" + 2) != end || follows(unit)) return true;
-  static const std::regex alone(R"(\** *\|)");
-  if (!(before.ends_with("|") || before.ends_with("| **")) || !follows(alone)) return false;
-  // Its line, and the table's first one.
-  const auto begin_of_line = [&](std::size_t place) {
-    return place == 0 ? 0 : prose.rfind('\n', place - 1) + 1;
-  };
-  const auto line_at = [&](std::size_t from) {
-    return prose.substr(from, prose.find('\n', from) - from);
-  };
-  const std::size_t row = begin_of_line(at);
-  std::size_t first = row;
-  while (first > 0 && prose[begin_of_line(first - 1)] == '|') first = begin_of_line(first - 1);
-  return std::regex_search(line_at(row) + line_at(first), of_column);
+  return found;
 }
 
 }  // namespace
@@ -353,33 +325,28 @@ Quoted quoted(
     const std::string& name, const std::string& text, const Lines& sources,
     const std::filesystem::path& results) {
   Quoted result{text, {}, {}, {}};
-  const auto line_of = [&](std::size_t at) {
-    return std::to_string(1 + std::count(text.begin(), text.begin() + static_cast<long>(at), '\n'));
+  std::string without_known = text;
+  const auto know = [&](Span span) {
+    without_known.replace(span.at, span.length, span.length, ' ');
   };
-  std::vector<Span> known;
   std::size_t shift = 0;  // of what follows the corrections so far
   for (const Place& place : places_of(name, text, sources)) {
-    if (place.is_from_elsewhere) known.push_back(place.span);
+    if (place.is_from_elsewhere) know(place.span);
     const std::string words = squeezed(text.substr(place.span.at, place.span.length));
     for (const auto& [span, mark] : place.numbers) {
-      known.push_back(span);
+      know(span);
       const std::string was = text.substr(span.at, span.length), is = number_for(mark, results);
       if (was == is) continue;
       result.text.replace(span.at + shift, span.length, is);
       shift += is.size() - was.size();
-      result.outdated.push_back(line_of(span.at) + ": " + was + " is " + is + ": " + words);
+      const auto line =
+          std::count(text.begin(), text.begin() + static_cast<long>(span.at), '\n') + 1;
+      result.outdated.push_back(std::to_string(line) + ": " + was + " is " + is + ": " + words);
       if (std::abs(value_of(is) - value_of(was)) > 0.03 * value_of(was))
         result.moved.push_back(result.outdated.back());
     }
   }
-  const std::string prose = prose_of(text);
-  for (const Span& number : numbers_in(prose)) {
-    const bool has_source = std::any_of(known.begin(), known.end(), [&](const Span& span) {
-      return number.at - span.at < span.length;  // unsigned
-    });
-    if (!has_source && is_measurement(prose, number))
-      result.unsourced.push_back(line_of(number.at) + ": " + text.substr(number.at, number.length));
-  }
+  result.unsourced = measurements(without_known);
   return result;
 }
 

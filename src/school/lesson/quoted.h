@@ -34,7 +34,7 @@ struct Quoted {
   std::string text;  // with all numbers as their sources have them
   Lines outdated;    // "12: 384 is 386: **Measured.** ..." for each number that was not
   Lines moved;       // those of them that changed by more than 3 %: read their sentences again
-  Lines unsourced;   // "12: 53.3" for each measurement in the text that has no source
+  Lines unsourced;   // the words around each measurement that has no source
 };
 
 // Compares `text`, which quoted.txt calls `name`, with the sources. Throws std::runtime_error if a

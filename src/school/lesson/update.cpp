@@ -97,7 +97,7 @@ int renew_quoted_numbers() {
     for (const std::string& what : quoted.moved) moved.push_back(name + ":" + what);
     for (const std::string& what : quoted.unsourced) {
       std::fprintf(
-          stderr, "%s:%s has no source in %s\n", name.c_str(), what.c_str(), lesson::kSources);
+          stderr, "%s: %s has no number for: %s\n", name.c_str(), lesson::kSources, what.c_str());
       ++left;
     }
     if (!quoted.outdated.empty()) write(name, quoted.text);
