@@ -263,7 +263,7 @@ std::vector<Place> places_of(
     while (!place && from < text.size()) place = place_at(text, from++, fragment);
     if (!place) {
       throw std::runtime_error(
-          "line " + std::to_string(i + 1) + ": not in " + name +
+          "quoted.txt:" + std::to_string(i + 1) + ": not in " + name +
           ", or not in this place: " + fragment);
     }
     place->is_from_elsewhere = fragment != source;

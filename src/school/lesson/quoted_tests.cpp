@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -20,6 +21,12 @@ TEST_CASE("every measurement in the texts has a source, and is what its source s
     texts += found.text == testing::contents(name);
   }
   CHECK(texts > 20);
+  const Lines names = texts_with_numbers();
+  for (const std::string& source : sources) {
+    CAPTURE(source);
+    if (source.starts_with("# "))
+      CHECK(std::find(names.begin(), names.end(), source.substr(2)) != names.end());
+  }
 }
 
 namespace {
@@ -116,9 +123,9 @@ TEST_CASE("a measurement is a number with a unit or a decimal point, outside of 
 TEST_CASE("a fragment that is not in the text, or has no source, is refused") {
   CHECK(
       refusal("It makes 5.", {"# t.md", "They make {5 : 0}."}) ==
-      "line 2: not in t.md, or not in this place: They make {5 : 0}.");
+      "quoted.txt:2: not in t.md, or not in this place: They make {5 : 0}.");
   CHECK(refusal("A 1. B 2.", {"# t.md", "B {2 : 0}", "A {1 : 0}"})
-            .starts_with("line 3: not in t.md"));
+            .starts_with("quoted.txt:3: not in t.md"));
   const auto of_mark = [](const std::string& mark) {
     return refusal("It is 7.", {"# t.md", "is {" + mark + "}."});
   };
