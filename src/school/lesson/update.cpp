@@ -1,8 +1,8 @@
 // make walkthrough: runs every command that walkthrough.md and exercises/TEACHING.md quote, and
 // updates the quoted output where only numbers have changed, and what each figure of the
 // walkthrough shows. An author must handle all other changes. The tables of README.md and
-// results/README.md are replaced as a whole. Then the numbers that all texts quote are those of
-// their sources (quoted.h).
+// results/README.md are replaced as a whole, and each number in a text by that of its source
+// (quoted.h).
 #include <algorithm>
 #include <cstdio>
 #include <exception>
