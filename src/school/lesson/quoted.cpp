@@ -65,15 +65,23 @@ Lines split(const std::string& text, const std::string& at) {
   return parts;
 }
 
-// Where the row's name ends in a line, or kNone.
-std::size_t end_of_name(const std::string& line, const std::string& name) {
+std::string with_spaces(std::string lines) {
+  std::replace(lines.begin(), lines.end(), '\n', ' ');
+  return lines;
+}
+
+// Where the first such name after `from` ends, or kNone: a line's beginning, or with "..." words
+// that may also lie on two lines. Each line has single spaces and an end.
+std::size_t end_of_name(const std::string& lines, std::size_t from, const std::string& name) {
   if (name.starts_with("...")) {
-    const std::size_t at = line.find(name.substr(3));
+    const std::size_t at = with_spaces(lines).find(name.substr(3), from);
     return at == kNone ? at : at + name.size() - 3;
   }
-  const bool is_whole =
-      line.starts_with(name) && (line.size() == name.size() || !is_of_word(line[name.size()]));
-  return is_whole ? name.size() : kNone;
+  for (std::size_t at = from; (at = lines.find(name, at)) != kNone; ++at) {
+    const std::size_t end = at + name.size();
+    if ((at == 0 || lines[at - 1] == '\n') && !is_of_word(lines[end])) return end;
+  }
+  return kNone;
 }
 
 // The number of the row that ends, or else begins, where the heading does in the nearest line above
@@ -106,22 +114,26 @@ std::string recorded(const std::string& reference, const std::filesystem::path& 
   if (parts.size() < 2 || parts.size() > 3) throw missing("write [FILE | ROW | COLUMN]");
   const bool is_short = parts[0].find('.') == kNone;
   const Lines lines = read_lines(results / (is_short ? "h200-" + parts[0] + ".txt" : parts[0]));
-  std::size_t below = 0, end = 0;
+  std::string text;
+  for (const std::string& line : lines) text += squeezed(line) + "\n";
+  std::size_t at = 0;
+  bool is_anywhere = false;
   for (const std::string& name : split(parts[1], " > ")) {
-    do {
-      if (below == lines.size()) throw missing("there is no row " + name);
-      end = end_of_name(squeezed(lines[below++]), name);
-    } while (end == kNone);
+    is_anywhere = name.starts_with("...");
+    at = end_of_name(text, at, name);
+    if (at == kNone) throw missing("there is no row " + name);
   }
   const std::string column = parts.size() == 3 ? parts[2] : "TFLOP/s";
   std::string number;
   if (column.find_first_not_of("0123456789") == kNone) {
-    const std::string rest = squeezed(lines[below - 1]).substr(end);
+    const std::string rest =
+        is_anywhere ? with_spaces(text.substr(at)) : text.substr(at, text.find('\n', at) - at);
     const auto numbers = numbers_in(rest);
     const std::size_t n = std::stoul(column) - 1;
     if (n < numbers.size()) number = rest.substr(numbers[n].at, numbers[n].length);
   } else {
-    number = cell(lines, below - 1, column);
+    number =
+        cell(lines, std::count(text.begin(), text.begin() + static_cast<long>(at), '\n'), column);
   }
   if (number.empty()) throw missing("there is no number " + column);
   return number;

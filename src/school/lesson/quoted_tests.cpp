@@ -46,7 +46,7 @@ TFLOP/s are   53.0 in a note, of 335544320 requests
 Quoted of(const std::string& text, const Lines& sources) {
   const testing::Folder folder;
   folder.write("h200-4096.txt", kLadder);
-  folder.write("log.md", "A\n| ring | 1 | 5,000 x 2 |\nB\n| ring | 3 |\n");
+  folder.write("log.md", "A\n| ring | 1 | 5,000 x 2 |\nB\n| ring | 3 |\nIt gains\n  1.14 here.\n");
   return quoted("t.md", text, sources, folder.path());
 }
 
@@ -77,6 +77,7 @@ TEST_CASE("a quoted number is that of its row and column, to the letter") {
   CHECK(number("[4096 | ...in a note | 1]") == "335544320");
   CHECK(number("[log.md | ...ring | 2]") == "5,000");
   CHECK(number("[log.md | B > ...ring | 1]") == "3");
+  CHECK(number("[log.md | ...gains | 1]") == "1.14");
 }
 
 TEST_CASE("a quoted number may be computed, and is rounded to decimals") {
@@ -131,6 +132,7 @@ TEST_CASE("a fragment that is not in the text, or has no source, is refused") {
   };
   CHECK(of_mark("[4096 | 12]") == "[4096 | 12]: there is no row 12");
   CHECK(of_mark("[4096 | 11 | W]") == "[4096 | 11 | W]: there is no number W");
+  CHECK(of_mark("[log.md | B | 1]") == "[log.md | B | 1]: there is no number 1");
   CHECK(of_mark("[4096]") == "[4096]: write [FILE | ROW | COLUMN]");
   CHECK(of_mark("[5 | 1]").starts_with("cannot read "));
   CHECK(of_mark("1 / 2") == "{1 / 2}: how many decimals? Write { ... : 1}");
