@@ -114,26 +114,25 @@ std::string recorded(const std::string& reference, const std::filesystem::path& 
   if (parts.size() < 2 || parts.size() > 3) throw missing("write [FILE | ROW | COLUMN]");
   const bool is_short = parts[0].find('.') == kNone;
   const Lines lines = read_lines(results / (is_short ? "h200-" + parts[0] + ".txt" : parts[0]));
-  std::string text;
-  for (const std::string& line : lines) text += squeezed(line) + "\n";
+  std::string in;
+  for (const std::string& line : lines) in += squeezed(line) + "\n";
   std::size_t at = 0;
   bool is_anywhere = false;
   for (const std::string& name : split(parts[1], " > ")) {
     is_anywhere = name.starts_with("...");
-    at = end_of_name(text, at, name);
+    at = end_of_name(in, at, name);
     if (at == kNone) throw missing("there is no row " + name);
   }
   const std::string column = parts.size() == 3 ? parts[2] : "TFLOP/s";
   std::string number;
   if (column.find_first_not_of("0123456789") == kNone) {
     const std::string rest =
-        is_anywhere ? with_spaces(text.substr(at)) : text.substr(at, text.find('\n', at) - at);
+        is_anywhere ? with_spaces(in.substr(at)) : in.substr(at, in.find('\n', at) - at);
     const auto numbers = numbers_in(rest);
     const std::size_t n = std::stoul(column) - 1;
     if (n < numbers.size()) number = rest.substr(numbers[n].at, numbers[n].length);
   } else {
-    number =
-        cell(lines, std::count(text.begin(), text.begin() + static_cast<long>(at), '\n'), column);
+    number = cell(lines, std::count(in.begin(), in.begin() + static_cast<long>(at), '\n'), column);
   }
   if (number.empty()) throw missing("there is no number " + column);
   return number;

@@ -10,9 +10,9 @@
 //
 // A reference is [FILE | ROW | COLUMN]. The file is results/FILE, or results/h200-FILE.txt if FILE
 // has no ending. ROW is how a line begins, or "..." and words anywhere, also on two lines; with
-// "A > B" the search for B begins after A. COLUMN is a heading above (the last such one in its line;
-// TFLOP/s if no column is given), or a count: 2 is the second number after ROW in its line, or after
-// the words.
+// "A > B" the search for B begins after A. COLUMN is a heading above, TFLOP/s if none is given; of
+// equal headings in a line, the last counts. Or it is a count: 2 is the second number after ROW in
+// its line, or after the words.
 //
 // A number from elsewhere has no braces. After its fragment stands where it comes from:
 //   A6000: 2.98 to 8.47. <- Boehm 2022
