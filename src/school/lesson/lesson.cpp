@@ -18,13 +18,6 @@ bool is_ellipsis(const std::string& line) {
          line.substr(line.find_first_not_of(' ')) == "...";
 }
 
-std::string squeezed(const std::string& text) {
-  std::istringstream words(text);
-  std::string all;
-  for (std::string word; words >> word;) all += (all.empty() ? "" : " ") + word;
-  return all;
-}
-
 const std::regex& mark() {
   static const std::regex pattern("<[a-z]+>");
   return pattern;
@@ -148,6 +141,19 @@ Lines read_lines(const std::filesystem::path& file) {
   return lines;
 }
 
+std::string squeezed(const std::string& text) {
+  std::istringstream words(text);
+  std::string all;
+  for (std::string word; words >> word;) all += (all.empty() ? "" : " ") + word;
+  return all;
+}
+
+std::string joined(const Lines& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
 int Chapter::words() const {
   int words = 0;
   for (const std::string& text : prose) {
@@ -202,8 +208,7 @@ std::vector<Command> commands(const Block& block) {
 }
 
 std::vector<Command> inline_commands(const Chapter& chapter) {
-  std::string text;
-  for (const std::string& line : chapter.prose) text += line + "\n";
+  const std::string text = joined(chapter.prose);
   static const std::regex pattern("`((?:\\./gemm_steps|make|build/|examples/)[^`]* [^`]*)`");
   std::vector<Command> all;
   for (std::sregex_iterator it(text.begin(), text.end(), pattern), end; it != end; ++it) {

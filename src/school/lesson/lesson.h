@@ -24,6 +24,12 @@ using Lines = std::vector<std::string>;
 // The lines of a file without line ends. Throws std::runtime_error if it cannot be read.
 Lines read_lines(const std::filesystem::path& file);
 
+// The words, with one space between them.
+std::string squeezed(const std::string& text);
+
+// The lines with their ends.
+std::string joined(const Lines& lines);
+
 struct Block {
   int line;          // of its opening ``` in the file, from 1
   std::string info;  // the text after ```

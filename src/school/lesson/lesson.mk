@@ -7,11 +7,11 @@ $(BUILD)/examples/%: examples/%.cu src/school/lesson/on_cpu.h $(BUILD)/src/schoo
 	sed -E 's/(\w+)<<<([^>]*)>>>\(/launch(\1, \2, 0, /' $< > $@.cpp
 	$(CXX) $(AS_CPU) -O2 -include src/school/lesson/on_cpu.h -fopenmp $@.cpp -x none $(filter %.o %.a,$^) -o $(NEW) && mv -f $(NEW) $@
 
-LESSON := $(BUILD)/src/school/lesson/lesson.o
-$(BUILD)/lesson/update: $(BUILD)/src/school/lesson/update.o $(LESSON)
+LESSON := $(addprefix $(BUILD)/src/school/lesson/,lesson.o quoted.o)
+$(BUILD)/lesson/update: $(BUILD)/src/school/lesson/update.o $(LESSON) $(INSTRUMENT)
 	mkdir -p $(@D)
 	$(CXX) $^ -o $(NEW) && mv -f $(NEW) $@
-walkthrough: $(PROGRAM) $(BUILD)/lesson/update $(BUILD)/try/eight $(WHOLE_PROGRAMS) ## update the output that walkthrough.md and TEACHING.md quote
+walkthrough: $(PROGRAM) $(BUILD)/lesson/update $(BUILD)/try/eight $(WHOLE_PROGRAMS) ## update the output and the numbers that the texts quote
 	COLUMNS=100 $(BUILD)/lesson/update ./$(PROGRAM) $(BUILD)
 slides: ## write the sessions of exercises/TEACHING.md as one HTML file, without answers (ANSWERS=1: with them)
 	mkdir -p $(BUILD)

@@ -15,7 +15,8 @@
 #include "testing/program.h"
 #include "testing/thorough.h"
 
-using lesson::Block, lesson::Chapter, lesson::Command, lesson::Figure, lesson::Lines;
+using lesson::Block, lesson::Chapter, lesson::Command, lesson::Figure, lesson::joined,
+    lesson::Lines;
 
 namespace {
 
@@ -55,12 +56,6 @@ Lines scattered(const Lines& lines) {
     parts.push_back("...");
   }
   return parts;
-}
-
-std::string joined(const Lines& lines) {
-  std::string text;
-  for (const std::string& line : lines) text += line + "\n";
-  return text;
 }
 
 // The lines from the one with this beginning to the end of its block.
@@ -463,12 +458,6 @@ std::map<std::string, Question> questions() {
     if (option) question.options[place.line[4]] = option[2];
   }
   return all;
-}
-
-std::string joined(const Lines& lines) {
-  std::string text;
-  for (const std::string& line : lines) text += line + "\n";
-  return text;
 }
 
 Lines slides(const std::string& answers) {

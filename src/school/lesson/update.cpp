@@ -1,25 +1,23 @@
 // make walkthrough: runs every command that walkthrough.md and exercises/TEACHING.md quote, and
 // updates the quoted output where only numbers have changed, and what each figure of the
-// walkthrough shows. An author must handle all other changes. The table of README.md for a run
-// without a GPU is replaced as a whole.
+// walkthrough shows. An author must handle all other changes. The tables of README.md and
+// results/README.md are replaced as a whole, and each number in a text by that of its source
+// (quoted.h).
 #include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
-#include <fstream>
 #include <regex>
 
 #include "school/lesson/lesson.h"
+#include "school/lesson/quoted.h"
+#include "text/file.h"
 
 namespace {
 
-void write(const std::filesystem::path& file, const lesson::Lines& text) {
-  const std::filesystem::path written = file.string() + ".tmp";
-  std::ofstream out(written);
-  for (const std::string& line : text) out << line << "\n";
-  out.close();
-  if (!out) throw std::runtime_error("cannot write " + written.string());
-  std::filesystem::rename(written, file);
+void write(const std::filesystem::path& file, const std::string& text) {
+  const std::string problem = text::write_file(file, {text});
+  if (!problem.empty()) throw std::runtime_error(file.string() + ": " + problem);
 }
 
 // The part of a table that does not depend on the machine: without the CPU's own times, and without
@@ -32,18 +30,24 @@ lesson::Lines comparable(lesson::Lines table) {
   return table;
 }
 
-void renew_table_of_readme(const lesson::Built& built) {
-  const std::filesystem::path file = "README.md";
+// Replaces the table in a block of that file, unless only what is of the machine differs.
+void renew_table(
+    const std::filesystem::path& file, const lesson::Lines& now, bool is_of_this_machine) {
   lesson::Lines text = lesson::read_lines(file);
   const auto begin = std::find_if(text.begin(), text.end(), [](const std::string& line) {
     return line.starts_with("problem  C (4096 x 4096)");
   });
   const auto end = std::find(begin, text.end(), "```");
-  if (end == text.end()) throw std::runtime_error("README.md has no table of a run without a GPU");
-  const lesson::Lines now = lesson::run("./gemm_steps", built).lines;
-  if (comparable({begin, end}) == comparable(now)) return;
+  if (end == text.end()) throw std::runtime_error(file.string() + " has no table");
+  if (is_of_this_machine && comparable({begin, end}) == comparable(now)) return;
   text.insert(text.erase(begin, end), now.begin(), now.end());
-  write(file, text);
+  write(file, lesson::joined(text));
+}
+
+// The recorded table, without its legend.
+lesson::Lines recorded_table() {
+  const lesson::Lines all = lesson::read_lines("results/h200-4096.txt");
+  return {all.begin(), std::find(std::find(all.begin(), all.end(), "") + 1, all.end(), "")};
 }
 
 int mend(const std::filesystem::path& file, const lesson::Built& built) {
@@ -68,7 +72,7 @@ int mend(const std::filesystem::path& file, const lesson::Built& built) {
       }
     }
   }
-  write(file, text);
+  write(file, lesson::joined(text));
   return left == 0 ? 0 : 1;
 }
 
@@ -79,7 +83,27 @@ int renew_figures_of_walkthrough() {
     std::fprintf(stderr, "walkthrough.md: %s\n", what.c_str());
     ++left;
   }
-  write("walkthrough.md", text);
+  write("walkthrough.md", lesson::joined(text));
+  return left == 0 ? 0 : 1;
+}
+
+int renew_quoted_numbers() {
+  const lesson::Lines sources = lesson::read_lines(lesson::kSources);
+  lesson::Lines moved;
+  int left = 0;
+  for (const std::string& name : lesson::texts_with_numbers()) {
+    const lesson::Quoted quoted =
+        lesson::quoted(name, lesson::joined(lesson::read_lines(name)), sources, "results");
+    for (const std::string& what : quoted.moved) moved.push_back(name + ":" + what);
+    for (const std::string& what : quoted.unsourced) {
+      std::fprintf(
+          stderr, "%s: %s has no number for: %s\n", name.c_str(), lesson::kSources, what.c_str());
+      ++left;
+    }
+    if (!quoted.outdated.empty()) write(name, quoted.text);
+  }
+  if (!moved.empty()) std::puts("Changed by more than 3 %; are these sentences still true?");
+  for (const std::string& what : moved) std::puts(what.c_str());
   return left == 0 ? 0 : 1;
 }
 
@@ -91,10 +115,12 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    renew_table_of_readme({argv[1], argv[2]});
+    const lesson::Built built{argv[1], argv[2]};
+    renew_table("README.md", lesson::run("./gemm_steps", built).lines, true);
+    renew_table("results/README.md", recorded_table(), false);
     return std::max(
-        {mend("walkthrough.md", {argv[1], argv[2]}), renew_figures_of_walkthrough(),
-         mend("exercises/TEACHING.md", {argv[1], argv[2]})});
+        {mend("walkthrough.md", built), renew_figures_of_walkthrough(),
+         mend("exercises/TEACHING.md", built), renew_quoted_numbers()});
   } catch (const std::exception& error) {
     std::fprintf(stderr, "update: %s\n", error.what());
     return 2;

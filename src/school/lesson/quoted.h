@@ -1,0 +1,46 @@
+// The measurements that the texts quote, and where each comes from: quoted.txt says it, unseen by
+// the reader. The tests compare every number with its source; `make walkthrough` updates them.
+//
+// quoted.txt has a line "# FILE" for each text, and below it fragments of the text, in its order.
+// In a fragment, each {...} stands for a number, and the rest for the same words in the text:
+//   H200: **{[4096 | 2]} TFLOP/s, {[4096 | 2] / [4096 | 1] : 1} times** stage 1.
+// Between the braces is arithmetic: + - * / ( ) min(a, b) max(a, b), numbers, and references, then
+// after a colon the number of decimals: -2 rounds to hundreds, and e1 makes "4.9e-4". A reference
+// alone, without a colon, stands for what the file has, to the letter.
+//
+// A reference is [FILE | ROW | COLUMN]. The file is results/FILE, or results/h200-FILE.txt if FILE
+// has no ending. ROW is how a line begins, or "..." and words anywhere, also on two lines; with
+// "A > B" the search for B begins after A. COLUMN is a heading above, TFLOP/s if none is given; of
+// equal headings in a line, the last counts. Or it is a count: 2 is the second number after ROW in
+// its line, or after the words.
+//
+// A number from elsewhere has no braces. After its fragment stands where it comes from:
+//   A6000: 2.98 to 8.47. <- Boehm 2022
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "school/lesson/lesson.h"
+
+namespace lesson {
+
+inline constexpr const char* kSources = "src/school/lesson/quoted.txt";
+
+// The files whose measurements need a source.
+Lines texts_with_numbers();
+
+struct Quoted {
+  std::string text;  // with all numbers as their sources have them
+  Lines outdated;    // "12: 384 is 386: **Measured.** ..." for each number that was not
+  Lines moved;       // those of them that changed by more than 3 %: read their sentences again
+  Lines unsourced;   // the words around each measurement that has no source
+};
+
+// Compares `text`, which quoted.txt calls `name`, with the sources. Throws std::runtime_error if a
+// fragment is not in the text, or if its source does not exist.
+Quoted quoted(
+    const std::string& name, const std::string& text, const Lines& sources,
+    const std::filesystem::path& results);
+
+}  // namespace lesson

@@ -1,0 +1,144 @@
+#include "school/lesson/quoted.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "testing/program.h"
+
+namespace lesson {
+
+TEST_CASE("every measurement in the texts has a source, and is what its source says") {
+  const Lines sources = read_lines(kSources);
+  int texts = 0;
+  for (const std::string& name : texts_with_numbers()) {
+    CAPTURE(name);
+    const Quoted found = quoted(name, testing::contents(name), sources, "results");
+    CHECK_MESSAGE(found.outdated.empty(), joined(found.outdated), "make walkthrough updates them");
+    CHECK_MESSAGE(found.unsourced.empty(), joined(found.unsourced), "name it in quoted.txt");
+    texts += found.text == testing::contents(name);
+  }
+  CHECK(texts > 20);
+  const Lines names = texts_with_numbers();
+  for (const std::string& source : sources) {
+    CAPTURE(source);
+    if (source.starts_with("# "))
+      CHECK(std::find(names.begin(), names.end(), source.substr(2)) != names.end());
+  }
+}
+
+namespace {
+
+// A recorded ladder, where the headings are right-aligned, and one is left-aligned.
+const char* const kLadder = R"(run      2026-11-22, ./gemm_steps
+
+                      time TFLOP/s % of error vs
+ # stage                ms       cuBLAS CPU
+ 1 naive               276   0.499 0.97 1e-6 ok
+11 balanced – CPU     2.58    53.3  104 3e-7 ok
+   cuBLAS fp32        2.68    51.2  100 1e-6 ok
+
+TFLOP/s are   53.0 in a note, of 335544320 requests
+)";
+
+Quoted of(const std::string& text, const Lines& sources) {
+  const testing::Folder folder;
+  folder.write("h200-4096.txt", kLadder);
+  folder.write("log.md", "A\n| ring | 1 | 5,000 x 2 |\nB\n| ring | 3 |\nIt gains\n  1.14 here.\n");
+  return quoted("t.md", text, sources, folder.path());
+}
+
+// The number that stands for {mark} in the text.
+std::string number(const std::string& mark) {
+  const std::string text = of("It is 7 so.", {"# t.md", "It is {" + mark + "} so."}).text;
+  return text.substr(6, text.size() - 10);
+}
+
+std::string refusal(const std::string& text, const Lines& sources) {
+  try {
+    of(text, sources);
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("a quoted number is that of its row and column, to the letter") {
+  CHECK(number("[4096 | 11]") == "53.3");
+  CHECK(number("[4096 | 1 | ms]") == "276");
+  CHECK(number("[4096 | 11 | cuBLAS]") == "104");
+  CHECK(number("[4096 | cuBLAS fp32 | cuBLAS]") == "100");
+  CHECK(number("[4096 | 11 | error]") == "3e-7");
+  CHECK(number("[4096 | 11 | 2]") == "53.3");
+  CHECK(number("[4096 | ...in a note | 1]") == "335544320");
+  CHECK(number("[log.md | ...ring | 2]") == "5,000");
+  CHECK(number("[log.md | B > ...ring | 1]") == "3");
+  CHECK(number("[log.md | ...gains | 1]") == "1.14");
+}
+
+TEST_CASE("a quoted number may be computed, and is rounded to decimals") {
+  CHECK(number("1 + 2 * 3 - 8 / 4 / 2 : 0") == "6");
+  CHECK(number("(1 + 2) * 3 : 1") == "9.0");
+  CHECK(number("[4096 | 11] / [4096 | 1] : 1") == "106.8");
+  CHECK(number("min(3, [4096 | 11], 2 + 5) : 0") == "3");
+  CHECK(number("max(3, [4096 | 11], 7) : 0") == "53");
+  CHECK(number("[4096 | 11] * 100 : -2") == "5,300");
+  CHECK(number("1234.56 : 1") == "1,234.6");
+  CHECK(number("99.85 : 1") == "99.9");
+  CHECK(number("1 / 2048 : e1") == "4.9e-4");
+}
+
+TEST_CASE("only outdated numbers are updated, and those that moved by more than 3 % are named") {
+  const std::string text = "One makes 0.499\nand 53.2 TFLOP/s,\n  53 times 9.\n";
+  const Lines sources{
+      "# u.md", "and {[4096 | 1]}", "# t.md",
+      "makes {[4096 | 1]} and {[4096 | 11]} TFLOP/s, {2 * 25 : 0} times {9 : 0}."};
+  const Quoted found = of(text, sources);
+  CHECK(found.text == "One makes 0.499\nand 53.3 TFLOP/s,\n  50 times 9.\n");
+  const std::string words = "makes 0.499 and 53.2 TFLOP/s, 53 times 9.";
+  CHECK(found.outdated == Lines{"2: 53.2 is 53.3: " + words, "3: 53 is 50: " + words});
+  CHECK(found.moved == Lines{found.outdated[1]});
+  CHECK(found.unsourced.empty());
+}
+
+TEST_CASE("a measurement is a number with a unit or a decimal point, outside of code") {
+  const auto unsourced = [](const std::string& text) { return of(text, {}).unsourced.size(); };
+  CHECK(
+      of("The kernel makes **53**\nTFLOP/s.", {}).unsourced ==
+      Lines{"The kernel makes **53** TFLOP/s."});
+  CHECK(unsourced("9 ms, 3 times 5, in 2.5; 99 %, 700 W, 3e-4, 1,024 MHz\n") == 7);
+  CHECK(unsourced("4096³, 32 rows, 2^-11, 128x128, 2.5D, 3.3.2, question 6.1, H200.\n") == 0);
+  CHECK(unsourced("# 1.5\n`1.5` [a](b1.5)\n![1.5](c)\n```console\n1.5\n```\n") == 0);
+  CHECK(unsourced("```text\n1.5\n```\n") == 1);
+  CHECK(unsourced("| n | TFLOP/s |\n|---|---|\n| 4 | **17** |\n\n| 5 |\n") == 2);
+  CHECK(unsourced("| n | bytes |\n|---|---|\n| 4 | 17 |\n") == 0);
+  CHECK(
+      of("A6000: 2.98 to 8.47, 5.1.", {"# t.md", "A6000: 2.98 to 8.47 <- B"}).unsourced.size() ==
+      1);
+}
+
+TEST_CASE("a fragment that is not in the text, or has no source, is refused") {
+  CHECK(
+      refusal("It makes 5.", {"# t.md", "They make {5 : 0}."}) ==
+      "quoted.txt:2: not in t.md, or not in this place: They make {5 : 0}.");
+  CHECK(refusal("A 1. B 2.", {"# t.md", "B {2 : 0}", "A {1 : 0}"})
+            .starts_with("quoted.txt:3: not in t.md"));
+  const auto of_mark = [](const std::string& mark) {
+    return refusal("It is 7.", {"# t.md", "is {" + mark + "}."});
+  };
+  CHECK(of_mark("[4096 | 12]") == "[4096 | 12]: there is no row 12");
+  CHECK(of_mark("[4096 | 11 | W]") == "[4096 | 11 | W]: there is no number W");
+  CHECK(of_mark("[log.md | B | 1]") == "[log.md | B | 1]: there is no number 1");
+  CHECK(of_mark("[4096]") == "[4096]: write [FILE | ROW | COLUMN]");
+  CHECK(of_mark("[5 | 1]").starts_with("cannot read "));
+  CHECK(of_mark("1 / 2") == "{1 / 2}: how many decimals? Write { ... : 1}");
+  CHECK(of_mark("1 / : 2") == "{1 /}: expected a number");
+  CHECK(of_mark("(1 : 2") == "{(1}: expected )");
+  CHECK(of_mark("1 2 : 2") == "{1 2 : 2}: an operator is missing");
+}
+
+}  // namespace lesson
