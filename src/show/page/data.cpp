@@ -47,7 +47,7 @@ std::string gpu_json(const model::Gpu& gpu) {
        {"registersPerSm", gpu.registers_per_sm},
        {"registerGranularity", gpu.register_granularity},
        {"subPartitionsPerSm", gpu.sub_partitions_per_sm},
-       {"l2BytesPerClock", gpu.l2_bytes_per_clock},
+       {"l2BytesPerClock", model::l2_bytes_per_clock(gpu)},
        {"lanes", gpu.warp.lanes}});
 }
 
@@ -231,7 +231,8 @@ report::FactValue sizes_json(
       roofs.push_back({{"name", roof.name}, {"tbPerS", roof.tb_per_s}});
     }
     for (const pictures::Peak& peak : roofline.peaks) {
-      peaks.push_back({{"name", peak.name}, {"tflops", peak.tflops}});
+      peaks.push_back(
+          {{"name", pictures::in_words(peak.stages) + ": " + peak.name}, {"tflops", peak.tflops}});
     }
     sizes.push_back(
         {{"size", measured.size},

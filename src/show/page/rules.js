@@ -328,7 +328,6 @@ function tileBound(gpu, product, sizes, kernel) {
   const most = Math.ceil(tiles / gpu.sms);  // tiles of one SM
   const cyclesPerMs = gpu.boostGhz * 1e6;
   const onSm = (cyclesOfTile) => most * cyclesOfTile / cyclesPerMs;
-  const l2BytesPerClock = gpu.l2BytesPerClock || gpu.sms * L2_BYTES_PER_SM_CLOCK;
   const {M, N, K} = product;
   const ms = {
     FMA: onSm(multiplications * 32 / gpu.fp32LanesPerSm),
@@ -336,7 +335,7 @@ function tileBound(gpu, product, sizes, kernel) {
     SMEM: onSm(smemLoads + smemStores),
     L1: onSm(l1Lines),
     L2: Math.max(
-        tiles * l2Bytes / (l2BytesPerClock * cyclesPerMs), onSm(l2Bytes / L2_BYTES_PER_SM_CLOCK)),
+        tiles * l2Bytes / (gpu.l2BytesPerClock * cyclesPerMs), onSm(l2Bytes / L2_BYTES_PER_SM_CLOCK)),
     DRAM: WORD_BYTES * (M * K + K * N + M * N) / (gpu.dramGbPerS * 1e6)};
   let boundBy = "FMA";  // of equal times, the first
   for (const unit in ms) {

@@ -339,15 +339,18 @@ words.charts = {
     x: "operations per byte asked of global memory, as traced",
     y: "TFLOP/s, recorded",
     finding:
-      "On the {gpu} at {size} x {size} x {size} the operations per byte asked of global memory rise from {low} in stage {first} to {high} in stage {last}, and the speed from {slow} to {fast} TFLOP/s. From {ridge} operations per byte on, DRAM is no longer the limit.",
+      "On the {gpu} at {size} x {size} x {size} the operations per byte asked of global memory rise from {low} in stage {first} to {high} in stage {last}, and the speed from {slow} to {fast} TFLOP/s. From {ridge} operations per byte on, DRAM is no longer the limit of stage {last}.",
     above: "Above DRAM's roof, because caches answer most of what is asked: {stages}.",
     dot: "Stage {stage}, {name}, tiles {variant}: {tflops} TFLOP/s at {intensity} operations per byte, which is {percent} % of the peak ({peak}). DRAM and this peak allow {dram} TFLOP/s there.",
     intensity: "operations per byte",
     tiles: "tiles",
     percent: "% of its peak",
-    roofs: "The roofs",
-    tbPerS: "{value} TB/s",
-    tflopsOf: "{value} TFLOP/s",
+    memories: "The roofs of the memories",
+    memory: "memory",
+    tbPerS: "TB/s",
+    peaks: "The roofs of the multiplications, and where DRAM is no longer the limit",
+    peak: "stages: roof",
+    ridge: "from operations per byte",
   },
 
   staircase: {
