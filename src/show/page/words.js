@@ -243,7 +243,11 @@ words.calculators = {
         "The tiles take {smemBytes} bytes of shared memory; a block of no GPU in the table may have so much.",
     },
     finding:
-      "{threads} {threads|thread|threads} with {results} {results|result|results} each ask for {gmem} operations per byte of global memory and {smem} per byte of shared memory. On the {gpu} these tiles allow at most {tflops} TFLOP/s; the limit is {unit}.",
+      "{threads} {threads|thread|threads} with {results} {results|result|results} each ask for {gmem} operations per byte of global memory and {smem} per byte of shared memory.",
+    asCompiled:
+      "As the compiler made this kernel, its ceiling on the {gpu} is {tflops} TFLOP/s; the limit is {unit}.",
+    asWritten:
+      "As written, and without bank conflicts, these tiles allow at most {tflops} TFLOP/s on the {gpu}; the limit is {unit}.",
     units: {
       FMA: "the multipliers",
       issue: "the issue of instructions",
@@ -265,7 +269,8 @@ words.calculators = {
       gmem_stores: "stores to global memory",
       smem_stores: "stores to shared memory",
     },
-    ceilings: "The most that each GPU can reach with these tiles",
+    ceilings: "The most that each GPU can reach with these tiles, as written and without bank conflicts",
+    ceilingsAsCompiled: "The ceiling on each GPU, as compiled",
     gpu: "GPU",
     tflops: "TFLOP/s",
     percent: "% of FMA's peak",
@@ -273,7 +278,7 @@ words.calculators = {
     noClock: "has no clock",
     tooMuch: "too little shared memory",
     assumes:
-      "The bound assumes that every unit works all the time at the boost clock, that requests to global memory are contiguous, that shared memory has no bank conflict and lanes share what they load, that caches answer everything that was loaded before, and that nothing waits. A real kernel stays below it. Occupancy and padding are not in it.",
+      "Both assume that every unit works all the time at the boost clock, that caches answer everything that was loaded before, and that nothing waits. A ceiling as compiled counts the compiler's instructions and the bank conflicts of the stage's own kernel, for rows that begin with a line of 128 bytes. A bound as written counts the formulas' accesses, and assumes that requests to global memory are contiguous, that shared memory has no bank conflict, and that lanes share what they load. A real kernel stays below it. Occupancy and padding are not in it.",
   },
 
   banks: {
