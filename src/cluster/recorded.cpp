@@ -74,9 +74,13 @@ std::vector<RecordedProduct> recorded_products(const std::string& gpu, const std
   std::vector<RecordedProduct> products;
   for (const char* report = recorded_reports; report != recorded_reports_end;) {
     const std::string_view text = report;
-    const RecordedProduct product = recorded_product(text);
-    if (product.gpu == gpu && product.local == local) products.push_back(product);
     report += text.size() + 1;
+    try {
+      const RecordedProduct product = recorded_product(text);
+      if (product.gpu == gpu && product.local == local) products.push_back(product);
+    } catch (const std::invalid_argument&) {
+      // It has no times, for example because there was no NCCL.
+    }
   }
   return products;
 }
@@ -127,40 +131,29 @@ struct Point {
   std::string words() const { return text::printed("%d x %d x %d", shape.M, shape.N, shape.K); }
 };
 
-std::vector<Point> points(const std::string& gpu, const std::string& local) {
+// One GPU, with the whole product in one launch.
+std::vector<Point> ladders(const std::string& gpu, const std::string& local) {
   int stage = -1;  // cuBLAS, in pictures/recorded_gpus.h
   std::sscanf(local.c_str(), "stage %d", &stage);
-  std::vector<Point> all;
+  std::vector<Point> points;
   for (const pictures::RecordedGpu& recorded : pictures::recorded_gpus()) {
     if (recorded.gpu.name != gpu) continue;
     for (const pictures::RecordedLadder& ladder : recorded.ladders) {
       const Shape cube{ladder.size, ladder.size, ladder.size};
       const double tflops = ladder.of(stage).tflops;
-      if (tflops > 0) all.push_back({cube, {1, 1}, true, tflops});
+      if (tflops > 0) points.push_back({cube, {1, 1}, true, tflops});
     }
   }
-  for (const RecordedProduct& product : recorded_products(gpu, local)) {
-    all.push_back({product.shape, product.grid, product.resident, tflops_of(product)});
-  }
-  return all;
+  return points;
 }
 
-}  // namespace
-
-Speed recorded_speed(
-    const std::string& gpu, const std::string& local, Shape shape, Grid grid, bool resident) {
-  const Point wanted{shape, grid, resident, 0};
+// Between the points of one GPU. Of two with equal work, the first counts.
+Speed interpolated(const std::vector<Point>& points, const Point& wanted) {
   const double work = wanted.work();
-  std::vector<Point> all = points(gpu, local);
-  for (const Point& point : all) {
-    if (point.is(wanted)) return {point.tflops, "as recorded for this product"};
-  }
-  const auto is_other = [&](const Point& point) {
-    return point.grid.devices() > 1 || !point.resident || point.is_aligned() != wanted.is_aligned();
-  };
-  std::erase_if(all, is_other);
   const Point *less = nullptr, *more = nullptr;
-  for (const Point& point : all) {
+  for (const Point& point : points) {
+    if (point.grid.devices() > 1 || !point.resident) continue;
+    if (point.is_aligned() != wanted.is_aligned()) continue;
     const Point*& nearest = point.work() <= work ? less : more;
     const double distance = std::abs(std::log(point.work() / work));
     if (nearest == nullptr || distance < std::abs(std::log(nearest->work() / work))) {
@@ -178,12 +171,28 @@ Speed recorded_speed(
       "between those recorded at " + less->words() + " and " + more->words()};
 }
 
+}  // namespace
+
+Speed recorded_speed(
+    const std::string& gpu, const std::string& local, Shape shape, Grid grid, bool resident) {
+  const Point wanted{shape, grid, resident, 0};
+  std::vector<Point> points;
+  for (const RecordedProduct& product : recorded_products(gpu, local)) {
+    points.push_back({product.shape, product.grid, product.resident, tflops_of(product)});
+    if (points.back().is(wanted)) return {points.back().tflops, "as recorded for this product"};
+  }
+  const std::vector<Point> whole = ladders(gpu, local);
+  points.insert(points.end(), whole.begin(), whole.end());
+  return interpolated(points, wanted);
+}
+
 double recorded_ms(const model::Gpu& gpu, const model::Stage& stage, Shape shape) {
   const std::vector<pictures::RecordedGpu>& all = pictures::recorded_gpus();
   const bool is_recorded = std::any_of(
       all.begin(), all.end(), [&](const auto& recorded) { return recorded.gpu.name == gpu.name; });
   const std::string& name = is_recorded ? gpu.name : all.front().gpu.name;
-  const double tflops = recorded_speed(name, name_of(stage), shape, {1, 1}, true).tflops;
+  const double tflops =
+      interpolated(ladders(name, name_of(stage)), {shape, {1, 1}, true, 0}).tflops;
   return 2e-9 * shape.M * shape.N * shape.K / tflops;
 }
 
