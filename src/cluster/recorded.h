@@ -52,8 +52,8 @@ struct Speed {
 Speed recorded_speed(
     const std::string& gpu, const std::string& local, Shape shape, Grid grid, bool resident);
 
-// The time that a stage takes on one GPU, without panels, by the recorded ladders. On a GPU of which nothing is recorded: on the first that
-// is. Infinite if that stage is not recorded on it.
+// The time that a stage takes on one GPU, without panels, by the recorded ladders. On a GPU of
+// which nothing is recorded: on the first that is. Infinite if that stage is not recorded on it.
 double recorded_ms(const model::Gpu& gpu, const model::Stage& stage, Shape shape);
 
 // The stage with the shortest time, of those that round no worse than fp32 and run on `gpu`; of
