@@ -92,6 +92,9 @@ HARNESS := $(call OBJECTS,$(filter-out %_tests.cpp src/try/architecture.cpp $(RU
 COPIES := $(BUILD)/gemm_steps_traced.o $(BUILD)/gemm_steps_plain.o \
 	$(BUILD)/experiments_traced.o $(BUILD)/experiments_plain.o
 
+# What is recorded, and embedded in the program (RESULTS=folder tries others). The folder changes when
+# a file is added or removed.
+RESULTS := results
 include src/lab/gpu/gpu.mk src/cluster/cluster.mk
 
 $(PROGRAM): $(MAIN) $(COPIES) $(INSTRUMENT) $(BUILD)/link.flags Makefile src/lab/gpu/gpu.mk

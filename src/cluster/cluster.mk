@@ -9,6 +9,15 @@ $(BUILD)/src/cluster/mpi.o: private CXXFLAGS += $(MPI_FLAGS)
 $(BUILD)/src/cluster/mpi.o: private HEADERS :=
 $(BUILD)/src/cluster/report.o: results/gpus-h200-timeline.csv
 
+
+# The reports of record-gpus that are embedded in the program: each, and a 0.
+REPORTS := $(wildcard $(RESULTS)/gpus-*.txt)
+$(BUILD)/recorded_reports.inc: $(RESULTS) $(REPORTS)
+	mkdir -p $(@D)
+	printf '".incbin \\"%s\\"\\n.byte 0\\n"\n' $(REPORTS) > $(NEW) && mv $(NEW) $@
+$(BUILD)/src/cluster/recorded.o: $(BUILD)/recorded_reports.inc $(REPORTS)
+check-odr: $(BUILD)/recorded_reports.inc
+
 record-gpus: $(PROGRAM) ## record the products on several GPUs in results/
 	src/cluster/record.sh ./$(PROGRAM)
 .PHONY: record-gpus

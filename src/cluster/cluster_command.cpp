@@ -6,10 +6,12 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "cluster/devices.h"
+#include "cluster/recorded.h"
 #include "cluster/report.h"
 #include "cluster/schedule.h"
 #include "flags/flags.h"
@@ -22,7 +24,6 @@
 #include "model/gpus.h"
 #include "model/refusal.h"
 #include "model/stage.h"
-#include "show/pictures/recorded_gpus.h"
 #include "show/report/words.h"
 #include "simulator/machine/grid.h"
 #include "text/echoed.h"
@@ -78,16 +79,6 @@ double smallest(Processes& processes, double value) {
   return -largest(processes, -value);
 }
 
-const model::Stage* best_fp32_stage(const model::StageTable& table, const model::Gpu& gpu) {
-  const model::Stage* best = nullptr;
-  for (const model::Stage& stage : table.stages) {
-    const bool is_fp32 = stage.precision.u_in <= model::kSplitTf32.u_in;
-    const bool runs = !stage.variants.empty() && model::why_not_run(stage, gpu).empty();
-    if (is_fp32 && runs) best = &stage;
-  }
-  return best;
-}
-
 // The kernels of the copy for the CPU, as the GPU would run them.
 lab::Gemm on_cpu(lab::Gemm gemm, const model::Gpu& gpu) {
   return
@@ -97,51 +88,65 @@ lab::Gemm on_cpu(lab::Gemm gemm, const model::Gpu& gpu) {
       };
 }
 
-// As --local says: cuBLAS, which needs a GPU, or the last stage of the ladder that rounds no worse
-// than fp32 and runs on `gpu`, with tiles that suit `part`. Throws a Refusal if there is none.
-Local choose_local(
-    flags::Local requested, const model::StageTable& table, const model::Gpu& gpu, bool on_gpu,
+// The fastest fp32 stage for such a part: as measured here and now on smaller matrices, so that the
+// slow stages do not take seconds, or without a GPU as recorded. The same in all processes.
+const model::Stage* choose_stage(
+    Processes& processes, const model::StageTable& table, const model::Gpu& gpu, bool on_gpu,
     Shape part) {
-  if (requested == flags::Local::cublas) return {.name = "cuBLAS fp32", .words = "cuBLAS fp32"};
-  const model::Stage* const stage = best_fp32_stage(table, gpu);
+  const model::Stage* stage = nullptr;
+  if (!on_gpu) {
+    stage = fastest_fp32_stage(
+        table, gpu, [&](const model::Stage& of) { return recorded_ms(gpu, of, part); });
+  } else if (processes.is_first()) {
+    const auto side = [](int of_part) { return std::min(of_part, 2048); };
+    const lab::Problem problem =
+        lab::random_problem({side(part.M), side(part.N), side(part.K)}, 1, 0, 1);
+    lab::OnGpu timed(problem);
+    stage = fastest_fp32_stage(table, gpu, [&](const model::Stage& of) {
+      const model::Variant& variant = model::suited_variant(of, gpu, part.M, part.N);
+      return timed.time(lab::gemm_of(table, variant), 3).median_ms;
+    });
+  }
+  int number = stage == nullptr ? -1 : stage->number;
+  processes.share(&number, sizeof number);
+  return model::find_stage(table.stages, number);
+}
+
+// As --local says: cuBLAS, which needs a GPU, or the fastest stage that rounds no worse than fp32
+// and runs on `gpu`, with tiles that suit `part`. Throws a Refusal if there is none.
+Local choose_local(
+    flags::Local requested, Processes& processes, const model::StageTable& table,
+    const model::Gpu& gpu, bool on_gpu, Shape part) {
+  if (requested == flags::Local::cublas) return {.name = kCublas, .words = kCublas};
+  const model::Stage* const stage = choose_stage(processes, table, gpu, on_gpu, part);
   if (stage == nullptr) throw model::Refusal("--gpus: no stage in fp32 runs on the " + gpu.name);
   const model::Variant& variant = model::suited_variant(*stage, gpu, part.M, part.N);
   // With 0 SMs there is a block for each tile. Blocks then end all the time, and a broadcast gets
   // an SM at once. And no tile is cut: its parts would hand their sums on in memory of one GPU.
   const lab::Gemm gemm = lab::gemm_of(table, variant, 0);
   return {
-      .name = text::printed("stage %d", stage->number),
-      .words = text::printed("stage %d, %s", stage->number, stage->name),
+      .name = name_of(*stage),
+      .words = name_of(*stage) + ", " + stage->name,
       .stage = stage,
       .variant = &variant,
       .gemm = on_gpu ? gemm : on_cpu(gemm, gpu),
       .precision = stage->precision};
 }
 
-// The speed of one GPU before it is measured, or where it cannot be: as recorded at the largest
-// size, or the GPU's peak.
-struct Speed {
-  double tflops;
-  std::string source;
-};
-Speed known_speed(const Local& local, const model::Gpu& gpu) {
-  constexpr int kCublas = -1;  // pictures/recorded_gpus.h
-  for (const pictures::RecordedGpu& recorded : pictures::recorded_gpus()) {
-    if (recorded.gpu.name != gpu.name || recorded.ladders.empty()) continue;
-    const pictures::RecordedLadder& ladder = recorded.ladders.back();
-    const double tflops = ladder.of(local.stage == nullptr ? kCublas : local.stage->number).tflops;
-    if (tflops == 0) continue;
-    return {
-        tflops, text::printed(
-                    "one %s with %s TFLOP/s, as recorded at %d x %d x %d", gpu.name.c_str(),
-                    text::brief(tflops).c_str(), ladder.size, ladder.size, ladder.size)};
+// The speed of one GPU with its part of the product before it is measured, or where it cannot be:
+// as recorded, or the GPU's peak.
+Speed known_speed(const Setting& setting, bool resident) {
+  const Local& local = setting.local;
+  Speed speed = recorded_speed(setting.gpu.name, local.name, setting.shape, setting.grid, resident);
+  if (speed.tflops == 0) {
+    const auto multiplier =
+        local.variant == nullptr ? model::Multiplier::ffma : local.variant->multiplier;
+    speed = {
+        model::peak_tflops(setting.gpu, multiplier), "its peak, since no speed of it is recorded"};
   }
-  const double peak = model::peak_tflops(
-      gpu, local.variant == nullptr ? model::Multiplier::ffma : local.variant->multiplier);
-  return {
-      peak, text::printed(
-                "one %s at its peak of %s TFLOP/s, since no speed of it is recorded",
-                gpu.name.c_str(), text::brief(peak).c_str())};
+  speed.source = "one " + setting.gpu.name + " with " + text::significant(speed.tflops) +
+                 " TFLOP/s, " + speed.source;
+  return speed;
 }
 
 // Times `multiply` from the common start of all processes until all are done, after one untimed
@@ -212,7 +217,7 @@ void note_model(const Setting& setting, const Plan& plan, Report& report, Runs* 
   if (!setting.processes.is_first()) return;
   Speed speed{0, "one GPU's own speed with such panels, measured alone"};
   if (!setting.on_gpu) {
-    speed = known_speed(setting.local, setting.gpu);
+    speed = known_speed(setting, std::is_same_v<Plan, Schedule>);
   } else if (runs->shape_of_one_step().K > 0) {
     const gpu::Times times = gpu::time_ms(0, [&] { runs->multiply_one_step(); });
     speed.tflops = tflops(runs->shape_of_one_step(), lab::summary(times.ms).median_ms);
@@ -236,7 +241,7 @@ double free_bytes(const Setting& setting, Devices& devices) {
 void forecast(const Setting& setting, const Streams& plan) {
   constexpr double kLongMs = 2000;
   if (!setting.processes.is_first()) return;
-  const Speed speed = known_speed(setting.local, setting.gpu);
+  const Speed speed = known_speed(setting, /*resident=*/false);
   const double ms = predict(plan, setting.link, speed.tflops).ms();
   if (ms < kLongMs) return;
   std::fprintf(
@@ -291,9 +296,8 @@ void stream(const Setting& setting, Report& report) {
   const flags::Flags& flags = setting.flags;
   const Shape multiplied = setting.multiplied;
   const std::unique_ptr<Devices> devices = make_devices(setting, /*broadcasts=*/false);
-  constexpr int kPanels = 8;  // the first must arrive before anything is multiplied
   const Streams plan = streams(
-      multiplied, setting.grid, flags.panel.value_or(usual_panel(multiplied.K, kPanels)),
+      multiplied, setting.grid, flags.panel.value_or(usual_panel(multiplied.K, kStreamPanels)),
       flags.beta != 0, free_bytes(setting, *devices));
   for (int device = 0; device < setting.gpus(); ++device) {
     report.predicted.push_back(predicted_load(plan, device));
@@ -352,11 +356,13 @@ void add_yardsticks(const Setting& setting, Report& report) {
     lab::OnGpu on_gpu(setting.problem);
     const lab::Gemm cublas = std::bind_front(gpu::cublas_sgemm, false);
     const auto [M, N, K] = setting.shape;
-    const Local local = choose_local(flags.local, setting.table, setting.gpu, true, {M, N, K});
+    const model::Stage* const stage = setting.local.stage;
     // Launched as in the ladder.
-    const lab::Gemm gemm = local.stage == nullptr
-                               ? cublas
-                               : lab::gemm_of(setting.table, *local.variant, setting.gpu.sms);
+    const lab::Gemm gemm =
+        stage == nullptr
+            ? cublas
+            : lab::gemm_of(
+                  setting.table, model::suited_variant(*stage, setting.gpu, M, N), setting.gpu.sms);
     one.time = on_gpu.time(gemm, flags.reps.value_or(0));
     blas.time = on_gpu.time(cublas, flags.reps.value_or(0));
     report.one_gpu_tflops = tflops(setting.shape, one.time->median_ms);
@@ -522,6 +528,7 @@ int run_all(const Setting& setting) {
   }
   setting.processes.wait_for_all();
   if (setting.processes.is_first()) {
+    report.recorded = recorded_products(setting.gpu.name, setting.local.name);
     print(stdout, report);
     if (!setting.flags.timeline.empty()) write_timeline(setting, report);
   }
@@ -594,7 +601,8 @@ int run(
        .shape = shape,
        .multiplied = {shape.M, shape.N, flags.alpha == 0 ? 0 : shape.K},
        .matrices = {problem.A.data(), problem.B.data(), problem.C.data()},
-       .local = choose_local(flags.local, table, gpu, on_gpu, {m.size, n.size, shape.K})});
+       .local =
+           choose_local(flags.local, processes, table, gpu, on_gpu, {m.size, n.size, shape.K})});
 }
 
 void end_others(int exit_code) {

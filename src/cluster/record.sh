@@ -33,6 +33,9 @@ while [ "$n" -le "$gpus" ]; do
   [ "$n" != 2 ] || timeline="--timeline $results/gpus-$gpu-timeline.csv"
   # shellcheck disable=SC2086
   record "$n-strong" --gpus "$n" --size 16384 $timeline
+  for size in 1024 2048 4096 8192; do
+    record "$n-$size-strong" --gpus "$n" --size "$size" --stage 0
+  done
   record "$n-large" --gpus "$n" --size 32768 --reps 4
   [ "$n" = 1 ] || record "$n-weak" --gpus "$n" --m 16384 --n $((n * 16384)) --k 16384
   record "$n-host" --gpus "$n" --size 16384 --resident host

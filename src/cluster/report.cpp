@@ -73,6 +73,23 @@ void print_loads(std::FILE* out, const Report& report) {
   print_columns(out, lines);
 }
 
+void print_recorded(std::FILE* out, const std::vector<RecordedProduct>& products) {
+  if (products.empty()) return;
+  std::fprintf(
+      out, "\nThe model's error with each product that is recorded on the %s\n",
+      products.front().gpu.c_str());
+  std::vector<Cells> lines{{"", "GPUs", "grid", "ms", "predicted ms", "its error"}};
+  for (const RecordedProduct& product : products) {
+    const auto [M, N, K] = product.shape;
+    lines.push_back(
+        {text::printed("%d x %d x %d", M, N, K) + (product.resident ? "" : ", from the host"),
+         text::printed("%d", product.grid.devices()), in_words(product.grid),
+         text::significant(product.ms), text::significant(product.predicted_ms),
+         text::printed("%+.1f %%", 100 * (product.predicted_ms / product.ms - 1))});
+  }
+  print_columns(out, lines);
+}
+
 void print_timeline(std::FILE* out, const char* what, const Timeline& timeline) {
   if (timeline.spans.empty()) return;
   const std::string sentence = text::printed(
@@ -152,6 +169,7 @@ void print(std::FILE* out, const Report& report) {
   explain("sent, received", "in one product; held: parts of A, B and C, and places for panels");
   print_timeline(out, "The model's timeline", report.model);
   print_timeline(out, "Measured", report.measured);
+  print_recorded(out, report.recorded);
 }
 
 // cluster.mk makes this file again if the recording changes.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cluster/devices.h"
+#include "cluster/recorded.h"
 #include "cluster/schedule.h"
 #include "lab/run.h"
 #include "model/error.h"
@@ -35,6 +36,8 @@ struct Report {
   // For each GPU, by formula and as counted.
   std::vector<Load> predicted = {}, counted = {};
   Timeline model = {}, measured = {};  // measured: empty without times
+  // Products that were recorded on such GPUs, for the model's error with each of them.
+  std::vector<RecordedProduct> recorded = {};
 };
 
 double tflops(Shape shape, double ms);

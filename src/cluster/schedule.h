@@ -68,6 +68,8 @@ struct Schedule {
 // The width of a panel if none is requested: an equal part of K, but at least 1024, since each step
 // loads and stores all of C once, and at most 4096, since two of them must fit beside the matrices.
 int usual_panel(int K, int panels = 4);
+// From the host there are more: the first must arrive before anything is multiplied.
+inline constexpr int kStreamPanels = 8;
 
 // Throws a Refusal if there would be too many steps to list.
 Schedule schedule(Shape shape, Grid grid, int panel);

@@ -192,11 +192,14 @@ function tileCalculator(data, allWords) {
     const product = {M: size.get(), N: size.get(), K: size.get()};
     const costs = tileCosts(product, sizes, of);
     const results = sizes.TM * sizes.TN;
-    const bounds = gpus.map((one, i) => faults[i] === "" ? tileBound(one, product, sizes, of) : null);
+    // Of sizes that the stage has, the compiled kernel is known.
+    const compiled = of.sizes[preset.select.value]?.cycles;
+    const bounds = gpus.map((one, i) => faults[i] === "" ?
+      tileBound(one, product, sizes, of, compiled?.[one.computeCapability]) : null);
     // The chosen GPU may have no clock or too little shared memory; then the first that has both.
     const stated = bounds[gpu.select.value] !== null ? gpus.indexOf(on) :
       bounds.findIndex((bound) => bound !== null);
-    const sentence = say(words.finding, {
+    const sentence = say(words.finding + " " + (compiled ? words.asCompiled : words.asWritten), {
       threads: costs.threads, results, gmem: significant(costs.operationsPerGmemByte),
       smem: significant(costs.operationsPerSmemByte), gpu: gpus[stated].name,
       tflops: significant(bounds[stated].tflops), unit: words.units[bounds[stated].boundBy]});
@@ -211,7 +214,8 @@ function tileCalculator(data, allWords) {
     return show(sentence, false,
       make("div", {class: "wide", tabindex: 0, role: "region", "aria-label": words.costs},
         table(words.costs, [words.count, words.formula, words.perThread, words.perResult], counts)),
-      table(words.ceilings, [words.gpu, words.tflops, words.percent, words.unit], ceilings),
+      table(compiled ? words.ceilingsAsCompiled : words.ceilings,
+        [words.gpu, words.tflops, words.percent, words.unit], ceilings),
       make("p", {class: "help"}, words.assumes));
   };
   offer();

@@ -4,14 +4,17 @@
 #include <bit>
 #include <climits>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 #include <random>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "lab/measure.h"
 #include "lab/problem.h"
 #include "model/ceiling.h"
+#include "model/compiled_kernel.h"
 #include "model/gpus.h"
 #include "model/stage.h"
 #include "model/warp_access.h"
@@ -42,14 +45,18 @@ class Random {
   std::mt19937 random_{20271};
 };
 
+const std::string& data() {
+  static const std::string json = calculator_data(stage_table_traced);
+  return json;
+}
+
 // A page with the rules, and with `data`.
 Browser& with_rules() {
   const testing::Folder folder;
   folder.write(
       "rules.html",
       "<!DOCTYPE html><meta charset=utf-8><title>rules</title><script>'use strict';\n" +
-          contents("src/show/page/rules.js") +
-          "\nconst data = " + calculator_data(stage_table_plain) + ";\n</script>");
+          contents("src/show/page/rules.js") + "\nconst data = " + data() + ";\n</script>");
   Browser& browser = testing::shared_browser();
   browser.open(folder / "rules.html");
   REQUIRE(browser.complaints() == std::vector<std::string>{});
@@ -386,6 +393,64 @@ TEST_CASE("the page's loads, intensities and bounds of tiles are those of the mo
   }
 }
 
+// The ceiling of the first variant, from a trace of the whole of a short K.
+model::Ceiling compiled_ceiling(const model::Gpu& gpu, const model::Stage& stage, int K) {
+  const model::Variant& variant = stage.variants.front();
+  const lab::Problem p = lab::random_problem({256, 256, K}, 1, 0, 1);
+  lab::Means means{{&gpu, machine::Blocks::kSample}};
+  lab::Floats C;
+  const lab::Measurement traced =
+      lab::measure(p, {.traced = lab::gemm_of(stage_table_traced, variant)}, means, C);
+  const auto record = model::find_compiled_loop(variant.kernel.name, gpu.compute_capability);
+  return *model::ceiling_as_compiled(gpu, {4096, 4096, K, false}, variant, *traced.counts, *record);
+}
+
+TEST_CASE("the tile calculator's limit of a stage's own sizes is its ceiling as compiled") {
+  const bool has_browser = !there_is_no_browser();
+  constexpr int kDepth = 160;
+  auto values = testing::StrictJson(data()).values;
+  std::vector<std::string> settings;
+  std::vector<model::Ceiling> expected;
+  int tiles = 0;
+  for (const model::Stage& stage : stage_table_traced.stages) {
+    if (!has_plain_tiles(stage)) continue;
+    for (const char* name : {"H200", "A100", "RTX 3090"}) {
+      CAPTURE(stage.number);
+      CAPTURE(name);
+      const model::Gpu& gpu = *model::find_gpu(name);
+      const model::Ceiling ceiling = compiled_ceiling(gpu, stage, kDepth);
+      for (const model::UnitIndex unit : {model::kIssue, model::kSmem, model::kL1}) {
+        const std::string at = text::printed(
+            "tiles.%d.sizes.0.cycles.%d.%s.", tiles, gpu.compute_capability,
+            std::string(model::kUnitNames[unit]).c_str());
+        const double cycles =
+            std::atof(values[at + "0"].c_str()) + kDepth * std::atof(values[at + "1"].c_str());
+        const double of_model = ceiling.ms[unit] * gpu.boost_ghz * 1e6 / ceiling.blocks_per_sm;
+        CHECK(cycles == doctest::Approx(of_model).epsilon(1e-6));
+      }
+      expected.push_back(ceiling);
+      settings.push_back(text::printed(
+          "[%d,%d,%d]", tiles, static_cast<int>(&gpu - model::known_gpus().data()), kDepth));
+    }
+    ++tiles;
+  }
+  CHECK(tiles == 6);
+  if (!has_browser) return;
+  auto page = of_page(
+      "([tile, gpu, K]) => {"
+      "  const kernel = data.tiles[tile], on = data.gpus[gpu], sizes = kernel.sizes[0];"
+      "  return tileBound(on, {M: 4096, N: 4096, K}, sizes, kernel,"
+      "      sizes.cycles[on.computeCapability]);"
+      "}",
+      settings);
+  for (std::size_t i = 0; i < settings.size(); ++i) {
+    const std::string at = std::to_string(i) + ".";
+    INFO("setting ", settings[i]);
+    CHECK(std::stod(page[at + "tflops"]) == doctest::Approx(expected[i].tflops).epsilon(1e-6));
+    CHECK(page[at + "boundBy"] == model::kUnitNames[expected[i].bound_by]);
+  }
+}
+
 // The calculators alone on a page.
 Browser& with_calculators(int width, int height) {
   std::string script;
@@ -398,8 +463,7 @@ Browser& with_calculators(int width, int height) {
       "<!DOCTYPE html><html lang=en><meta charset=utf-8><title>calculators</title><style>" +
           contents("src/show/page/calculators.css") +
           "</style><main id=root></main><script>'use strict';\n" + script +
-          "\nstartCalculators(document.getElementById('root'), " +
-          calculator_data(stage_table_plain) +
+          "\nstartCalculators(document.getElementById('root'), " + data() +
           ", words);\nconst of = (name) => "
           "document.querySelector(`[aria-labelledby=calculator-${name}]`);"
           "const finding = (name) => of(name).querySelector('.finding').textContent;"
@@ -435,6 +499,11 @@ TEST_CASE("the calculators answer while one types, and refuse nonsense in a sent
   CHECK(
       browser.text("finding('tiles')").find("32 operations per byte of global memory") !=
       std::string::npos);
+  // As the lesson says of stage 5.
+  CHECK(browser.text("finding('tiles')")
+            .ends_with(
+                "As the compiler made this kernel, its ceiling on the H200 is 31.5 TFLOP/s; the "
+                "limit is shared memory."));
   type(browser, "field('tiles', 3)", "7");
   CHECK(
       browser.text("finding('tiles')") ==

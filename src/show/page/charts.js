@@ -126,11 +126,11 @@ function drawRoofline(words, allWords, gpu, record, tell) {
       [allWords.stage, words.tiles, words.intensity, allWords.tflops, words.percent],
       dots.map((dot) => [say(allWords.stageName, dot), dot.variant, significant(dot.intensity),
         significant(dot.tflops), significant(100 * dot.tflops / dot.peakTflops)])),
-    table(words.roofs, [allWords.roof, ""], [
-      ...roofs.map((roof) =>
-        [roof.name, say(words.tbPerS, {value: significant(roof.tbPerS)})]),
-      ...peaks.map((peak) =>
-        [peak.name, say(words.tflopsOf, {value: significant(peak.tflops)})])])]};
+    table(words.memories, [words.memory, words.tbPerS],
+      roofs.map((roof) => [roof.name, significant(roof.tbPerS)])),
+    table(words.peaks, [words.peak, words.ridge, allWords.tflops],
+      peaks.map((peak) => [peak.name, significant(peak.tflops / dram.tbPerS),
+        significant(peak.tflops)]))]};
 }
 
 // Staircase.

@@ -6,6 +6,7 @@
 
 #include "lab/measure.h"
 #include "lab/problem.h"
+#include "model/ceiling.h"
 #include "model/compiled_kernel.h"
 #include "model/gpus.h"
 #include "model/stage.h"
@@ -47,13 +48,15 @@ std::string gpu_json(const model::Gpu& gpu) {
        {"registersPerSm", gpu.registers_per_sm},
        {"registerGranularity", gpu.register_granularity},
        {"subPartitionsPerSm", gpu.sub_partitions_per_sm},
-       {"l2BytesPerClock", gpu.l2_bytes_per_clock},
+       {"l2BytesPerClock", model::l2_bytes_per_clock(gpu)},
        {"lanes", gpu.warp.lanes}});
 }
 
-// "90": [registers, bytes of shared memory], for every architecture of the table that the kernel
-// was compiled for.
-std::string compiled_json(const model::Stage& stage, const model::Variant& variant) {
+// "90": what `json_of` says of the compiled kernel and a GPU of that architecture, for every one of
+// the table that the kernel was compiled for.
+template <class JsonOf>
+std::string compiled_json(
+    const model::Stage& stage, const model::Variant& variant, const JsonOf& json_of) {
   Facts members;
   std::set<int> seen;
   for (const model::Gpu& gpu : model::known_gpus()) {
@@ -62,12 +65,51 @@ std::string compiled_json(const model::Stage& stage, const model::Variant& varia
     if (!runs || !seen.insert(cc).second) continue;
     const auto record = model::find_compiled_kernel(variant.kernel.name, cc);
     if (!record) continue;
-    members.push_back(
-        {std::to_string(cc),
-         report::FactValue::json(text::printed(
-             "[%d, %d]", record->registers, record->static_smem_bytes + variant.shared_bytes))});
+    members.push_back({std::to_string(cc), report::FactValue::json(json_of(*record, gpu))});
   }
   return object(members);
+}
+
+// [registers, bytes of shared memory]
+std::string resources_json(const model::Stage& stage, const model::Variant& variant) {
+  return compiled_json(stage, variant, [&](const model::CompiledKernel& record, const model::Gpu&) {
+    return text::printed(
+        "[%d, %d]", record.registers, record.static_smem_bytes + variant.shared_bytes);
+  });
+}
+
+// The cycles that an SM's units need for a tile of C, as compiled: {"issue": [of every tile, more
+// for each k], ...}. They come from the ceilings of two short products, because each tile along K
+// adds the same. Rows begin with a line of 128 bytes.
+std::string cycles_json(
+    const model::StageTable& table, const model::Stage& stage, const model::Variant& variant) {
+  constexpr int kShort = 32, kLong = 64;  // K
+  const auto counts = [&](int K) {
+    const lab::Problem p = lab::random_problem({variant.BM, variant.BN, K}, 1, 0, 1);
+    lab::Means means{{model::find_gpu("H200"), machine::Blocks::kSample}};
+    means.machine.hazards = false;
+    lab::Floats C;
+    return *lab::measure(p, {.traced = lab::gemm_of(table, variant)}, means, C).counts;
+  };
+  const model::Counts of_short = counts(kShort), of_long = counts(kLong);
+  return compiled_json(
+      stage, variant, [&](const model::CompiledKernel& record, const model::Gpu& gpu) {
+        const auto cycles = [&](int K, const model::Counts& of, model::UnitIndex unit) {
+          const model::Product tile{variant.BM, variant.BN, K, false};
+          const auto ceiling = model::ceiling_as_compiled(gpu, tile, variant, of, record);
+          return ceiling->ms[unit] * gpu.boost_ghz * 1e6;
+        };
+        Facts units;
+        for (const model::UnitIndex unit : {model::kIssue, model::kSmem, model::kL1}) {
+          const double least = cycles(kShort, of_short, unit);
+          const double per_k = (cycles(kLong, of_long, unit) - least) / (kLong - kShort);
+          units.push_back(
+              {std::string(model::kUnitNames[unit]),
+               report::FactValue::json(
+                   text::printed("[%.9g, %.9g]", least - kShort * per_k, per_k))});
+        }
+        return object(units);
+      });
 }
 
 std::string kernel_json(const model::Stage& stage, const model::Variant& variant) {
@@ -76,10 +118,10 @@ std::string kernel_json(const model::Stage& stage, const model::Variant& variant
        {"name", variant.contrast != nullptr ? variant.contrast->name : stage.name},
        {"variant", variant.name},
        {"threads", variant.threads()},
-       {"compiled", report::FactValue::json(compiled_json(stage, variant))}});
+       {"compiled", report::FactValue::json(resources_json(stage, variant))}});
 }
 
-std::string tiles_json(const model::Stage& stage) {
+std::string tiles_json(const model::StageTable& table, const model::Stage& stage) {
   const model::Predicted& formulas = stage.predicted;
   std::vector<std::string> sizes;
   for (const model::Variant& variant : stage.variants) {
@@ -89,7 +131,8 @@ std::string tiles_json(const model::Stage& stage) {
          {"BN", variant.BN},
          {"BK", variant.BK},
          {"TM", variant.TM},
-         {"TN", variant.TN}}));
+         {"TN", variant.TN},
+         {"cycles", report::FactValue::json(cycles_json(table, stage, variant))}}));
   }
   return object(
       {{"stage", stage.number},
@@ -119,14 +162,14 @@ int floats_at_once(const model::Stage& stage) {
   return is_wide ? 4 : 1;
 }
 
-std::string calculator_data(const model::StageTable& table) {
+std::string calculator_data(const model::StageTable& traced) {
   std::vector<std::string> gpus, kernels, tiles;
   for (const model::Gpu& gpu : model::known_gpus()) gpus.push_back(gpu_json(gpu));
-  for (const model::Stage& stage : table.stages) {
+  for (const model::Stage& stage : traced.stages) {
     for (const model::Variant& variant : stage.variants) {
       kernels.push_back(kernel_json(stage, variant));
     }
-    if (has_plain_tiles(stage)) tiles.push_back(tiles_json(stage));
+    if (has_plain_tiles(stage)) tiles.push_back(tiles_json(traced, stage));
   }
   return "{\"gpus\": " + array(gpus) + ",\n\"kernels\": " + array(kernels) +
          ",\n\"tiles\": " + array(tiles) + "}";
@@ -231,7 +274,8 @@ report::FactValue sizes_json(
       roofs.push_back({{"name", roof.name}, {"tbPerS", roof.tb_per_s}});
     }
     for (const pictures::Peak& peak : roofline.peaks) {
-      peaks.push_back({{"name", peak.name}, {"tflops", peak.tflops}});
+      peaks.push_back(
+          {{"name", pictures::in_words(peak.stages) + ": " + peak.name}, {"tflops", peak.tflops}});
     }
     sizes.push_back(
         {{"size", measured.size},

@@ -19,9 +19,9 @@ std::string packed(std::span<const std::int64_t> numbers);
 
 // {gpus, kernels, tiles}: every GPU of the table; the threads, registers and shared memory of each
 // stage's kernels, by compute capability; and the tile sizes and formulas of the stages whose
-// threads copy one tile at a time. src/show/page/rules.js takes the GPUs and the formulas as they
-// are.
-std::string calculator_data(const model::StageTable& table);
+// threads copy one tile at a time, with what their compiled kernels need of an SM's units.
+// src/show/page/rules.js takes the GPUs and the formulas as they are.
+std::string calculator_data(const model::StageTable& traced);
 
 // Whether the tile calculator knows the kernels of a stage, and how many floats they move at once.
 bool has_plain_tiles(const model::Stage& stage);

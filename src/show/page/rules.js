@@ -301,15 +301,16 @@ function peakTflops(gpu) {
   return 2e-3 * gpu.sms * gpu.fp32LanesPerSm * gpu.boostGhz;
 }
 
-// model::tile_bound: the highest speed that tiles of these sizes allow, {tflops, boundBy, ms}, from
-// the time that each unit needs if every request takes the fewest cycles that the rules allow. Null
-// for a GPU without a clock.
-function tileBound(gpu, product, sizes, kernel) {
+// The highest speed that tiles of these sizes allow, {tflops, boundBy, ms}, from the time that each
+// unit needs. Null for a GPU without a clock. model::tile_bound: as written, if every request takes
+// the fewest cycles that the rules allow. With the `cycles` of a compiled kernel, [of every tile of
+// C, more for each k] by unit, model::ceiling_as_compiled.
+function tileBound(gpu, product, sizes, kernel, cycles = {}) {
   if (gpu.boostGhz === 0) return null;
   const costs = tileCosts(product, sizes, kernel);
   const lanes = Math.min(costs.threads, 32), warps = Math.ceil(costs.threads / 32);
   // 128 bytes are the most that a cycle of L1 or of shared memory moves, unless lanes share them.
-  const cycles = (requests, floats) =>
+  const fewest = (requests, floats) =>
       Math.ceil(Math.max(requests, lanes * WORD_BYTES * floats / 128));
   const sameAddress = {addresses: Array(lanes).fill(0), bytes: WORD_BYTES * kernel.vec, warp: GPU_WARP};
 
@@ -318,25 +319,26 @@ function tileBound(gpu, product, sizes, kernel) {
   const accesses = warps *
       (costs.gmem_loads + costs.gmem_stores + costs.smem_loads + costs.smem_stores);
   const smemLoads = warps * costs.smem_loads * wavefrontsOfLoad(sameAddress).wavefronts.length;
-  const smemStores = warps * cycles(costs.smem_stores, costs.gmem_floats);
+  const smemStores = warps * fewest(costs.smem_stores, costs.gmem_floats);
   const l1Lines = warps *
-      (cycles(costs.gmem_loads, costs.gmem_floats) +
-       cycles(costs.gmem_stores, sizes.TM * sizes.TN));
+      (fewest(costs.gmem_loads, costs.gmem_floats) +
+       fewest(costs.gmem_stores, sizes.TM * sizes.TN));
   const l2Bytes = WORD_BYTES * ((sizes.BM + sizes.BN) * paddedK + sizes.BM * sizes.BN);
 
   const tiles = Math.ceil(product.M / sizes.BM) * Math.ceil(product.N / sizes.BN);
   const most = Math.ceil(tiles / gpu.sms);  // tiles of one SM
   const cyclesPerMs = gpu.boostGhz * 1e6;
   const onSm = (cyclesOfTile) => most * cyclesOfTile / cyclesPerMs;
-  const l2BytesPerClock = gpu.l2BytesPerClock || gpu.sms * L2_BYTES_PER_SM_CLOCK;
+  const onUnit = (unit, asWritten) => onSm(
+    unit in cycles ? cycles[unit][0] + cycles[unit][1] * paddedK : asWritten);
   const {M, N, K} = product;
   const ms = {
     FMA: onSm(multiplications * 32 / gpu.fp32LanesPerSm),
-    issue: onSm((multiplications + accesses) / SCHEDULERS),
-    SMEM: onSm(smemLoads + smemStores),
-    L1: onSm(l1Lines),
+    issue: onUnit("issue", (multiplications + accesses) / SCHEDULERS),
+    SMEM: onUnit("SMEM", smemLoads + smemStores),
+    L1: onUnit("L1", l1Lines),
     L2: Math.max(
-        tiles * l2Bytes / (l2BytesPerClock * cyclesPerMs), onSm(l2Bytes / L2_BYTES_PER_SM_CLOCK)),
+        tiles * l2Bytes / (gpu.l2BytesPerClock * cyclesPerMs), onSm(l2Bytes / L2_BYTES_PER_SM_CLOCK)),
     DRAM: WORD_BYTES * (M * K + K * N + M * N) / (gpu.dramGbPerS * 1e6)};
   let boundBy = "FMA";  // of equal times, the first
   for (const unit in ms) {

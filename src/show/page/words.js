@@ -243,7 +243,11 @@ words.calculators = {
         "The tiles take {smemBytes} bytes of shared memory; a block of no GPU in the table may have so much.",
     },
     finding:
-      "{threads} {threads|thread|threads} with {results} {results|result|results} each ask for {gmem} operations per byte of global memory and {smem} per byte of shared memory. On the {gpu} these tiles allow at most {tflops} TFLOP/s; the limit is {unit}.",
+      "{threads} {threads|thread|threads} with {results} {results|result|results} each ask for {gmem} operations per byte of global memory and {smem} per byte of shared memory.",
+    asCompiled:
+      "As the compiler made this kernel, its ceiling on the {gpu} is {tflops} TFLOP/s; the limit is {unit}.",
+    asWritten:
+      "As written, and without bank conflicts, these tiles allow at most {tflops} TFLOP/s on the {gpu}; the limit is {unit}.",
     units: {
       FMA: "the multipliers",
       issue: "the issue of instructions",
@@ -265,7 +269,8 @@ words.calculators = {
       gmem_stores: "stores to global memory",
       smem_stores: "stores to shared memory",
     },
-    ceilings: "The most that each GPU can reach with these tiles",
+    ceilings: "The most that each GPU can reach with these tiles, as written and without bank conflicts",
+    ceilingsAsCompiled: "The ceiling on each GPU, as compiled",
     gpu: "GPU",
     tflops: "TFLOP/s",
     percent: "% of FMA's peak",
@@ -273,7 +278,7 @@ words.calculators = {
     noClock: "has no clock",
     tooMuch: "too little shared memory",
     assumes:
-      "The bound assumes that every unit works all the time at the boost clock, that requests to global memory are contiguous, that shared memory has no bank conflict and lanes share what they load, that caches answer everything that was loaded before, and that nothing waits. A real kernel stays below it. Occupancy and padding are not in it.",
+      "Both assume that every unit works all the time at the boost clock, that caches answer everything that was loaded before, and that nothing waits. A ceiling as compiled counts the compiler's instructions and the bank conflicts of the stage's own kernel, for rows that begin with a line of 128 bytes. A bound as written counts the formulas' accesses, and assumes that requests to global memory are contiguous, that shared memory has no bank conflict, and that lanes share what they load. A real kernel stays below it. Occupancy and padding are not in it.",
   },
 
   banks: {
@@ -339,15 +344,18 @@ words.charts = {
     x: "operations per byte asked of global memory, as traced",
     y: "TFLOP/s, recorded",
     finding:
-      "On the {gpu} at {size} x {size} x {size} the operations per byte asked of global memory rise from {low} in stage {first} to {high} in stage {last}, and the speed from {slow} to {fast} TFLOP/s. From {ridge} operations per byte on, DRAM is no longer the limit.",
+      "On the {gpu} at {size} x {size} x {size} the operations per byte asked of global memory rise from {low} in stage {first} to {high} in stage {last}, and the speed from {slow} to {fast} TFLOP/s. From {ridge} operations per byte on, DRAM is no longer the limit of stage {last}.",
     above: "Above DRAM's roof, because caches answer most of what is asked: {stages}.",
     dot: "Stage {stage}, {name}, tiles {variant}: {tflops} TFLOP/s at {intensity} operations per byte, which is {percent} % of the peak ({peak}). DRAM and this peak allow {dram} TFLOP/s there.",
     intensity: "operations per byte",
     tiles: "tiles",
     percent: "% of its peak",
-    roofs: "The roofs",
-    tbPerS: "{value} TB/s",
-    tflopsOf: "{value} TFLOP/s",
+    memories: "The roofs of the memories",
+    memory: "memory",
+    tbPerS: "TB/s",
+    peaks: "The roofs of the multiplications, and where DRAM is no longer the limit",
+    peak: "stages: roof",
+    ridge: "from operations per byte",
   },
 
   staircase: {

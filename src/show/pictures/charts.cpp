@@ -240,27 +240,28 @@ const char* instruction_of(model::Multiplier multiplier) {
     case model::Multiplier::ffma:
       return "FMA";
     case model::Multiplier::mma_tf32:
-      return "tensor, mma tf32";
+      return "mma tf32";
     case model::Multiplier::wgmma_tf32:
-      return "tensor, wgmma tf32";
+      return "wgmma tf32";
     case model::Multiplier::wgmma_bf16:
-      return "tensor, wgmma bf16";
+      return "wgmma bf16";
     case model::Multiplier::wgmma_3xtf32:
-      return "tensor, wgmma 3 x tf32";
+      return "wgmma 3 x tf32";
   }
   return "";
 }
 
 std::vector<Peak> peaks_of(const model::Gpu& gpu, const std::vector<Dot>& dots) {
-  std::vector<Peak> peaks = {peak_of(gpu, {})};
+  std::vector<Peak> peaks;
   for (const Dot& dot : dots) {
-    // A third of the peak of wgmma with tf32, too near to that of mma to be drawn beside it.
-    if (dot.row->variant->multiplier == model::Multiplier::wgmma_3xtf32) continue;
     const Peak peak = peak_of(gpu, *dot.row->variant);
-    const bool known = std::any_of(
+    auto known = std::find_if(
         peaks.begin(), peaks.end(), [&](const Peak& other) { return other.name == peak.name; });
-    if (!known) peaks.push_back(peak);
+    if (known == peaks.end()) known = peaks.insert(known, peak);
+    known->stages.push_back(dot.row->number);
   }
+  std::sort(
+      peaks.begin(), peaks.end(), [](const Peak& a, const Peak& b) { return a.tflops < b.tflops; });
   return peaks;
 }
 
@@ -278,6 +279,16 @@ std::vector<Dot> dots_of(const lab::Run& run, const RecordedLadder& measured) {
 }
 
 }  // namespace
+
+std::string in_words(const std::vector<int>& stages) {
+  std::string words;
+  for (std::size_t i = 0, end = 1; i < stages.size(); i = end, ++end) {
+    while (end < stages.size() && stages[end] == stages[end - 1] + 1) ++end;
+    words += (i > 0 ? ", " : "") + std::to_string(stages[i]);
+    if (end - i > 1) words += "–" + std::to_string(stages[end - 1]);
+  }
+  return words;
+}
 
 Peak peak_of(const model::Gpu& gpu, const model::Variant& variant) {
   return {instruction_of(variant.multiplier), model::peak_tflops(gpu, variant.multiplier)};
@@ -320,10 +331,10 @@ std::string finding_of(const std::vector<Dot>& dots, const Roof& dram, const mod
       text::significant(first.intensity) + " to " + text::significant(last.intensity) + ". From " +
       text::significant(peak / dram.tb_per_s) +
       text::printed(
-          " operations per byte on, DRAM is no longer the limit. Stage %d reaches %.0f %% of the "
-          "%s peak.",
+          " operations per byte on, DRAM is no longer the limit of stage %d, which reaches %.0f %% "
+          "of %s.",
           last.row->number, 100 * last.tflops / peak,
-          tensor ? "tensor cores' (with its instruction)" : "multipliers'");
+          tensor ? "the tensor cores' peak with its instruction" : "the multipliers' peak");
   if (!cached.empty()) {
     finding += cached.size() == 1 ? " Stage " : " Stages ";
     for (std::size_t i = 0; i < cached.size(); ++i) {
@@ -341,24 +352,32 @@ double draw_table(
     Svg& svg, double y, const std::vector<Dot>& dots, const std::vector<Roof>& roofs,
     const std::vector<Peak>& peaks) {
   constexpr double kName = 524, kIntensity = 716, kSpeed = 776;
-  const auto row = [&](const std::string& name, const std::string& value) {
+  const auto row = [&](const std::string& name, double intensity, double speed) {
     y += 24;
     svg.text(kName, y, name, {.small = true});
-    svg.text(kSpeed, y, value, {.anchor = Anchor::end, .small = true});
+    const auto number = [&](double x, double value) {
+      svg.text(x, y, text::significant(value), {.anchor = Anchor::end, .small = true});
+    };
+    if (intensity > 0) number(kIntensity, intensity);
+    number(kSpeed, speed);
   };
-  svg.text(kName, y, "stage", {.bold = true, .small = true});
-  svg.text(kIntensity, y, "op/byte", {.anchor = Anchor::end, .bold = true, .small = true});
-  svg.text(kSpeed, y, "TFLOP/s", {.anchor = Anchor::end, .bold = true, .small = true});
+  const auto heading = [&](const char* name, const char* intensity, const char* speed) {
+    svg.text(kName, y, name, {.bold = true, .small = true});
+    svg.text(kIntensity, y, intensity, {.anchor = Anchor::end, .bold = true, .small = true});
+    svg.text(kSpeed, y, speed, {.anchor = Anchor::end, .bold = true, .small = true});
+  };
+  heading("stage", "op/byte", "TFLOP/s");
   for (const Dot& dot : dots) {
-    row(text::printed("%d %s", dot.row->number, dot.row->stage->name),
-        text::significant(dot.tflops));
-    svg.text(
-        kIntensity, y, text::significant(dot.intensity), {.anchor = Anchor::end, .small = true});
+    row(text::printed("%d %s", dot.row->number, dot.row->stage->name), dot.intensity, dot.tflops);
   }
   y += 38;
-  svg.text(kName, y, "roof", {.bold = true, .small = true});
-  for (const Roof& roof : roofs) row(roof.name, text::significant(roof.tb_per_s) + " TB/s");
-  for (const Peak& peak : peaks) row(peak.name, text::significant(peak.tflops) + " TFLOP/s");
+  heading("stages: roof", "from op/byte", "TFLOP/s");
+  for (const Peak& peak : peaks) {
+    row(in_words(peak.stages) + ": " + peak.name, peak.tflops / roofs.back().tb_per_s, peak.tflops);
+  }
+  y += 38;
+  heading("memory", "", "TB/s");
+  for (const Roof& roof : roofs) row(roof.name, 0, roof.tb_per_s);
   return y;
 }
 
@@ -368,8 +387,7 @@ Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured) {
   constexpr double kLeft = 70, kRight = 492, kTop = 92, kBottom = 452;
   const model::Gpu& gpu = run.gpu;
   auto [roofs, peaks, dots] = roofline_of(run, measured);
-  double peak = 0;  // the highest
-  for (const Peak& other : peaks) peak = std::max(peak, other.tflops);
+  const double peak = peaks.back().tflops;      // the highest
   const double high = peak < 100 ? 100 : 1000;  // the scales end there
   const LogScale x_of{kLeft, kRight, 0.03, high}, y_of{kBottom, kTop, 0.2, high};
   const std::string finding = finding_of(dots, roofs.back(), gpu);
@@ -396,12 +414,14 @@ Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured) {
         x_of(kNamedAt / roof.tb_per_s) + (below ? 8 : -8), y_of(kNamedAt) + (below ? 8 : 0),
         roof.name, {.anchor = below ? Anchor::start : Anchor::end, .small = true});
   }
-  for (const Peak& other : peaks) {
-    const double y = y_of(other.tflops);
-    svg.line(x_of(other.tflops / roofs[0].tb_per_s), y, kRight, y, "thick");
-    const bool under_another = other.tflops < peak && y - y_of(peak) < 28;
+  for (std::size_t i = 0; i < peaks.size(); ++i) {
+    const double y = y_of(peaks[i].tflops);
+    svg.line(x_of(peaks[i].tflops / roofs[0].tb_per_s), y, kRight, y, "thick");
+    const bool under_another = i + 1 < peaks.size() && y - y_of(peaks[i + 1].tflops) < 28;
     svg.text(
-        kRight, under_another ? y + 16 : y - 8, other.name, {.anchor = Anchor::end, .small = true});
+        kRight, under_another ? y + 16 : y - 8,
+        (peaks[i].stages.size() > 1 ? "stages " : "stage ") + in_words(peaks[i].stages),
+        {.anchor = Anchor::end, .small = true});
   }
   const double table_end = draw_table(svg, kTop + 4, dots, roofs, peaks);
 

@@ -1,6 +1,4 @@
-# The recorded runs that are embedded in the program (RESULTS=folder tries others). The folder
-# changes when a file is added or removed.
-RESULTS := results
+# The recorded runs that are embedded in the program.
 $(BUILD)/recorded_files.inc: $(RESULTS) $(wildcard $(RESULTS)/*.txt $(RESULTS)/*.json)
 	mkdir -p $(@D)
 	src/show/pictures/recorded_files.sh $(RESULTS) > $(NEW) && mv $(NEW) $@

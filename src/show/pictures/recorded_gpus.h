@@ -60,12 +60,16 @@ struct Roof {
   double tb_per_s;
 };
 
-// The bounds of the multiplications: FMA, and the tensor cores with the instructions that the
-// stages use.
+// A bound of the multiplications, with each instruction that a stage multiplies with: FMA, and
+// those of the tensor cores.
 struct Peak {
   std::string name;
   double tflops;
+  std::vector<int> stages = {};  // that multiply so
 };
+
+// "1–11, 13": of ascending numbers.
+std::string in_words(const std::vector<int>& stages);
 
 // A stage that was measured. The intensity is in operations per byte requested from global memory,
 // as traced.
@@ -76,7 +80,7 @@ struct Dot {
 
 struct Roofline {
   std::vector<Roof> roofs;  // of L1, L2 and DRAM
-  std::vector<Peak> peaks;
+  std::vector<Peak> peaks;  // ascending
   std::vector<Dot> dots;
 };
 

@@ -20,23 +20,19 @@ namespace pictures {
 
 namespace {
 
-// Sizes that the model does not use.
-struct Sizes {
+// The size of an SM's L1 cache and shared memory together, which the model does not use. H200: that
+// of the same chip in NVIDIA's H100 whitepaper. RTX 3090: NVIDIA's GA102 whitepaper.
+struct Sized {
   const char* gpu;
-  int l1_and_smem_kb;  // of an SM
-  int l2_mb;
-  int dram_gb;
+  int l1_and_smem_kb;
 };
-// H200: 256 KB are those of the same chip in NVIDIA's H100 whitepaper, 60 MB is
-// cudaDeviceProp::l2CacheSize (62,914,560 bytes), 141 GB the
-// H200's data sheet. RTX 3090: NVIDIA's GA102 whitepaper.
-constexpr Sizes kH200{"H200", 256, 60, 141}, kRtx3090{"RTX 3090", 128, 6, 24};
+constexpr Sized kH200{"H200", 256}, kRtx3090{"RTX 3090", 128};
 
 // A loop of fused multiply-adds on registers alone, measured on an H200 for this project.
 constexpr double kMeasuredFmaTflops = 64.3;
 
 double peak_tflops(const model::Gpu& gpu) {
-  return gpu.sms * gpu.fp32_lanes_per_sm * 2 * gpu.boost_ghz / 1e3;
+  return model::peak_tflops(gpu, model::Multiplier::ffma);
 }
 
 std::string kb(int bytes) {
@@ -148,13 +144,17 @@ void draw_table(Svg& svg, const model::Gpu& a, const model::Gpu& b) {
   const auto l1 = [](const model::Gpu& gpu) {
     return tb_per_s(gpu.sms * model::l1_bytes_per_sm_clock, gpu);
   };
-  row(392, "rate, all SMs", l1(a), l1(b));
-  row(452, "L2, size", number(kH200.l2_mb) + " MB", number(kRtx3090.l2_mb) + " MB");
-  row(474, "L2, rate measured", tb_per_s(a.l2_bytes_per_clock, a), "–");
+  const auto l2 = [](const model::Gpu& gpu) {
+    return tb_per_s(model::l2_bytes_per_clock(gpu), gpu);
+  };
+  row(392, "rate, sum of SMs", l1(a), l1(b));
+  const auto mb = [](double size) { return text::exact(size) + " MB"; };
+  row(452, "L2, size", mb(a.l2_mib), mb(b.l2_mib));
+  row(474, "L2, sum of SMs' reads", l2(a), l2(b));
   const auto dram = [](const model::Gpu& gpu) {
     return text::significant(gpu.dram_gb_per_s / 1e3) + " TB/s";
   };
-  row(540, "DRAM, size", number(kH200.dram_gb) + " GB", number(kRtx3090.dram_gb) + " GB");
+  row(540, "DRAM, size", number(a.dram_gib) + " GB", number(b.dram_gib) + " GB");
   row(562, "DRAM, rate", dram(a), dram(b));
 }
 
@@ -173,8 +173,11 @@ Picture draw_gpu() {
   Svg svg;
   svg.text(
       24, 62,
-      "Sizes and rates are NVIDIA's, except where it says measured. A rate of L1 is a line per SM "
-      "and cycle.",
+      text::printed(
+          "Sizes and rates are NVIDIA's, except where it says measured. An SM reads at most %.0f "
+          "bytes "
+          "per cycle from L1, %.0f from L2.",
+          model::l1_bytes_per_sm_clock, model::l2_bytes_per_sm_clock),
       {.small = true, .faint = true});
   draw_chip(svg, h200);
   draw_table(svg, h200, rtx3090);

@@ -1,0 +1,65 @@
+// What is recorded of GPUs in results/: the products that `make record-gpus` measured, and with the
+// ladders the speed of one GPU at any size.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cluster/schedule.h"
+#include "model/gpus.h"
+#include "model/stage.h"
+
+namespace cluster {
+
+// What multiplies on each GPU, as reports name it.
+inline constexpr const char* kCublas = "cuBLAS fp32";
+std::string name_of(const model::Stage& stage);  // "stage 14"
+
+// A product that several GPUs, or one, computed by panels.
+struct RecordedProduct {
+  std::string gpu;    // "H200"
+  std::string local;  // "stage 14" or kCublas
+  Shape shape;
+  Grid grid;
+  bool resident;            // else from the host's memory
+  double ms, predicted_ms;  // measured, and by the model with the speed that one GPU had then
+};
+
+// The product in a report that `print` (cluster/report.h) wrote. Throws std::invalid_argument for
+// any other text.
+RecordedProduct recorded_product(std::string_view report);
+
+// Those that are embedded in the program, of these GPUs.
+std::vector<RecordedProduct> recorded_products(const std::string& gpu, const std::string& local);
+
+struct Speed {
+  double tflops;       // 0: nothing is recorded
+  std::string source;  // "as recorded at 1024 x 1024 x 1024"
+};
+
+// How fast one of those GPUs multiplies its part of a product.
+//
+// If that very product is recorded, with the speed that it had then. So the model says of it what
+// it said beside the measured time. Otherwise the speed is interpolated between the recorded
+// products of one GPU with the next less and the next more work, over the logarithm of the work: a
+// small product cannot fill the GPU, so half of it takes more than half of the time. The speed at
+// the nearest recorded size would hide that, and it would make a product seem faster than a
+// slightly smaller one. Products by panels count, and the ladder's at the other sizes: each panel
+// loads and stores all of C, so at 1024 x 1024 x 1024 panels take 1.6 times as long. Products with
+// rows that are not 16-byte aligned run other kernels, so they have recordings of their own.
+Speed recorded_speed(
+    const std::string& gpu, const std::string& local, Shape shape, Grid grid, bool resident);
+
+// The time that a stage takes on one GPU, without panels, by the recorded ladders. On a GPU of
+// which nothing is recorded: on the first that is. Infinite if that stage is not recorded on it.
+double recorded_ms(const model::Gpu& gpu, const model::Stage& stage, Shape shape);
+
+// The stage with the shortest time, of those that round no worse than fp32 and run on `gpu`; of
+// equal ones the last. Null if none does.
+const model::Stage* fastest_fp32_stage(
+    const model::StageTable& table, const model::Gpu& gpu,
+    const std::function<double(const model::Stage&)>& ms_of);
+
+}  // namespace cluster

@@ -1,0 +1,118 @@
+// What the model takes from the recordings, beside the recordings.
+#include "cluster/recorded.h"
+
+#include <doctest/doctest.h>
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "lab/problem.h"
+#include "model/error.h"
+#include "show/pictures/recorded_gpus.h"
+#include "testing/program.h"
+#include "text/numbers.h"
+
+namespace cluster {
+
+namespace {
+
+// Of stage 14 on H200s that NVLink connects.
+double predicted_ms(Shape shape, Grid grid) {
+  const double tflops = recorded_speed("H200", "stage 14", shape, grid, true).tflops;
+  return predict(schedule(shape, grid, usual_panel(shape.K)), find_link("nvlink"), tflops).ms();
+}
+
+Shape cube(int size) {
+  return {size, size, size};
+}
+
+}  // namespace
+
+TEST_CASE("a report is read as recorded, and any other text is refused") {
+  const std::string report = testing::contents("results/gpus-h200-2-65536-host.txt");
+  const RecordedProduct product = recorded_product(report);
+  CHECK(product.gpu == "H200");
+  CHECK(product.local == "stage 14");
+  CHECK(product.shape.M == 65536);
+  CHECK(product.grid == Grid{1, 2});
+  CHECK_FALSE(product.resident);
+  CHECK(product.ms == 2765);
+  CHECK(product.predicted_ms == 2723);
+  CHECK(recorded_product(testing::contents("results/gpus-h200-2-weak.txt")).shape.N == 32768);
+  CHECK_THROWS_AS(recorded_product(""), std::invalid_argument);
+  CHECK_THROWS_AS(
+      recorded_product(testing::contents("results/h200-4096.txt")), std::invalid_argument);
+  CHECK_THROWS_AS(recorded_product(report.substr(0, report.find("2,723"))), std::invalid_argument);
+}
+
+TEST_CASE("without a GPU, the model's time for a recorded product is that in its record") {
+  int products = 0;
+  for (const RecordedProduct& product : recorded_products("H200", "stage 14")) {
+    const auto [M, N, K] = product.shape;
+    const testing::Output output = testing::gemm_steps(text::printed(
+        "--device cpu --gpu H200 --stage 0 --gpus %d --m %d --n %d --k %d --resident %s",
+        product.grid.devices(), M, N, K, product.resident ? "gpu" : "host"));
+    CAPTURE(output.out);
+    const std::string ms = text::significant(product.predicted_ms);
+    CHECK(testing::contains(output.out, "The model's timeline: " + ms + " ms; "));
+    const std::string measured = "  " + text::significant(product.ms) + " ";
+    CHECK(testing::contains(output.out, measured));
+    ++products;
+  }
+  CHECK(products >= 12);
+}
+
+TEST_CASE("a stage takes the time that the ladder recorded at each size") {
+  const model::Gpu& h200 = *model::find_gpu("H200");
+  const model::Stage& stage = *model::find_stage(stage_table_plain.stages, 14);
+  for (const pictures::RecordedLadder& ladder : pictures::recorded_gpus().front().ladders) {
+    const double n = ladder.size;
+    CHECK(
+        recorded_ms(h200, stage, cube(ladder.size)) ==
+        doctest::Approx(2e-9 * n * n * n / ladder.of(14).tflops));
+  }
+}
+
+TEST_CASE("between recorded sizes, more work takes more time, and half of it more than half") {
+  double before = 0;
+  for (int size = 516; size <= 36000; size += size / 64 * 4) {
+    CAPTURE(size);
+    const double ms = predicted_ms(cube(size), {1, 1});
+    CHECK(ms > before);
+    before = ms;
+  }
+  // Half of 1024^3 lies between two recorded sizes, so this is not only the speed of one of them.
+  const auto speed = [](Shape shape, Grid grid) {
+    return recorded_speed("H200", "stage 14", shape, grid, true);
+  };
+  const Speed half = speed(cube(1024), {1, 2});
+  CHECK(half.source == "between those recorded at 512 x 512 x 512 and 1024 x 1024 x 1024");
+  CHECK(half.tflops > speed(cube(512), {1, 1}).tflops);
+  CHECK(half.tflops < 0.9 * speed(cube(1024), {1, 1}).tflops);
+  CHECK(speed(cube(64), {1, 1}).source == "as recorded at 512 x 512 x 512");
+  CHECK(speed(cube(3001), {1, 1}).source == "as recorded at 4095 x 4095 x 4095");
+  CHECK(speed({8, 8, 0}, {1, 1}).tflops > 0);
+  CHECK(recorded_speed("T4", "stage 14", cube(64), {1, 1}, true).tflops == 0);
+}
+
+TEST_CASE("the fastest fp32 stage multiplies, wherever in the table it is") {
+  model::StageTable table = stage_table_plain;
+  std::vector<model::Stage> stages(table.stages.begin(), table.stages.end());
+  stages.push_back(*model::find_stage(stages, 8));
+  stages.back().number = 99;
+  table.stages = stages;
+  const auto fastest = [&](const char* name, int size) {
+    const model::Gpu& gpu = *model::find_gpu(name);
+    const auto ms = [&](const model::Stage& of) { return recorded_ms(gpu, of, cube(size)); };
+    return fastest_fp32_stage(table, gpu, ms)->number;
+  };
+  CHECK(fastest("H200", 4096) == 14);
+  CHECK(fastest("A100", 4096) == 11);  // by the order on the H200
+  // The time decides, and only fp32 counts: stage 13 is faster.
+  const model::Gpu& h200 = *model::find_gpu("H200");
+  const auto of = [](const model::Stage& stage) { return stage.number == 99 ? 1.0 : 2.0; };
+  CHECK(fastest_fp32_stage(table, h200, of)->number == 99);
+}
+
+}  // namespace cluster
