@@ -104,6 +104,15 @@ std::optional<model::CompiledKernel> compiled_loop(const Run& run, const Row& ro
 
 namespace {
 
+// The run's GPU, at the clock that it had while the row was timed.
+model::Gpu gpu_of(const Run& run, const Row& row) {
+  model::Gpu gpu = run.gpu;
+  if (row.time && row.time->device && row.time->device->counted_mhz) {
+    gpu.boost_ghz = *row.time->device->counted_mhz / 1000;
+  }
+  return gpu;
+}
+
 bool has_ceiling(const Run& run, const Row& row) {
   const bool can_run = !row.occupancy || row.occupancy->blocks_per_sm > 0;
   return row.variant && row.counts && can_run && model::has_clock(run.gpu);
@@ -113,20 +122,20 @@ bool has_ceiling(const Run& run, const Row& row) {
 
 std::optional<model::Ceiling> written_ceiling(const Run& run, const Row& row) {
   if (!has_ceiling(run, row)) return std::nullopt;
-  return model::ceiling_as_written(run.gpu, product_of(run), *row.variant, *row.counts);
+  return model::ceiling_as_written(gpu_of(run, row), product_of(run), *row.variant, *row.counts);
 }
 
 std::optional<model::Ceiling> compiled_ceiling(const Run& run, const Row& row) {
   const std::optional<model::CompiledKernel> record = compiled_loop(run, row);
   if (!record || !has_ceiling(run, row)) return std::nullopt;
-  return model::ceiling_as_compiled(run.gpu, product_of(run), *row.variant, *row.counts, *record);
+  return model::ceiling_as_compiled(gpu_of(run, row), product_of(run), *row.variant, *row.counts, *record);
 }
 
 std::optional<model::Waiting> with_waiting(const Run& run, const Row& row) {
   const std::optional<model::Ceiling> ceiling = compiled_ceiling(run, row);
   if (!ceiling || !row.occupancy) return std::nullopt;
   return model::with_waiting(
-      run.gpu, product_of(run), *row.variant, *ceiling, *compiled_loop(run, row), *row.occupancy);
+      gpu_of(run, row), product_of(run), *row.variant, *ceiling, *compiled_loop(run, row), *row.occupancy);
 }
 
 std::optional<double> ceiling_ratio(const Run& run, const Row& row) {

@@ -72,7 +72,7 @@ bool is_known(const Product& product, const Variant& variant, const Counts& coun
 }
 
 bool can_multiply(const Gpu& gpu, const Variant& variant) {
-  return variant.multiplier == Multiplier::ffma || peak_tflops(gpu, variant.multiplier) > 0;
+  return products_per_clock(gpu, variant.multiplier) > 0;
 }
 
 Work work_as_written(const Product& product, const Variant& variant, const Counts& counts) {
@@ -122,8 +122,7 @@ Ceiling ceiling_of(
       on_sm(work.l2_bytes / l2_bytes_per_sm_clock) +
           most_sums_bytes / (l2_bytes_per_sm_clock * cycles_per_ms));
   if (work.tensor_products > 0) {
-    const double of_an_sm = peak_tflops(gpu, variant.multiplier) / gpu.sms;
-    result.ms[kTensor] = most * 2 * work.tensor_products / of_an_sm * 1e-9;
+    result.ms[kTensor] = on_sm(work.tensor_products / products_per_clock(gpu, variant.multiplier));
   }
   const double M = product.M, N = product.N, K = product.K;
   const double dram_bytes =
@@ -144,20 +143,25 @@ Ceiling ceiling_of(
 
 }  // namespace
 
-double peak_tflops(const Gpu& gpu, Multiplier multiplier) {
+double products_per_clock(const Gpu& gpu, Multiplier multiplier) {
+  const double tf32 = gpu.tf32_products_per_clock;
   switch (multiplier) {
     case Multiplier::ffma:
-      return 2e-3 * gpu.sms * gpu.fp32_lanes_per_sm * gpu.boost_ghz;
+      return gpu.fp32_lanes_per_sm;
     case Multiplier::mma_tf32:
-      return gpu.tf32_tflops * gpu.mma_share;
+      return tf32 * gpu.mma_share;
     case Multiplier::wgmma_tf32:
-      return gpu.tf32_tflops;
+      return tf32;
     case Multiplier::wgmma_bf16:
-      return gpu.bf16_tflops;
+      return 2 * tf32;
     case Multiplier::wgmma_3xtf32:
-      return gpu.tf32_tflops / 3;
+      return tf32 / 3;
   }
   return 0;
+}
+
+double peak_tflops(const Gpu& gpu, Multiplier multiplier) {
+  return 2e-3 * gpu.sms * products_per_clock(gpu, multiplier) * gpu.boost_ghz;
 }
 
 int padded_K(const Product& product, const Variant& variant) {

@@ -64,8 +64,9 @@ struct Product {
   int sms = 0;   // among which tiles that are cut are shared out (ShareOut); 0: none is
 };
 
-// The most multiply-adds of that kind, counted as two operations, per second; 0 if the GPU cannot
-// make them.
+// The most multiply-adds of that kind that an SM makes per cycle; 0 if it cannot make them. And of
+// the whole GPU, per second at its clock, each counted as two operations.
+double products_per_clock(const Gpu& gpu, Multiplier multiplier);
 double peak_tflops(const Gpu& gpu, Multiplier multiplier);
 
 // K rounded up to whole tiles: the last one is filled with zeros and multiplied like the others.

@@ -201,7 +201,7 @@ TEST_CASE("tensor cores are a unit of their own, and FFMAs beside them do someth
   // 4 SMs with 256 multiply-adds per nanosecond each.
   Gpu gpu = plain_gpu();
   gpu.dram_gb_per_s = 1e6;
-  gpu.tf32_tflops = 4 * 256 * 2e-3;
+  gpu.tf32_products_per_clock = 256;
   Variant variant{};
   variant.BM = 64, variant.BN = 64, variant.BK = 32;
   variant.block_x = 32, variant.block_y = 1;
@@ -215,7 +215,7 @@ TEST_CASE("tensor cores are a unit of their own, and FFMAs beside them do someth
   CHECK(written.ms[kFma] == 0);
   CHECK(written.bound_by == kTensor);
   CHECK(kUnitNames[written.bound_by] == "tensor");
-  CHECK(written.tflops == doctest::Approx(gpu.tf32_tflops));
+  CHECK(written.tflops == doctest::Approx(4 * 256 * 2e-3));
   CHECK(written.multiply_ms == doctest::Approx(tensor));
 
   CompiledKernel record{};
@@ -249,19 +249,19 @@ TEST_CASE("tensor cores are a unit of their own, and FFMAs beside them do someth
   CHECK(
       ceiling_as_written(gpu, product, variant, with_wgmma)->ms[kSmem] ==
       ceiling_as_written(gpu, product, variant, counts)->ms[kSmem]);
-  gpu.tf32_tflops = 0;
+  gpu.tf32_products_per_clock = 0;
   CHECK(!ceiling_as_written(gpu, product, variant, counts));
   CHECK(!ceiling_as_compiled(gpu, product, variant, counts, record));
 }
 
 TEST_CASE(
-    "Hopper's warps multiply at 62 % of the tensor cores' rate, its warpgroups at all of it") {
+    "Hopper's warps multiply at two thirds of the tensor cores' rate, its warpgroups at all of it") {
   const Gpu &h200 = *find_gpu("H200"), &a100 = *find_gpu("A100");
   CHECK(peak_tflops(h200, Multiplier::ffma) == doctest::Approx(66.9).epsilon(0.001));
-  CHECK(peak_tflops(h200, Multiplier::mma_tf32) == doctest::Approx(0.62 * 494.7));
-  CHECK(peak_tflops(h200, Multiplier::wgmma_tf32) == 494.7);
-  CHECK(peak_tflops(h200, Multiplier::wgmma_bf16) == 989.4);
-  CHECK(peak_tflops(a100, Multiplier::mma_tf32) == 156);
+  CHECK(peak_tflops(h200, Multiplier::mma_tf32) == doctest::Approx(356.8).epsilon(0.001));
+  CHECK(peak_tflops(h200, Multiplier::wgmma_tf32) == doctest::Approx(535.3).epsilon(0.001));
+  CHECK(peak_tflops(h200, Multiplier::wgmma_bf16) == doctest::Approx(1070.5).epsilon(0.001));
+  CHECK(peak_tflops(a100, Multiplier::mma_tf32) == doctest::Approx(155.9).epsilon(0.001));
   CHECK(peak_tflops(*find_gpu("T4"), Multiplier::mma_tf32) == 0);
 }
 

@@ -31,18 +31,18 @@ constexpr Architecture kHopper{90, 128, 228, 227, 2048, 32};
 constexpr Architecture kBlackwellB200{100, 128, 228, 227, 2048, 32};
 constexpr Architecture kBlackwell{120, 128, 100, 99, 1536, 24};
 
-// On Hopper, mma.sync reaches 62 % of the tensor cores' rate, on Ampere and Ada all of it (Luo et
-// al., Benchmarking and Dissecting the Nvidia Hopper GPU Architecture, 2024, arXiv:2402.13499,
-// which measured an H800, an A100 and an RTX 4090). A warp that multiplies for itself cannot feed
-// Hopper's tensor cores; four warps with operands in shared memory can. It is not known for
-// Blackwell, where the whole rate stands.
+// On Hopper, mma.sync reaches two thirds of the tensor cores' rate (results/h200-latency.txt: 682 of
+// 1024 products per cycle), on Ampere and Ada all of it (Luo et al., Benchmarking and Dissecting the
+// Nvidia Hopper GPU Architecture, 2024, arXiv:2402.13499, which measured an H800, an A100 and an RTX
+// 4090). A warp that multiplies for itself cannot feed Hopper's tensor cores; four warps with
+// operands in shared memory can. It is not known for Blackwell, where the whole rate stands.
 double mma_share(const Architecture& of) {
-  return of.compute_capability == 90 ? 0.62 : 1;
+  return of.compute_capability == 90 ? 2.0 / 3 : 1;
 }
 
 Gpu gpu(
     std::string name, const Architecture& of, int sms, double boost_ghz, double dram_gb_per_s,
-    double l2_bytes_per_clock, double tf32_tflops, double bf16_tflops, double l2_mib, int dram_gib,
+    double l2_bytes_per_clock, int tf32_products_per_clock, double l2_mib, int dram_gib,
     int dram_bus_bits) {
   const bool before_ampere = of.compute_capability < 80;
   return {
@@ -60,8 +60,7 @@ Gpu gpu(
       .blocks_per_sm = of.blocks_per_sm,
       .registers_per_sm = 65536,
       .l2_bytes_per_clock = l2_bytes_per_clock,
-      .tf32_tflops = tf32_tflops,
-      .bf16_tflops = bf16_tflops,
+      .tf32_products_per_clock = tf32_products_per_clock,
       .mma_share = mma_share(of),
       .l2_mib = l2_mib,
       .dram_gib = dram_gib,
@@ -112,24 +111,28 @@ bool begins_with_words(std::string_view name, std::string_view plain_words) {
 
 std::span<const Gpu> known_gpus() {
   // SMs, boost clock, memory bandwidth, memory and the width of its bus belong to a product:
-  // NVIDIA's data sheets. So do the
-  // dense rates of the tensor cores, which the architectures' whitepapers repeat (Turing, A100,
-  // GA102, Ada, H100, RTX Blackwell). If only the rate with sparsity is given, half of it is used.
+  // NVIDIA's data sheets. So do the dense rates of the tensor cores, which the architectures'
+  // whitepapers repeat (Turing, A100, GA102, Ada, H100, RTX Blackwell). Divided by the SMs and their
+  // clock, they are powers of two per cycle. The clock of a rate can be below the boost clock: the
+  // H100's 494.7 TFLOP/s of tf32 are 1024 products per cycle at 1.83 GHz. An H200 multiplies 1024 at
+  // every width of wgmma; while all SMs multiply without a pause, its power limit lowers the clock
+  // to about 1.72 GHz (results/h200-latency.txt).
   // The L2 cache's rate is stated only for the A100, in its whitepaper. For the H200 no limit is
   // known: 16-byte loads past L1 by all SMs got 2600 bytes per cycle (2 MiB read repeatedly), but
   // the copy engines of stage 13 got 4800. The L2 cache's size is from the data sheets and
   // whitepapers, the H200's from its driver.
-  constexpr double kUnknown = 0, kNone = 0;
+  constexpr double kUnknown = 0;
+  constexpr int kNone = 0;
   static const std::vector<Gpu> gpus = {
-      gpu("T4", kTuring, 40, 1.59, 320, kUnknown, kNone, kNone, 4, 16, 256),
-      gpu("A100 SXM 80GB", kAmpereA100, 108, 1.41, 2039, 5120, 156, 312, 40, 80, 5120),
-      gpu("RTX 3090", kAmpere, 82, 1.695, 936, kUnknown, 35.6, 71, 6, 24, 384),
-      gpu("RTX A6000", kAmpere, 84, 1.80, 768, kUnknown, 77.4, 154.8, 6, 48, 384),
-      gpu("RTX 4090", kAda, 128, 2.52, 1008, kUnknown, 82.6, 165.2, 72, 24, 384),
-      gpu("H100 SXM", kHopper, 132, 1.98, 3350, kUnknown, 494.7, 989.4, 50, 80, 5120),
-      gpu("H200", kHopper, 132, 1.98, 4800, kUnknown, 494.7, 989.4, 60, 141, 6144),
-      gpu("B200", kBlackwellB200, 148, 1.85, 8000, kUnknown, 1125, 2250, 126, 180, 8192),
-      gpu("RTX 5090", kBlackwell, 170, 2.41, 1792, kUnknown, 104.8, 209.5, 96, 32, 512),
+      gpu("T4", kTuring, 40, 1.59, 320, kUnknown, kNone, 4, 16, 256),
+      gpu("A100 SXM 80GB", kAmpereA100, 108, 1.41, 2039, 5120, 512, 40, 80, 5120),
+      gpu("RTX 3090", kAmpere, 82, 1.695, 936, kUnknown, 128, 6, 24, 384),
+      gpu("RTX A6000", kAmpere, 84, 1.80, 768, kUnknown, 256, 6, 48, 384),
+      gpu("RTX 4090", kAda, 128, 2.52, 1008, kUnknown, 128, 72, 24, 384),
+      gpu("H100 SXM", kHopper, 132, 1.98, 3350, kUnknown, 1024, 50, 80, 5120),
+      gpu("H200", kHopper, 132, 1.98, 4800, kUnknown, 1024, 60, 141, 6144),
+      gpu("B200", kBlackwellB200, 148, 1.85, 8000, kUnknown, 2048, 126, 180, 8192),
+      gpu("RTX 5090", kBlackwell, 170, 2.41, 1792, kUnknown, 128, 96, 32, 512),
       paper_gpu(),
   };
   return gpus;
@@ -319,6 +322,7 @@ std::optional<DeviceState> together(std::span<const DeviceState> states) {
       .median_mhz = median(values_of(states, &DeviceState::median_mhz)),
       .min_mhz = least(values_of(states, &DeviceState::min_mhz)),
       .max_mhz = most(values_of(states, &DeviceState::max_mhz)),
+      .counted_mhz = least(values_of(states, &DeviceState::counted_mhz)),
       .mean_watts = mean(values_of(states, &DeviceState::mean_watts)),
       .max_watts = most(values_of(states, &DeviceState::max_watts)),
       .limit_watts = least(values_of(states, &DeviceState::limit_watts)),

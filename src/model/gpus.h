@@ -30,10 +30,10 @@ struct Gpu {
   int register_granularity = 256;  // a warp gets registers in units of this many
   int sub_partitions_per_sm = 4;   // a warp belongs to one, which has its share of the registers
   double l2_bytes_per_clock = 0;   // that all SMs together can read; 0: unknown, see below
-  // Dense products on the tensor cores at the boost clock, accumulated in fp32; 0: it has none.
-  double tf32_tflops = 0;
-  double bf16_tflops = 0;
-  // What mma.sync can reach of these rates; a warpgroup's wgmma (cc 9.0) reaches all of them.
+  // Dense tf32 products that an SM's tensor cores multiply and add in fp32 per cycle, and half of its
+  // bf16 products; 0: it has none. peak_tflops() in ceiling.h has the rate at the boost clock.
+  int tf32_products_per_clock = 0;
+  // What mma.sync can reach of this rate; a warpgroup's wgmma (cc 9.0) reaches all of it.
   double mma_share = 1;
   double l2_mib = 0;      // size of the L2 cache; 0: unknown
   int dram_gib = 0;       // memory; 0: it has none, like the paper GPU
@@ -116,6 +116,9 @@ struct DeviceState {
   int readings = 0;
   double measured_ms = 0;  // how long they were taken
   std::optional<double> median_mhz, min_mhz, max_mhz;
+  // The SM's own cycles per time while the launches followed each other without a pause; of several
+  // measurements the lowest. The power limit can lower it for times too short for the sensor.
+  std::optional<double> counted_mhz = {};
   std::optional<double> mean_watts, max_watts, limit_watts;
   bool watts_are_averages = false;  // over up to kPowerAverageMs: the sensor gives nothing shorter
   std::optional<double> max_celsius;

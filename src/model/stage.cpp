@@ -245,11 +245,12 @@ namespace {
 // See Spread.
 double clocks_of(const Variant& variant, const Gpu& gpu, double results, double tiles) {
   if (!has_clock(gpu)) return 0;
-  const double peak = peak_tflops(gpu, variant.multiplier);
-  if (variant.multiplier == Multiplier::ffma || peak == 0) return results / gpu.fp32_lanes_per_sm;
-  const double products_per_clock = peak * 1e3 / (2 * gpu.sms * gpu.boost_ghz);
+  const double products = products_per_clock(gpu, variant.multiplier);
+  if (variant.multiplier == Multiplier::ffma || products == 0) {
+    return results / gpu.fp32_lanes_per_sm;
+  }
   const double bytes = tiles * (variant.BM + variant.BN) * bytes_of_element(variant);
-  return results / products_per_clock + bytes / (l2_bytes_per_clock(gpu) / gpu.sms);
+  return results / products + bytes / (l2_bytes_per_clock(gpu) / gpu.sms);
 }
 
 // So must what runs in its place.

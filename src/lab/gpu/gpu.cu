@@ -60,8 +60,7 @@ model::Gpu describe() {
       .blocks_per_sm = properties.maxBlocksPerMultiProcessor,
       .registers_per_sm = properties.regsPerMultiprocessor,
       .l2_bytes_per_clock = known != nullptr ? known->l2_bytes_per_clock : 0,
-      .tf32_tflops = known != nullptr ? known->tf32_tflops : 0,
-      .bf16_tflops = known != nullptr ? known->bf16_tflops : 0,
+      .tf32_products_per_clock = known != nullptr ? known->tf32_products_per_clock : 0,
       .mma_share = known != nullptr ? known->mma_share : 1,
       .l2_mib = properties.l2CacheSize / 0x1p20};
 }
@@ -144,6 +143,44 @@ double time_once_ms(const std::function<void()>& launch) {
   return stop.ms_since(start);
 }
 
+__device__ unsigned long long now_ns() {
+  unsigned long long ns;
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(ns));
+  return ns;
+}
+
+// One warp that sleeps beside the kernels of another stream. Between two moments it counts the SM's
+// cycles.
+__global__ void count_cycles(unsigned long long delay_ns, unsigned long long ns, double* mhz) {
+  const auto sleep_until = [](unsigned long long end) {
+    while (now_ns() < end) __nanosleep(200);
+    return now_ns();
+  };
+  const unsigned long long begin = sleep_until(now_ns() + delay_ns);
+  const long long first = clock64();
+  const unsigned long long end = sleep_until(begin + ns);
+  *mhz = 1e3 * static_cast<double>(clock64() - first) / static_cast<double>(end - begin);
+}
+
+// The SM's clock rate while launches of so many milliseconds follow each other. When tensor cores
+// multiply, the power limit lowers it within a launch; NVML still reports the rate that is set.
+double mhz_during(const std::function<void()>& launch, double ms) {
+  constexpr double kLeastMs = 2;
+  const int launches = std::max(2, static_cast<int>(kLeastMs / ms));
+  const auto quarter_ns = static_cast<unsigned long long>(launches * ms * 1e6 / 4);
+  cudaStream_t beside;
+  check(cudaStreamCreateWithFlags(&beside, cudaStreamNonBlocking));
+  double* mhz = nullptr;
+  check(cudaMallocHost(&mhz, sizeof *mhz));
+  count_cycles<<<1, 1, 0, beside>>>(quarter_ns, 2 * quarter_ns, mhz);
+  for (int i = 0; i < launches; ++i) launch();
+  check(cudaDeviceSynchronize());
+  const double counted = *mhz;
+  check(cudaFreeHost(mhz));
+  check(cudaStreamDestroy(beside));
+  return counted;
+}
+
 }  // namespace
 
 const Search& find() {
@@ -213,6 +250,9 @@ Times time_ms(int repetitions, const std::function<void()>& launch) {
       for (double& ms : times.ms) ms = time_once_ms(launch);
     });
   });
+  if (times.state) {
+    wait_for([&] { times.state->counted_mhz = mhz_during(launch, estimate_ms); });
+  }
   return times;
 }
 

@@ -238,8 +238,6 @@ std::optional<model::Gpu> gpu_of(const JsonValues& run) {
     gpu.boost_ghz = number_at(run, "gpu.boost_ghz");
     gpu.dram_gb_per_s = number_at(run, "gpu.dram_gb_per_s");
     gpu.l2_bytes_per_clock = number_at(run, "gpu.l2_bytes_per_clock");
-    gpu.tf32_tflops = number_at(run, "gpu.tf32_tflops");
-    gpu.bf16_tflops = number_at(run, "gpu.bf16_tflops");
     if (!name.empty() && gpu.sms > 0 && model::has_clock(gpu) && gpu.dram_gb_per_s > 0) return gpu;
   }
   return std::nullopt;

@@ -280,6 +280,7 @@ void add_device(std::vector<Fact>& facts, const std::optional<model::DeviceState
   add("readings", state.readings);
   add("measured_ms", state.measured_ms);
   add("sm_mhz_median", or_null(state.median_mhz));
+  add("sm_mhz_counted", or_null(state.counted_mhz));
   add("sm_mhz_min", or_null(state.min_mhz));
   add("sm_mhz_max", or_null(state.max_mhz));
   add("watts_mean", or_null(state.mean_watts));
@@ -396,8 +397,8 @@ std::vector<Fact> run_facts(const lab::Run& run) {
   about("dram_gb_per_s", or_unknown(gpu.dram_gb_per_s));
   about("l1_bytes_per_sm_clock", or_unknown(is_real ? model::l1_bytes_per_sm_clock : 0));
   about("l2_bytes_per_clock", or_unknown(gpu.l2_bytes_per_clock));
-  about("tf32_tflops", or_unknown(gpu.tf32_tflops));
-  about("bf16_tflops", or_unknown(gpu.bf16_tflops));
+  about("tf32_tflops", or_unknown(model::peak_tflops(gpu, model::Multiplier::wgmma_tf32)));
+  about("bf16_tflops", or_unknown(model::peak_tflops(gpu, model::Multiplier::wgmma_bf16)));
   about("warp_lanes", gpu.warp.lanes);
   about("sector_bytes", gpu.warp.sector_bytes);
   about("line_bytes", gpu.warp.line_bytes);

@@ -81,7 +81,10 @@ std::string clock(const model::DeviceState& state) {
       *state.min_mhz == *state.max_mhz
           ? " throughout"
           : " (" + whole(*state.min_mhz) + " to " + whole(*state.max_mhz) + ")";
-  return "SM " + whole(*state.median_mhz) + " MHz" + range;
+  const std::string set = "SM " + whole(*state.median_mhz) + " MHz" + range;
+  // A percent is what counting in a short launch can miss.
+  const bool lower = state.counted_mhz && *state.counted_mhz < 0.99 * *state.min_mhz;
+  return set + (lower ? ", " + whole(*state.counted_mhz) + " counted in the launches" : "");
 }
 
 std::string power(const model::DeviceState& state) {
