@@ -119,8 +119,8 @@ std::int64_t pieces_of_lines(const model::Counts& counts) {
   return sum;
 }
 
-TEST_CASE("a long product is counted from two short ones, for the first variant of every stage") {
-  constexpr int kSide = 2304, kK = 300;  // whole tiles, at least one for each SM
+TEST_CASE("a long product is counted from short ones, for the first variant of every stage") {
+  constexpr int kSide = 3072, kK = 300;  // whole tiles, at least three for each SM
   LongProduct counted({}, {kSide, kSide, kK});
   const model::Gpu& gpu = *model::find_gpu("H200");
   for (const model::Stage& stage : stage_table_traced.stages) {
@@ -139,8 +139,11 @@ TEST_CASE("a long product is counted from two short ones, for the first variant 
       CHECK((counts.*member).requests == (expected.*member).requests);
       CHECK((counts.*member).pieces == (expected.*member).pieces);
       CHECK((counts.*member).bank_conflicts == (expected.*member).bank_conflicts);
+      CHECK((counts.*member).floats.min == (expected.*member).floats.min);
       CHECK((counts.*member).floats.max == (expected.*member).floats.max);
+      CHECK((counts.*member).floats.sum == (expected.*member).floats.sum);
     }
+    CHECK(counts.blocks == expected.blocks);
     for (std::int64_t model::Counts::*member : model::kSums) {
       CHECK(counts.*member == expected.*member);
     }
