@@ -152,20 +152,23 @@ LongProduct::LongProduct(const Request& request, ProblemSize sides)
   require_memory(
       bytes_needed(sides), available_memory(), text::printed("C of %d x %d", sides.M, sides.N),
       "copies of C");
-  C_.resize(static_cast<std::size_t>(sides.M) * sides.N);
+  latest_ = &problems_[0];
+  *latest_ = random_problem({sides.M, sides.N, 0}, request.alpha, request.beta, request.seed);
+  result_ = latest_->C;
 }
 
 double LongProduct::bytes_needed(ProblemSize sides) {
-  constexpr int kCopies = 4;  // of C, for K of two lengths or three
+  constexpr int kCopies = 3;  // of C: before the product, after it, and find_remedy()'s
   return kCopies * 4.0 * sides.M * sides.N;
 }
 
 const Problem& LongProduct::with_K(int K) {
-  const auto known = problems_.find(K);
-  if (known != problems_.end()) return known->second;
-  const ProblemSize sides{sides_.M, sides_.N, K};
-  return problems_.emplace(K, random_problem(sides, request_.alpha, request_.beta, request_.seed))
-      .first->second;
+  const Problem without{sides_.M, sides_.N, 0, request_.alpha, request_.beta, {}, {}, {}};
+  Problem& p = problems_.try_emplace(K, without).first->second;
+  if (p.K != K) change_K(p, K, request_.seed);
+  std::swap(p.C, latest_->C);
+  latest_ = &p;
+  return p;
 }
 
 model::Counts LongProduct::count(
@@ -182,10 +185,10 @@ model::Counts LongProduct::count(
   const auto trace_with = [&](int K_traced, int turns) {
     const int sms_traced = in_turns ? (tiles + turns - 1) / turns : sms;
     const Problem& p = with_K(K_traced);
-    const std::vector<machine::GlobalArray> arrays = p.arrays(C_);
+    const std::vector<machine::GlobalArray> arrays = p.arrays(result_);
     machine.arrays = arrays;
     machine.sample = sample_of(p, traced, requested, sms_traced);
-    return trace::trace(machine, arrays, p.product_by(gemm_of(traced, requested, sms_traced), C_));
+    return trace::trace(machine, arrays, p.product_by(gemm_of(traced, requested, sms_traced), result_));
   };
   // If every tile is cut along K, a short K would be cut into other parts.
   if (shares.whole == 0) return trace_with(K, 1);

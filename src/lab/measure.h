@@ -118,14 +118,15 @@ class LongProduct {
   model::Counts count(
       const model::StageTable& traced, const model::Variant& variant, machine::Machine machine);
 
-  // A product with the same C and this K, on which a kernel can be traced.
+  // A product with this K, on which a kernel can be traced. C is moved to it from the last one.
   const Problem& with_K(int K);
 
  private:
   const Request request_;
   const ProblemSize sides_;
   std::map<int, Problem> problems_;  // key: K
-  Floats C_;
+  Problem* latest_;                  // has C
+  Floats result_;
 };
 
 // Adds to each traced access and each hazard its line of `kernel`, the function whose calls were

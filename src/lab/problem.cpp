@@ -132,12 +132,16 @@ Launched Problem::launched(const model::StageTable& table, const model::Variant&
 
 Problem random_problem(
     ProblemSize sides, float alpha, float beta, std::uint64_t seed, std::size_t lead) {
-  const std::size_t M = sides.M, N = sides.N, K = sides.K;
   Problem p{sides.M, sides.N, sides.K, alpha, beta, {}, {}, {}, lead};
-  p.A = random_floats(lead + M * K, 3 * seed);
-  p.B = random_floats(lead + K * N, 3 * seed + 1);
-  p.C = old_C(lead + M * N, beta, seed);
+  p.C = old_C(lead + p.results(), beta, seed);
+  change_K(p, sides.K, seed);
   return p;
+}
+
+void change_K(Problem& p, int K, std::uint64_t seed) {
+  p.K = K;
+  p.A = random_floats(p.lead + static_cast<std::size_t>(p.M) * K, 3 * seed);
+  p.B = random_floats(p.lead + static_cast<std::size_t>(K) * p.N, 3 * seed + 1);
 }
 
 Problem load_problem(const Request& request, bool on_gpu, Kept kept) {
