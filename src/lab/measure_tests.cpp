@@ -151,6 +151,29 @@ TEST_CASE("a long product is counted from short ones, for the first variant of e
   }
 }
 
+TEST_CASE("a long product is counted from few traced accesses, for every variant") {
+  LongProduct counted({}, {4096, 4096, 4096});
+  std::int64_t accesses = 0;
+  const auto add = [&](const machine::Launch&, const model::Counts& traced) {
+    for (model::Traffic model::Counts::*member : model::kTraffic) {
+      accesses += (traced.*member).accesses.sum;
+    }
+    accesses += traced.mma_products / 1024;  // those of the tensor cores are no accesses of threads
+  };
+  const machine::Machine machine{
+      .gpu = model::find_gpu("H200"), .blocks = kSample, .hazards = false, .launched = add};
+  for (const model::Stage& stage : stage_table_traced.stages) {
+    for (const model::Variant& variant : stage.variants) {
+      CAPTURE(stage.number);
+      CAPTURE(std::string(variant.name));
+      accesses = 0;
+      counted.count(stage_table_traced, variant, machine);
+      CHECK(accesses > 1'000);
+      CHECK(accesses < 600'000);
+    }
+  }
+}
+
 TEST_CASE("a long product whose tiles are cut at the edges is counted in a sample of its blocks") {
   LongProduct counted({}, {700, 500, 300});
   const machine::Machine machine{model::find_gpu("H200"), kSample};

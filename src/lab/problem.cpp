@@ -94,6 +94,12 @@ ProblemSize size_to_run(const Request& request, bool on_gpu) {
   return problem_size(request, on_gpu ? kSizeOnGpu : kSizeTraced);
 }
 
+ProblemSize shortened(ProblemSize sides) {
+  constexpr int kLine = 32;  // floats in 128 bytes
+  const auto shorter = [](int side) { return std::min(side, kSizeTraced + side % kLine); };
+  return {shorter(sides.M), shorter(sides.N), shorter(sides.K)};
+}
+
 Gemm gemm_of(const model::StageTable& table, const model::Variant& variant, int sms) {
   return [&table, &variant, sms](
              int M, int N, int K, float alpha, const float* A, const float* B, float beta,
