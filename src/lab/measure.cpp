@@ -188,7 +188,8 @@ model::Counts LongProduct::count(
     const std::vector<machine::GlobalArray> arrays = p.arrays(result_);
     machine.arrays = arrays;
     machine.sample = sample_of(p, traced, requested, sms_traced);
-    return trace::trace(machine, arrays, p.product_by(gemm_of(traced, requested, sms_traced), result_));
+    return trace::trace(
+        machine, arrays, p.product_by(gemm_of(traced, requested, sms_traced), result_));
   };
   // If every tile is cut along K, a short K would be cut into other parts.
   if (shares.whole == 0) return trace_with(K, 1);

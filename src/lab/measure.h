@@ -97,8 +97,8 @@ Measurement measure(const Problem& p, const Kernel& kernel, const Means& means, 
 Measurement measure_on_cpu(
     const Problem& p, const Gemm& gemm, double multiplications, const Means& means, Floats& result);
 
-// Counts what a kernel does along K, in blocks with `turns` tiles of C each. Every tile along K adds
-// the same to each count. So if K is long, `trace` runs for two short ones, and the counts are
+// Counts what a kernel does along K, in blocks with `turns` tiles of C each. Every tile along K
+// adds the same to each count. So if K is long, `trace` runs for two short ones, and the counts are
 // extrapolated (model::extrapolated). Every tile of C adds the same, too: of more than one turn,
 // `trace` runs for one and two.
 model::Counts counts_along(
