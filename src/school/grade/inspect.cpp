@@ -94,8 +94,8 @@ Answers answers_of(const std::string& path) {
 }
 
 // In the child: runs the cases, and reports after each of them how many finished, the first that
-// fails, counted from 1, or 0, where its remedy is, and what the student must answer before, if
-// anything. Returns the last report.
+// fails, counted from 1, or 0, the exercise's remedy for it, and what the student must answer
+// before, if anything. Returns the last report.
 std::string run_cases(const Inspected& what, const std::vector<Drawn>& drawn) {
   const Answers answers = answers_of(what.file);
   std::vector<Case> finished;
