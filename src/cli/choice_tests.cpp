@@ -117,6 +117,18 @@ TEST_CASE("--explain says which variant was chosen, and why") {
   CHECK_FALSE(contains(explained(" --size 64 --gpu paper"), "chosen"));
 }
 
+TEST_CASE("--explain counts a long product, and checks a short one whose rows are aligned alike") {
+  const auto explained = [](const std::string& flags) {
+    const testing::Output output =
+        testing::gemm_steps("--device cpu --gpu H200 --explain --stage 12 " + flags);
+    CHECK(output.exit_code == 0);
+    return output.out;
+  };
+  CHECK(contains(explained("--size 4096"), "are computed and checked for 256 x 256 x 256; "));
+  CHECK(contains(explained("--m 4097 --n 4096 --k 4095"), "checked for 257 x 256 x 287; "));
+  CHECK_FALSE(contains(explained("--size 128"), "checked for"));
+}
+
 TEST_CASE("--step takes the variant that suits a size, and the first at its own size") {
   const model::Stage& stage = changing_stage();
   const std::string flags = "--step --gpu H200 --print --stage " + std::to_string(stage.number);

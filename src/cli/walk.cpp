@@ -309,13 +309,17 @@ void refuse_json(const flags::Flags& flags, const std::string& problem) {
   throw model::Refusal("--json " + text::echoed(flags.json) + ": " + problem);
 }
 
-// Without a size and without a GPU, a product that fills a GPU is counted, and a small one is
-// computed.
+// Without a GPU, a product that a CPU would not compute soon is counted, and a short one is
+// computed. This is so without a size, for which a product is taken that fills a GPU, and for an
+// explanation.
 bool counts_apart(const flags::Flags& flags, bool on_gpu, const model::Gpu& gpu) {
-  const bool has_size = flags.size || flags.m || flags.n || flags.k || !flags.a.empty();
+  constexpr double kSoon = 0x1p27;  // multiply-adds
   const bool compares = !(flags.ncu + flags.ncu_units + flags.ncu_caches).empty();
-  return !has_size && !compares && flags.out.empty() && flags.trace == lab::Trace::sample &&
-         !on_gpu && model::has_clock(gpu);
+  if (on_gpu || compares || !flags.a.empty() || !flags.out.empty()) return false;
+  if (flags.trace != lab::Trace::sample) return false;
+  if (!flags.size && !flags.m && !flags.n && !flags.k) return model::has_clock(gpu);
+  const lab::ProblemSize sides = lab::size_to_run(flags, on_gpu);
+  return flags.explain && double(sides.M) * sides.N * sides.K > kSoon;
 }
 
 // Runs all stages, or those that were asked for.
@@ -334,17 +338,20 @@ int walk_stages(
   if (flags.trace == lab::Trace::none && !run.gpu_present) {
     throw model::Refusal("--trace none: without a GPU there are no times; leave it out");
   }
-  const lab::Problem p = lab::load_problem(flags, run.gpu_present);
-  run.M = p.M;
-  run.N = p.N;
-  run.K = p.K;
-  if (counts_apart(flags, run.gpu_present, run.gpu)) {
-    run.checked = lab::ProblemSize{p.M, p.N, p.K};
-    const lab::ProblemSize sides = lab::size_to_run(flags, /*on_gpu=*/true);
-    run.M = sides.M;
-    run.N = sides.N;
-    run.K = sides.K;
+  const bool apart = counts_apart(flags, run.gpu_present, run.gpu);
+  lab::Request computed = flags;
+  lab::ProblemSize sides = lab::size_to_run(flags, run.gpu_present || apart);
+  if (apart) {
+    run.checked = lab::shortened(sides);
+    computed.m = run.checked->M;
+    computed.n = run.checked->N;
+    computed.k = run.checked->K;
   }
+  const lab::Problem p = lab::load_problem(computed, run.gpu_present);
+  if (!apart) sides = {p.M, p.N, p.K};  // those of files, if there are any
+  run.M = sides.M;
+  run.N = sides.N;
+  run.K = sides.K;
   if (!run.gpu_present && flags.device == lab::Device::automatic && model::has_clock(run.gpu)) {
     std::fprintf(
         stderr, "No GPU (%s): the kernels run on the CPU, traced and not timed.\n",

@@ -195,10 +195,21 @@ TEST_CASE("--gpus must be as many as mpirun's processes") {
 
 TEST_CASE("a process without enough memory ends the others, too") {
   if (!why_not().empty()) return;
-  const std::string command =
-      testing::program() + " --device cpu --m 1 --n 12000 --k 11000 --stage 0";
-  const Run run =
-      mpirun("-n 1 " + command + " : -n 1 bash -c 'ulimit -v 500000; exec " + command + "'");
+  const auto run_both = [](const std::string& sides, int limit_kb) {
+    const std::string command = testing::program() + " --device cpu --stage 0 --m 1 " + sides;
+    return mpirun(
+        "-n 1 " + command + " : -n 1 bash -c 'ulimit -v " + std::to_string(limit_kb) + "; exec " +
+        command + "'");
+  };
+  // CUDA's libraries and the stacks of many threads take address space, too. So the limit is the
+  // lowest with which a tiny product is possible.
+  constexpr int kStep = 500'000, kMost = 20 * kStep;
+  int limit_kb = kStep;
+  while (limit_kb < kMost && run_both("--n 8 --k 8", limit_kb).output.exit_code != 0) {
+    limit_kb += kStep;
+  }
+  CAPTURE(limit_kb);
+  const Run run = run_both("--n 12000 --k 11000", limit_kb);  // B takes more than a step
   check_ended(run);
   CHECK(contains(run.output.err, "gemm_steps: there is not enough memory"));
 }

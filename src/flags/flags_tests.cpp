@@ -208,6 +208,54 @@ TEST_CASE("one request at a time; no flag is accepted and then ignored") {
   CHECK(refusal({"--explain", "--out=C.npy"}) == "accepted");
 }
 
+// "--a=x", with the value of the flag's hint, which is accepted.
+std::string example_of(const Flag& flag) {
+  const std::string name = flag.name;
+  if (flag.value == nullptr) return name;
+  const auto found = testing::all_matches(flag.hint, name + " ([^ ,;]+)");
+  return name + "=" + (found.empty() ? "x" : found[0][1]);
+}
+
+TEST_CASE("the table says of every flag with which others it goes") {
+  // They go with all others. --section has the rules of --explain.
+  const std::set<std::string> for_all{"--alpha", "--gpu",     "--help", "--no-color",
+                                      "--reps",  "--section", "--seed", "--version"};
+  std::set<std::string> with_rule;
+  for (const Section& section : sections()) {
+    for (const Flag& flag : section.flags) {
+      for (const auto* rules : {&flag.needs, &flag.excludes}) {
+        for (const Rule& rule : *rules) {
+          with_rule.insert(flag.name);
+          for (const char* other : rule.others) with_rule.insert(*flags_in(other).begin());
+        }
+      }
+      if (flag.belongs_to != nullptr) with_rule.insert(flag.name);
+      if (!flag.ignores.empty()) with_rule.insert(flag.name);
+      with_rule.insert(flag.ignores.begin(), flag.ignores.end());
+    }
+  }
+  for (const std::string& name : all_names()) {
+    CAPTURE(name);
+    CHECK(with_rule.contains(name) != for_all.contains(name));
+  }
+}
+
+TEST_CASE("no flag that the table calls ignored is accepted") {
+  int pairs = 0;
+  for (const Section& section : sections()) {
+    for (const Flag& flag : section.flags) {
+      for (const char* other : flag.ignores) {
+        const std::string typed = example_of(flag), ignored = example_of(*find_flag(other));
+        CAPTURE(typed);
+        CAPTURE(ignored);
+        CHECK(testing::contains(refusal({typed, ignored}), other));
+        ++pairs;
+      }
+    }
+  }
+  CHECK(pairs > 20);
+}
+
 TEST_CASE(
     "flags of --step are refused without it, and flags that it cannot use are refused with it") {
   CHECK(refusal({"--print"}) == "--print: needs --step; add it");

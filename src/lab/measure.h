@@ -97,10 +97,13 @@ Measurement measure(const Problem& p, const Kernel& kernel, const Means& means, 
 Measurement measure_on_cpu(
     const Problem& p, const Gemm& gemm, double multiplications, const Means& means, Floats& result);
 
-// Counts what a kernel does along K. Every tile along K adds the same to each count. So if K is
-// long, `trace` runs for two short ones, and the counts are extrapolated (model::extrapolated).
+// Counts what a kernel does along K, in blocks with `turns` tiles of C each. Every tile along K
+// adds the same to each count. So if K is long, `trace` runs for two short ones, and the counts are
+// extrapolated (model::extrapolated). Every tile of C adds the same, too: of more than one turn,
+// `trace` runs for one and two.
 model::Counts counts_along(
-    int K, const model::Variant& variant, const std::function<model::Counts(int K)>& trace);
+    int K, int turns, const model::Variant& variant,
+    const std::function<model::Counts(int K, int turns)>& trace);
 
 // Counts the accesses of products that are too long to trace and to compute. A and B are random.
 // Not thread-safe.
@@ -115,14 +118,15 @@ class LongProduct {
   model::Counts count(
       const model::StageTable& traced, const model::Variant& variant, machine::Machine machine);
 
-  // A product with the same C and this K, on which a kernel can be traced.
+  // A product with this K, on which a kernel can be traced. C is moved to it from the last one.
   const Problem& with_K(int K);
 
  private:
   const Request request_;
   const ProblemSize sides_;
   std::map<int, Problem> problems_;  // key: K
-  Floats C_;
+  Problem* latest_;                  // has C
+  Floats result_;
 };
 
 // Adds to each traced access and each hazard its line of `kernel`, the function whose calls were

@@ -119,8 +119,8 @@ std::int64_t pieces_of_lines(const model::Counts& counts) {
   return sum;
 }
 
-TEST_CASE("a long product is counted from two short ones, for the first variant of every stage") {
-  constexpr int kSide = 2304, kK = 300;  // whole tiles, at least one for each SM
+TEST_CASE("a long product is counted from short ones, for the first variant of every stage") {
+  constexpr int kSide = 3072, kK = 300;  // whole tiles, at least three for each SM
   LongProduct counted({}, {kSide, kSide, kK});
   const model::Gpu& gpu = *model::find_gpu("H200");
   for (const model::Stage& stage : stage_table_traced.stages) {
@@ -139,12 +139,38 @@ TEST_CASE("a long product is counted from two short ones, for the first variant 
       CHECK((counts.*member).requests == (expected.*member).requests);
       CHECK((counts.*member).pieces == (expected.*member).pieces);
       CHECK((counts.*member).bank_conflicts == (expected.*member).bank_conflicts);
+      CHECK((counts.*member).floats.min == (expected.*member).floats.min);
       CHECK((counts.*member).floats.max == (expected.*member).floats.max);
+      CHECK((counts.*member).floats.sum == (expected.*member).floats.sum);
     }
+    CHECK(counts.blocks == expected.blocks);
     for (std::int64_t model::Counts::*member : model::kSums) {
       CHECK(counts.*member == expected.*member);
     }
     CHECK(pieces_of_lines(counts) == pieces_of_lines(expected));
+  }
+}
+
+TEST_CASE("a long product is counted from few traced accesses, for every variant") {
+  LongProduct counted({}, {4096, 4096, 4096});
+  std::int64_t accesses = 0;
+  const auto add = [&](const machine::Launch&, const model::Counts& traced) {
+    for (model::Traffic model::Counts::*member : model::kTraffic) {
+      accesses += (traced.*member).accesses.sum;
+    }
+    accesses += traced.mma_products / 1024;  // those of the tensor cores are no accesses of threads
+  };
+  const machine::Machine machine{
+      .gpu = model::find_gpu("H200"), .blocks = kSample, .hazards = false, .launched = add};
+  for (const model::Stage& stage : stage_table_traced.stages) {
+    for (const model::Variant& variant : stage.variants) {
+      CAPTURE(stage.number);
+      CAPTURE(std::string(variant.name));
+      accesses = 0;
+      counted.count(stage_table_traced, variant, machine);
+      CHECK(accesses > 1'000);
+      CHECK(accesses < 600'000);
+    }
   }
 }
 

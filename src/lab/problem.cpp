@@ -94,6 +94,12 @@ ProblemSize size_to_run(const Request& request, bool on_gpu) {
   return problem_size(request, on_gpu ? kSizeOnGpu : kSizeTraced);
 }
 
+ProblemSize shortened(ProblemSize sides) {
+  constexpr int kLine = 32;  // floats in 128 bytes
+  const auto shorter = [](int side) { return std::min(side, kSizeTraced + side % kLine); };
+  return {shorter(sides.M), shorter(sides.N), shorter(sides.K)};
+}
+
 Gemm gemm_of(const model::StageTable& table, const model::Variant& variant, int sms) {
   return [&table, &variant, sms](
              int M, int N, int K, float alpha, const float* A, const float* B, float beta,
@@ -132,12 +138,16 @@ Launched Problem::launched(const model::StageTable& table, const model::Variant&
 
 Problem random_problem(
     ProblemSize sides, float alpha, float beta, std::uint64_t seed, std::size_t lead) {
-  const std::size_t M = sides.M, N = sides.N, K = sides.K;
   Problem p{sides.M, sides.N, sides.K, alpha, beta, {}, {}, {}, lead};
-  p.A = random_floats(lead + M * K, 3 * seed);
-  p.B = random_floats(lead + K * N, 3 * seed + 1);
-  p.C = old_C(lead + M * N, beta, seed);
+  p.C = old_C(lead + p.results(), beta, seed);
+  change_K(p, sides.K, seed);
   return p;
+}
+
+void change_K(Problem& p, int K, std::uint64_t seed) {
+  p.K = K;
+  p.A = random_floats(p.lead + static_cast<std::size_t>(p.M) * K, 3 * seed);
+  p.B = random_floats(p.lead + static_cast<std::size_t>(K) * p.N, 3 * seed + 1);
 }
 
 Problem load_problem(const Request& request, bool on_gpu, Kept kept) {

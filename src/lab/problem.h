@@ -89,6 +89,9 @@ struct Problem {
 Problem random_problem(
     ProblemSize sides, float alpha, float beta, std::uint64_t seed, std::size_t lead = 0);
 
+// Gives it another K, with random A and B.
+void change_K(Problem& problem, int K, std::uint64_t seed);
+
 // What needs memory besides A, B and C.
 enum class Kept {
   results,  // more C, an fp64 reference, and with a GPU also A, B and C on it

@@ -45,4 +45,8 @@ ProblemSize problem_size(const Request& request, int otherwise);
 // The same with the size that runs if none was given, which is larger on a GPU.
 ProblemSize size_to_run(const Request& request, bool on_gpu);
 
+// A product that a CPU computes soon, with the same kernels: its rows are aligned alike. A side
+// that is short already stays.
+ProblemSize shortened(ProblemSize sides);
+
 }  // namespace lab

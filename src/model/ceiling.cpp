@@ -427,12 +427,21 @@ Counts extrapolated(const Counts& near, const Counts& far, std::int64_t steps) {
   for (std::size_t i = 0; i < counts.widenable.size(); ++i) {
     extend(counts.widenable[i], near.widenable[i]);
   }
-  for (LineCounts& line : counts.lines) {
-    const auto known = std::find_if(near.lines.begin(), near.lines.end(), [&](const auto& of) {
-      return is_same_access(of, line);
+  const auto find = [](const Counts& of, const LineCounts& line) {
+    return std::find_if(of.lines.begin(), of.lines.end(), [&](const LineCounts& other) {
+      return is_same_access(other, line);
     });
+  };
+  for (LineCounts& line : counts.lines) {
+    const auto known = find(near, line);
     extend(line, known == near.lines.end() ? LineCounts{} : *known);
   }
+  for (LineCounts line : near.lines) {
+    if (find(far, line) != far.lines.end()) continue;
+    Line{-steps}(line, {});
+    counts.lines.push_back(line);
+  }
+  for (const Hazard& hazard : near.hazards) add(counts.hazards, hazard);
   return counts;
 }
 

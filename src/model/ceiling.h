@@ -157,8 +157,9 @@ std::optional<Ceiling> tile_bound(
 // `far` are the counts of the same blocks for two products that differ only in K. The result is for
 // K = K_near + steps (K_far - K_near). It is exact if both products are longer than the kernel's
 // pipeline, and if K does not change the rows' alignment to 128-byte lines, that is, if the
-// difference is a multiple of 32 floats and of the tile. The worst requests and the hazards are
-// those of `far`.
+// difference is a multiple of 32 floats and of the tile. The worst requests are those of `far`.
+//
+// The same holds for blocks that compute several tiles of C, and for the number of these.
 Counts extrapolated(const Counts& near, const Counts& far, std::int64_t steps);
 
 // How fast a kernel is if its blocks also wait: the simplest model that predicts how busy each unit

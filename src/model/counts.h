@@ -142,7 +142,7 @@ struct Hazard {
 struct Counts {
   std::int64_t blocks = 0;         // of the launch
   std::int64_t blocks_traced = 0;  // the counts below are for these blocks only
-  bool along_part_of_K = false;    // what they do along the rest of K was extrapolated
+  bool along_part_of_K = false;    // the rest of K, and of a block's tiles, was extrapolated
   std::int64_t threads_traced = 0;
   std::int64_t barriers = 0;  // number of barriers that blocks reached
   // Instructions of the tensor cores, and the multiply-adds that they make. A wgmma counts once for

@@ -44,6 +44,8 @@ class ShowRecorder {
   // Describes the multiplication if it is not `C = A * B`, row by row.
   std::string title;
   bool by_columns[3] = {false, false, false};
+  // Follows the first hazard, in place of the usual remedies (report::hazard_sentence).
+  std::optional<std::string> remedy;
 
   trace::Recorder* wanted() { return page_.empty() ? nullptr : &recorder_; }
 

@@ -175,9 +175,11 @@ guard::Outcome ShowRecorder::show(
   for (const lab::Row& row : run.rows) {
     if (!row.counts) continue;
     for (const model::Hazard& hazard : row.counts->hazards) {
+      const bool is_note = model::is_note(hazard.kind);
       show.complaints.push_back(
-          (model::is_note(hazard.kind) ? "note: " : "") +
-          report::hazard_sentence(hazard, run, row));
+          (is_note ? "note: " : "") +
+          report::hazard_sentence(hazard, run, row, is_note ? std::nullopt : remedy));
+      if (remedy) remedy = "";
       for (const model::Hazard::Actor& actor : {hazard.first, hazard.second}) {
         if (actor.thread >= 0) show.lines.insert(actor.line);
       }

@@ -372,9 +372,9 @@ model::Counts trace_along(
 
 model::Counts trace_launch(
     const Laboratory& lab, const model::Variant& variant, const Sides& sides, lab::Row& row) {
-  const auto trace_with = [&](int K) { return trace_along(lab, variant, sides, K, row); };
-  if (lab.flags.trace == lab::Trace::all || lab.flags.alpha == 0) return trace_with(sides.K);
-  return lab::counts_along(sides.K, variant, trace_with);
+  const auto trace_with = [&](int K, int) { return trace_along(lab, variant, sides, K, row); };
+  if (lab.flags.trace == lab::Trace::all || lab.flags.alpha == 0) return trace_with(sides.K, 1);
+  return lab::counts_along(sides.K, 1, variant, trace_with);
 }
 
 void require_memory_for(const Laboratory& lab, const Sides& sides) {

@@ -263,6 +263,18 @@ TEST_CASE("extrapolated counts continue the growth between two products") {
   CHECK(counts.smem_loads.requests == 0);
 }
 
+TEST_CASE("extrapolated counts keep lines and hazards that only one of the two products has") {
+  model::Counts near{}, far{};
+  near.lines.resize(1);
+  near.lines[0].requests = 7;
+  near.hazards.push_back({model::HazardKind::out_of_bounds, "A", 0, 0, {}, {}});
+  const model::Counts counts = model::extrapolated(near, far, -1);
+  REQUIRE(counts.lines.size() == 1);
+  CHECK(counts.lines[0].requests == 14);
+  CHECK(counts.hazards.size() == 1);
+  CHECK(model::extrapolated(far, near, 3).lines[0].requests == 21);
+}
+
 namespace {
 
 struct Output {

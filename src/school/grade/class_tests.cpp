@@ -279,6 +279,18 @@ TEST_CASE("an answer is shown and stepped through, even if it fails") {
   CHECK(contains(stepped.text, "As 8 x 16"));
   CHECK(contains(stepped.text, "with no barrier between them"));
 
+  // The remedy is the exercise's: exercise 0 allows no atomic.
+  const std::string looping =
+      edited(folder, "exercises/00-vector-add/wrong.txt", "everybody_loops");
+  for (const char* how :
+       {"INSPECT=show ", "INSPECT=step INSPECT_FLAGS='--until hazard --print' "}) {
+    const Output inspected = bash(how + settings + "src/school/grade/grade.sh 0 " + looping);
+    CAPTURE(inspected.text);
+    CHECK(contains(
+        testing::replaced(inspected.text, "\\s+", " "), "one thread, one element, no loop"));
+    CHECK_FALSE(contains(inspected.text, "atomicAdd"));
+  }
+
   // A is stored column by column in this exercise, so a column of it is shown as a row.
   const Output columns = bash(
       "INSPECT=step INSPECT_FLAGS='--frame 1 --print' " + settings +

@@ -432,11 +432,10 @@ Complaint about_surprise(const Case& c) {
       line > 0 ? text::printed("line %d", line) : "no line is known", Gravity::uncounted};
 }
 
-// The report's sentence, with an element of a matrix named by its row and column. The report's
-// remedy is left out: the exercise may not allow an atomic or another barrier.
+// The report's sentence, with an element of a matrix named by its row and column. The remedy is the
+// exercise's hint.
 Complaint about_hazard(const Case& c, const model::Hazard& hazard) {
-  std::string sentence = report::hazard_sentence(hazard, c.run, c.row);
-  sentence.resize(std::min(sentence.size(), sentence.find("; ")));
+  std::string sentence = report::hazard_sentence(hazard, c.run, c.row, "");
   const auto names = array_names(exercise.product);
   for (int matrix = 0; matrix < 3; ++matrix) {
     const std::string by_byte =

@@ -40,6 +40,7 @@ struct Chosen {
   Drawn drawn;
   bool ended = true;  // alone, so that it has counts
   bool fails = false;
+  std::string remedy{};  // the exercise's, if it fails
 };
 
 // Small cases come before large ones, and those without a loop over K last. For a kernel that
@@ -93,13 +94,13 @@ Answers answers_of(const std::string& path) {
 }
 
 // In the child: runs the cases, and reports after each of them how many finished, the first that
-// fails, counted from 1, or 0, and what the student must answer before, if anything. Returns the
-// last report.
+// fails, counted from 1, or 0, the exercise's remedy for it, and what the student must answer
+// before, if anything. Returns the last report.
 std::string run_cases(const Inspected& what, const std::vector<Drawn>& drawn) {
   const Answers answers = answers_of(what.file);
   std::vector<Case> finished;
   std::size_t failing = 0;
-  std::string report;
+  std::string report, remedy;
   const auto conclude_so_far = [&] {
     std::optional<Complaint> unanswered;
     if (exercise.check_answers) {
@@ -108,7 +109,7 @@ std::string run_cases(const Inspected& what, const std::vector<Drawn>& drawn) {
     if (!unanswered)
       unanswered = complaint_about(exercise.questions, answers, finished, "the trace");
     report = packed(
-        {std::to_string(finished.size()), std::to_string(failing),
+        {std::to_string(finished.size()), std::to_string(failing), remedy,
          unanswered ? unanswered->symptom : ""});
     guard::report_until_now(report);
   };
@@ -119,7 +120,10 @@ std::string run_cases(const Inspected& what, const std::vector<Drawn>& drawn) {
     run_watched(c);
     measure(c);
     finished.push_back(std::move(c));
-    if (failing == 0 && fails(finished.back())) failing = finished.size();
+    if (failing == 0 && fails(finished.back())) {
+      failing = finished.size();
+      remedy = complaint_about(finished.back())->phase;
+    }
     conclude_so_far();
   }
   return report;
@@ -139,15 +143,17 @@ Chosen chosen_case(const Inspected& what, const std::string& program_name) {
     std::fprintf(stderr, "%s\n", guard::sentence_about_lock(guard, ended).c_str());
   const std::vector<std::string> report = unpacked(ended.report);
   const std::optional<std::size_t> finished = number_in(report, 0), failing = number_in(report, 1);
-  if (report.size() != 3 || !finished || !failing || *failing > drawn.size()) {
+  if (report.size() != 4 || !finished || !failing || *failing > drawn.size()) {
     throw std::runtime_error("the report of the kernel's process makes no sense");
   }
-  if (!report[2].empty()) {
+  if (!report[3].empty()) {
     throw model::Refusal(
-        text::printable(report[2]) +
+        text::printable(report[3]) +
         ": answer this exercise first, then there is something to see");
   }
-  if (*failing > 0) return {.drawn = drawn.at(*failing - 1), .fails = true};
+  if (*failing > 0) {
+    return {.drawn = drawn.at(*failing - 1), .fails = true, .remedy = text::printable(report[2])};
+  }
   if (ended.how == guard::Ended::done) {
     return {.drawn = *std::ranges::min_element(drawn, {}, [](const Drawn& d) {
               return rank_of(d.shape, true);
@@ -176,6 +182,7 @@ guard::Outcome show(
   Case c = drawn_case(chosen.drawn.shape, chosen.drawn.seed);
   attempt::ShowRecorder recorder(options.page);
   recorder.title = title_of(what, c.shape);
+  recorder.remedy = chosen.remedy;
   std::ranges::copy(by_columns(exercise.product), recorder.by_columns);
   machine::Machine machine{&grading_gpu()};
   machine.recorder = recorder.wanted();
@@ -214,8 +221,8 @@ guard::Outcome step_through(
   const auto [M, N, K, variant] = c.shape;
   step::StepScenes scenes;
   scenes.load = [&](int) {
-    step::StepScene scene =
-        step::scene_of(run.launches.at(0), title_of(what, c.shape), run.fault, M, N, K);
+    step::StepScene scene = step::scene_of(
+        run.launches.at(0), title_of(what, c.shape), run.fault, M, N, K, chosen.remedy);
     step::draw_by_columns(scene, by_columns(exercise.product), M, K);
     return scene;
   };

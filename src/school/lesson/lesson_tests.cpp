@@ -492,7 +492,10 @@ TEST_CASE("the commands of the lecturer's page work, and print what it quotes") 
       if (!testing::chosen(number++, 3)) continue;
       CAPTURE(command.text);
       const Output output = run(command.text, built);
-      CHECK(output.exit_code == 0);
+      // These two kernels are wrong, and the exit code says so.
+      const bool is_wrong = command.text.starts_with("build/try/race") ||
+                            command.text.starts_with("build/try/wrong_at_the_edge");
+      CHECK(output.exit_code == (is_wrong ? 1 : 0));
       if (!command.quoted.empty()) CHECK(difference(command.quoted, output.lines) == "");
     }
   }

@@ -45,7 +45,7 @@ double number(std::string_view written) {
 }
 
 bool is_name(std::string_view word) {
-  return std::isalpha(static_cast<unsigned char>(word.front())) != 0;
+  return std::isalpha(static_cast<unsigned char>(word.front())) != 0 || word == "+";
 }
 
 // A tiny number ("<.01"), or a missing one ("–").

@@ -20,8 +20,8 @@ std::string number_of_stage(const lab::Run&, const lab::Row& row) {
   return row.number < 0 ? "" : std::to_string(row.number);
 }
 
-std::string name_of_row(const lab::Run&, const lab::Row& row) {
-  return row.name;
+std::string name_of_row(const lab::Run& run, const lab::Row& row) {
+  return row.name + (is_for_small(run, row) ? " +" : "");
 }
 
 std::string launches(const lab::Run&, const lab::Row& row) {

@@ -124,10 +124,15 @@ std::string filled(std::string_view& text, const Words& words) {
 
 }  // namespace
 
-std::string hazard_sentence(const model::Hazard& hazard, const lab::Run& run, const lab::Row& row) {
-  std::string_view sentence = model::entry_of(hazard.kind).sentence;
+std::string hazard_sentence(
+    const model::Hazard& hazard, const lab::Run& run, const lab::Row& row,
+    const std::optional<std::string>& remedy) {
+  std::string_view words = model::entry_of(hazard.kind).sentence;
   const std::string kernel = lab::kernel_name(row);
-  return (kernel.empty() ? "" : kernel + ", ") + filled(sentence, words_for(hazard, run, row));
+  const std::string sentence =
+      (kernel.empty() ? "" : kernel + ", ") + filled(words, words_for(hazard, run, row));
+  if (!remedy) return sentence;
+  return sentence.substr(0, sentence.find("; ")) + (remedy->empty() ? "" : "; " + *remedy);
 }
 
 std::string hazard_place(const model::Hazard& hazard, const lab::Run& run, const lab::Row& row) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdio>
+#include <optional>
 #include <string>
 
 #include "lab/run.h"
@@ -9,8 +10,12 @@
 
 namespace report {
 
-// One sentence: what, where (lines, block, threads, byte), and the usual remedy.
-std::string hazard_sentence(const model::Hazard& hazard, const lab::Run& run, const lab::Row& row);
+// One sentence: what, where (lines, block, threads, byte), and the usual remedy. `remedy` replaces
+// it if an exercise may not allow it, such as an atomic or another barrier; an empty one leaves it
+// out.
+std::string hazard_sentence(
+    const model::Hazard& hazard, const lab::Run& run, const lab::Row& row,
+    const std::optional<std::string>& remedy = {});
 
 // Where in a kernel to look for it, before any line or thread is named.
 std::string hazard_place(const model::Hazard& hazard, const lab::Run& run, const lab::Row& row);

@@ -173,6 +173,9 @@ std::vector<Entry> entries_of(const lab::Run& run, const std::vector<std::string
     entries.push_back(
         {"throttled", throttled + ": the GPU lowered its clock; --explain says why, and how far"});
   }
+  if (any_row([&](const lab::Row& row) { return is_for_small(run, row); })) {
+    entries.push_back({"+", "not the stage's first tile: see \"tiles\" above"});
+  }
   if (any_row([](const lab::Row& row) {
         return row.variant && model::multiplies_bf16(*row.variant);
       })) {
@@ -256,6 +259,9 @@ void print_legend(std::FILE* out) {
   const Entry entries[] = {
       {"#, stage",
        "the stage's number and name. Rows without a number are yardsticks: the CPU and cuBLAS"},
+      {"+",
+       "after a stage's name: its tile is not the stage's first, because C is small; the line "
+       "\"tiles\" above the table names it"},
       {"variant",
        "the tile sizes that ran: those that suit the GPU and the size, unless --variant names "
        "others (--wide)"},

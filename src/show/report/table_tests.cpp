@@ -313,6 +313,27 @@ TEST_CASE("a traced table has the speeds that were recorded on its GPU at its si
   CHECK_FALSE(contains(table_of(run), "recorded"));
 }
 
+TEST_CASE("a row whose tile is not its stage's first, because C is small, is marked") {
+  model::Stage tiling = kTiling;
+  tiling.variants.push_back(tiling.variants[0]);
+  tiling.variants[1].name = "64x64x8";
+  tiling.variants[1].BM = tiling.variants[1].BN = 64;
+  tiling.variants[1].for_small = true;
+  lab::Run run = timed_run();  // 4 blocks of the first variant
+  run.rows[3].stage = &tiling;
+  for (const std::size_t chosen : {0, 1}) {
+    run.rows[3].variant = &tiling.variants[chosen];
+    const std::string table = table_of(run);
+    CHECK(contains(line_with(table, "5 2D thread tiling"), "tiling + ") == (chosen == 1));
+    CHECK(contains(table, "tiles    64x64x8 in stage 5, because C is small") == (chosen == 1));
+    CHECK(contains(table, "\n+           not the stage's first tile") == (chosen == 1));
+    CHECK_FALSE(contains(line_with(table, "4 naive"), "+"));
+  }
+  run.rows[3].variant = &tiling.variants[1];
+  run.M = run.N = 4096;  // only --variant names it
+  CHECK_FALSE(contains(line_with(table_of(run), "5 2D thread tiling"), "+"));
+}
+
 TEST_CASE("--wide says how many products an instruction of the tensor cores makes") {
   lab::Run run = traced_run();
   CHECK_FALSE(contains(table_of(run), "per mma"));

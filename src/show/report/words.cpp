@@ -171,9 +171,7 @@ struct ChosenForSize {
 std::vector<ChosenForSize> chosen_for_size(const lab::Run& run) {
   std::vector<ChosenForSize> all;
   for (const lab::Row& row : run.rows) {
-    if (!row.stage || !row.variant || row.variant == &model::first_variant(*row.stage, run.gpu))
-      continue;
-    if (row.variant != &model::suited_variant(*row.stage, run.gpu, run.M, run.N)) continue;
+    if (!is_for_small(run, row)) continue;
     if (all.empty() || all.back().variant != row.variant->name) {
       all.push_back({row.variant->name, {}});
     }
@@ -209,6 +207,11 @@ std::string tiles(const lab::Run& run, int width) {
 }
 
 }  // namespace
+
+bool is_for_small(const lab::Run& run, const lab::Row& row) {
+  return row.stage && row.variant && row.variant != &model::first_variant(*row.stage, run.gpu) &&
+         row.variant == &model::suited_variant(*row.stage, run.gpu, run.M, run.N);
+}
 
 std::string checked_words(const lab::Run& run) {
   const lab::ProblemSize& sides = *run.checked;

@@ -16,6 +16,9 @@ namespace report {
 // that a recorded table needs.
 std::string about(const lab::Run& run);
 
+// Whether the row's tile is not the first of its stage because C is small.
+bool is_for_small(const lab::Run& run, const lab::Row& row);
+
 // Which product is counted and which is checked, if they differ (lab::Run::checked).
 std::string checked_words(const lab::Run& run);
 

@@ -68,7 +68,7 @@ RecordedRun record_run(
 
 StepScene scene_of(
     model::Recording recording, const std::string& name, const std::string& fault, int M, int N,
-    int K) {
+    int K, const std::optional<std::string>& remedy) {
   StepScene scene;
   scene.name = name;
   scene.fault = fault;
@@ -105,7 +105,7 @@ StepScene scene_of(
   run.N = N;
   run.K = K;
   for (const model::RecordedHazard& recorded : recording.hazards) {
-    scene.sentences.push_back(report::hazard_sentence(recorded.hazard, run, row));
+    scene.sentences.push_back(report::hazard_sentence(recorded.hazard, run, row, remedy));
   }
   scene.recording = std::move(recording);
   return scene;

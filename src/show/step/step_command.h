@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,10 +31,11 @@ RecordedRun record_run(
     machine::Machine machine, std::span<const machine::GlobalArray> arrays,
     const std::function<void()>& host);
 
-// A recorded launch on a problem of that size, prepared for display.
+// A recorded launch on a problem of that size, prepared for display. `remedy` is that of
+// report::hazard_sentence.
 StepScene scene_of(
     model::Recording recording, const std::string& name, const std::string& fault, int M, int N,
-    int K);
+    int K, const std::optional<std::string>& remedy = {});
 
 // For a product whose A, B or C lies in memory column by column: its picture then has a column of
 // the matrix in each row.

@@ -189,8 +189,10 @@ void run_blocks(
     return std::clamp<std::int64_t>(chosen.candidates() - next, 1, most);
   };
   // The number of threads never changes: OpenMP ends threads when a team shrinks, and it could not
-  // grow again where no thread can be created (guard::lock).
+  // grow again where no thread can be created (guard::lock). One worker needs no team, whose other
+  // threads would only wait for it, and first do so in a loop.
   const auto run = [&](std::int64_t workers) {
+    if (workers == 1) return Residents(source, 0).run();
 #pragma omp parallel
     if (omp_get_thread_num() < workers) Residents(source, omp_get_thread_num()).run();
   };

@@ -9,11 +9,13 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <mutex>
 #include <span>
 #include <string_view>
+#include <system_error>
 #include <unordered_map>
 #include <utility>
 
@@ -32,8 +34,13 @@ struct Symbols {
 // The program's own symbol table. Because the file is our own, its offsets are trusted.
 Symbols read_symbols() {
   Symbols symbols;
-  std::ifstream executable("/proc/self/exe", std::ios::binary);
-  symbols.file.assign(std::istreambuf_iterator<char>(executable), {});
+  const char* const path = "/proc/self/exe";
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(path, error);
+  if (error) return symbols;
+  symbols.file.resize(bytes);
+  std::ifstream(path, std::ios::binary)
+      .read(symbols.file.data(), static_cast<std::streamsize>(bytes));
   if (symbols.file.size() < sizeof(Elf64_Ehdr)) return symbols;
   const char* file = symbols.file.data();
   const auto* header = reinterpret_cast<const Elf64_Ehdr*>(file);

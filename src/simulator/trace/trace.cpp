@@ -68,8 +68,8 @@ class Tracing : public machine::LaunchObserver {
     if (!watch_) return;
     all_traced_ &= whole;
     const std::span<const std::uint64_t> writers = watch_->writers.words();
-    written_.resize(writers.size());
-    for (std::size_t word = 0; word < writers.size(); ++word) {
+    if (all_traced_) written_.resize(writers.size());
+    for (std::size_t word = 0; all_traced_ && word < writers.size(); ++word) {
       if (writers[word] != 0) written_[word] = true;
     }
     if (machine_.wrote) machine_.wrote(writers);

@@ -431,16 +431,17 @@ std::string row_of_blocks(const lab::Run& run, const model::Variant& v) {
                                 " MB in memory for the sums of the parts, allocated once");
 }
 
-const char* along_part(const model::Counts& counts) {
-  return counts.blocks_traced == 1 ? " (the first, for all are alike) along a part of K"
-                                   : " (corners, edges, middle) along a part of K";
+std::string along_part(const model::Counts& counts, bool in_turns) {
+  if (counts.blocks_traced != 1) return " (corners, edges, middle) along a part of K";
+  return std::string(" (the first, for all are alike) along a part of K") +
+         (in_turns ? " and of its tiles" : "");
 }
 
 std::string traced_blocks(
     const lab::Run& run, const model::Variant& v, const model::Counts& counts) {
   const model::ShareOut shares = lab::shares(run, v);
   const bool in_turns = model::is_in_turns(shares, model::tiles_of(v, run.M, run.N));
-  const char* const sample = counts.along_part_of_K ? along_part(counts)
+  const std::string sample = counts.along_part_of_K ? along_part(counts, in_turns)
                              : in_turns          ? " (one with most tiles, the one with the last)"
                              : shares.parts == 1 ? " (corners, edges, middle)"
                              : shares.whole == 0 ? " (all parts of two tiles)"
@@ -449,7 +450,7 @@ std::string traced_blocks(
       "traced", text::grouped(counts.blocks_traced) + " of " + text::grouped(counts.blocks) +
                     " blocks, " + text::grouped(counts.threads_traced) + " threads" +
                     (lab::is_total(counts) ? ": the counts below are the whole launch's"
-                                           : std::string(sample) + "; --trace all traces all"));
+                                           : sample + "; --trace all traces all"));
 }
 
 std::string launch_shape(const lab::Run& run, const lab::Row& row, text::Style style, bool whole) {
