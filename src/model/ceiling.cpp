@@ -26,8 +26,14 @@ double warps(const Variant& variant) {
   return std::ceil(variant.threads() / 32.0);
 }
 
-double results_per_thread(const Variant& variant) {
-  return static_cast<double>(variant.BM) * variant.BN / variant.threads();
+// fp32 from tf32 parts multiplies high * high, high * low and low * high.
+double products_of_result(Multiplier multiplier) {
+  return multiplier == Multiplier::wgmma_3xtf32 ? 3 : 1;
+}
+
+// For each step of K.
+double products_of_a_thread(const Variant& variant) {
+  return products_of_result(variant.multiplier) * variant.BM * variant.BN / variant.threads();
 }
 
 // The multiply-adds of a tensor core's instruction, for one warp. That of wgmma depends on the
@@ -43,7 +49,7 @@ double products_of_instruction(Multiplier multiplier) {
     case Multiplier::wgmma_bf16:
       return 64 * 256 * 16 / 4;
     case Multiplier::wgmma_3xtf32:
-      return 64 * 128 * 8 / 4 / 3.0;
+      return 64 * 128 * 8 / 4;
   }
   return 32;
 }
@@ -81,14 +87,15 @@ Work work_as_written(const Product& product, const Variant& variant, const Count
   const double K = padded_K(product, variant);
   const bool tensor = variant.multiplier != Multiplier::ffma;
   const double multiplications = warps(variant) * multiplications_of_a_warp(product, variant);
+  const double additions = warps(variant) * additions_of_a_warp(product, variant);
   // A cp.async is one instruction, but is counted on both sides.
   const double accesses = a_tile(
       counts.gmem_loads.requests + counts.gmem_stores.requests + counts.smem_loads.requests +
       counts.smem_stores.requests - counts.async_smem.requests);
   const double of_C = static_cast<double>(variant.BM) * variant.BN * (product.reads_C ? 2 : 1);
   return {
-      .ffmas = tensor ? 0 : multiplications,
-      .instructions = multiplications + accesses,
+      .ffmas = tensor ? additions : multiplications,
+      .instructions = multiplications + additions + accesses,
       .smem_load_wavefronts = a_tile(counts.smem_loads.pieces),
       .operand_wavefronts = operand_wavefronts(variant, a_tile(counts.mma_products)),
       .smem_store_wavefronts = a_tile(counts.smem_stores.pieces),
@@ -155,7 +162,7 @@ double products_per_clock(const Gpu& gpu, Multiplier multiplier) {
     case Multiplier::wgmma_bf16:
       return 2 * tf32;
     case Multiplier::wgmma_3xtf32:
-      return tf32 / 3;
+      return tf32 / products_of_result(multiplier);
   }
   return 0;
 }
@@ -170,13 +177,19 @@ int padded_K(const Product& product, const Variant& variant) {
 }
 
 double multiplications_of_a_warp(const Product& product, const Variant& variant) {
-  const double of_a_thread = results_per_thread(variant) * padded_K(product, variant);
+  const double of_a_thread = products_of_a_thread(variant) * padded_K(product, variant);
   return of_a_thread * 32 / products_of_instruction(variant.multiplier);
+}
+
+double additions_of_a_warp(const Product& product, const Variant& variant) {
+  if (variant.multiplier != Multiplier::wgmma_3xtf32) return 0;
+  const double of_a_step = 1.0 * variant.BM * variant.BN / variant.BK + variant.BM + variant.BN;
+  return of_a_step * padded_K(product, variant) / variant.threads();
 }
 
 Rounds rounds_along_K(
     const Product& product, const Variant& variant, const CompiledKernel& record) {
-  return rounds(record, results_per_thread(variant), padded_K(product, variant), variant.BK);
+  return rounds(record, products_of_a_thread(variant), padded_K(product, variant), variant.BK);
 }
 
 double traced_tiles(const Product& product, const Variant& variant, const Counts& counts) {
@@ -256,7 +269,8 @@ std::optional<Ceiling> ceiling_as_compiled(
   work.instructions =
       warps(variant) * (times.loop * record.loop.all() + times.inner * record.inner.all());
   if (variant.multiplier != Multiplier::ffma) {  // then FFMAs do something else
-    work.ffmas = warps(variant) * (times.loop * record.loop.ffma + times.inner * record.inner.ffma);
+    work.ffmas +=
+        warps(variant) * (times.loop * record.loop.ffma + times.inner * record.inner.ffma);
   }
   work.smem_load_wavefronts = shared_loads_as_compiled(product, variant, counts, record).wavefronts;
   return ceiling_of(gpu, product, variant, work);

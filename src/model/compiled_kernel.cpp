@@ -45,8 +45,8 @@ int InstructionMix::all() const {
          ldgsts32 + ldgsts64 + ldgsts128 + ffma + mma + bar + other;
 }
 
-Rounds rounds(const CompiledKernel& record, double results, int K, int BK) {
-  const double multiplications = results * K;
+Rounds rounds(const CompiledKernel& record, double products, int K, int BK) {
+  const double multiplications = products * K;
   const bool tensor = record.loop.mma_products + record.inner.mma_products > 0;
   const auto of_a_thread = [&](const InstructionMix& mix) {
     return tensor ? mix.mma_products / 32.0 : mix.ffma;
