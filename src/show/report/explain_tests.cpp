@@ -290,7 +290,12 @@ TEST_CASE("an explanation says what the ceiling cannot see, and calls it latency
   const lab::Run untimed = traced_run();
   const model::Waiting waiting = lab::with_waiting(untimed, untimed.rows[3]).value();
   CHECK(waiting.busy[waiting.busiest] < 0.8);
-  CHECK(contains(line_with(traced, "  with waiting  "), "TFLOP/s predicted: FMA"));
+  CHECK(line_with(traced, "  with waiting  ").ends_with(" TFLOP/s predicted"));
+  lab::Run slow = timed_run();
+  slow.rows[3].time->median_ms = 2 * 2.0 * 256 * 256 * 256 * 1e-9 / waiting.tflops;
+  CHECK(contains(
+      line_with(explained(slow, slow.rows[3]), "  with waiting  "),
+      " TFLOP/s predicted, 100 % more than the "));
   CHECK(contains(traced, "the only block on an SM issues"));
   CHECK(contains(line_with(traced, "  bound by  "), "latency, by the prediction"));
   for (const double part : {0.6, 0.9}) {
