@@ -30,7 +30,7 @@ bool there_is_no_browser() {
   return true;
 }
 
-const std::string kSize = " --m 128 --n 128 --k 128 --gpu H200";
+const std::string kSize = " --m 256 --n 256 --k 64 --variant first --gpu H200";
 
 // The page of the whole ladder, written once for all tests of a process.
 const std::string& ladder_page() {
@@ -208,7 +208,7 @@ TEST_CASE("two stages stand side by side at the same share of their steps") {
   // K * (1 / BM + 1 / BN) in stage 6.
   CHECK(
       browser.text("document.querySelector('#view-compare .sentence').textContent") ==
-      "Floats loaded from global memory per result: 256.00 and 4.00.");
+      "Floats loaded from global memory per result: 128.00 and 1.00.");
   browser.press("ArrowLeft");
   CHECK(browser.text("location.hash") == "#view=compare&left=2&right=6&share=999");
 }
@@ -222,7 +222,7 @@ TEST_CASE("the page asks for a number before it shows it, and keeps what was typ
   browser.evaluate(first + ".querySelector('input').focus()");
   for (const char key : std::string("2*K")) browser.press(std::string(1, key));
   browser.press("Enter");
-  CHECK(browser.text(first + ".querySelector('.verdict').textContent") == "Right: it is 256.");
+  CHECK(browser.text(first + ".querySelector('.verdict').textContent") == "Right: it is 128.");
   CHECK(browser.evaluate("page.player.now") == "0");  // the keys were text, not commands
   browser.open(ladder_page() + "#stage=2");
   CHECK(browser.text(first + ".querySelector('input').value") == "2*K");
@@ -276,7 +276,7 @@ TEST_CASE("a step's script takes less than 16 ms, and the heap stays below 200 M
   if (there_is_no_browser()) return;
   Browser& browser = testing::shared_browser();
   browser.open(ladder_page() + "#stage=13&step=0");
-  CHECK(number(browser, "page.player.recording.threads") == 256);
+  CHECK(number(browser, "page.player.recording.threads") == 384);
   const std::string median = browser.evaluate(
       "(() => { const times = []; for (let i = 0; i < 100; ++i) { const begin = performance.now(); "
       "page.player.press('n'); times.push(performance.now() - begin); } "

@@ -419,7 +419,7 @@ Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured) {
     svg.line(x_of(peaks[i].tflops / roofs[0].tb_per_s), y, kRight, y, "thick");
     const bool under_another = i + 1 < peaks.size() && y - y_of(peaks[i + 1].tflops) < 28;
     svg.text(
-        kRight, under_another ? y + 16 : y - 8,
+        under_another ? kRight - 56 : kRight, under_another ? y + 16 : y - 8,
         (peaks[i].stages.size() > 1 ? "stages " : "stage ") + in_words(peaks[i].stages),
         {.anchor = Anchor::end, .small = true});
   }
@@ -465,6 +465,11 @@ Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured) {
     numbers.beside = !crowded ? beside
                      : left   ? std::min(numbers.beside, beside - 8)
                               : std::max(numbers.beside, beside + 8);
+    for (const Peak& roof : peaks) {
+      constexpr double kClear = 9;
+      const double roof_y = y_of(roof.tflops), above = numbers.above - roof_y;
+      if (std::abs(above) < kClear) numbers.above = roof_y + std::copysign(kClear, above);
+    }
     svg.line(
         x, dot_y, left ? numbers.beside + width + 1 : numbers.beside - 3, numbers.above, "thin");
     svg.circle(x, dot_y, 5, Fill::one);
