@@ -30,6 +30,16 @@ draw_shapes() { # COUNT SEED
 }
 
 if [ "$what" = shapes ]; then
+  case $1 in '' | 0* | *[!0-9]*)
+    echo "$0: SHAPES=$1: give how many shapes to draw, a whole number from 1" >&2
+    exit 2
+    ;;
+  esac
+  case $2 in '' | *[!0-9]*)
+    echo "$0: SEED=$2: give a whole number" >&2
+    exit 2
+    ;;
+  esac
   shapes=$(draw_shapes "$1" "$2")
   echo "shapes   $1, drawn with seed $2; every stage that runs there, by its own choice of the tile"
   shift 2
@@ -69,7 +79,7 @@ case $what in
   units) metrics=$("$program" --ncu-unit-metrics) ;;
   caches) metrics=$("$program" --ncu-cache-metrics) untraced= ;; # an experiment takes no --trace
   *)
-    echo "$0: $what: give counts, units or caches" >&2
+    echo "$0: $what: give counts, shapes, units or caches" >&2
     exit 2
     ;;
 esac
