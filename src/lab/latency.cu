@@ -184,8 +184,7 @@ struct WgmmaBf16 : Wgmma<N, WgmmaBf16<N>> {  // both in shared memory
   using Box = unsigned[64][32];
   __device__ explicit WgmmaBf16(const unsigned* tiles) : Wgmma<N, WgmmaBf16>(tiles) {
     a = this->b;
-    this->b =
-        wgmma_descriptor_of_transposed_boxes(*reinterpret_cast<const Box(*)[4]>(tiles));
+    this->b = wgmma_descriptor_of_transposed_boxes(*reinterpret_cast<const Box(*)[4]>(tiles));
   }
   __device__ void multiply(int k) {
     wgmma_m64nNk16_bf16(this->d, a + k * 32 / 16, this->b + k * 16 * 128 / 16);
@@ -200,8 +199,8 @@ template <class Operation>
 __global__ void __launch_bounds__(kMostThreads, 1)
     multiply_only(int steps, Pace* pace, float* last) {
   extern __shared__ float4 dynamic[];
-  auto* const tiles = reinterpret_cast<unsigned*>(
-      (reinterpret_cast<std::uintptr_t>(dynamic) + 1023) / 1024 * 1024);
+  auto* const tiles =
+      reinterpret_cast<unsigned*>((reinterpret_cast<std::uintptr_t>(dynamic) + 1023) / 1024 * 1024);
   // Random bits, with exponents near 1 for fp32 and for bf16: zeros would need less power.
   for (unsigned i = threadIdx.x; i < kTileBytes / 4; i += blockDim.x) {
     const unsigned bits = (i + 1) * 2654435761u ^ (i + 1) * 2246822519u >> 13;
@@ -384,8 +383,7 @@ void measure_tensor(const char* instruction, const char* operands, int threads_e
   const auto rate = [&](int threads, int blocks) {
     multiply_only<Operation><<<blocks, threads, kSharedBytes>>>(kSteps, pace.data(), last.data());
     check(cudaGetLastError());
-    const double products =
-        1.0 * kSteps * (threads / threads_each) * Operation::products;
+    const double products = 1.0 * kSteps * (threads / threads_each) * Operation::products;
     return products / pace.first().cycles;
   };
   std::printf("%-18s %-14s", instruction, operands);
@@ -401,7 +399,8 @@ void measure_tensor_cores(const model::Gpu& gpu) {
   if (gpu.compute_capability < 80) return;
   std::printf(
       "\n%-18s %-14s %15s %7s %6s %8s\n%-18s %-14s %7d %7d %7d %6s %8s\n", "tensor cores",
-      "operands", "one SM, threads", "all SMs", "MHz", "TFLOP/s", "", "", 128, kMostThreads, kMostThreads, "", "");
+      "operands", "one SM, threads", "all SMs", "MHz", "TFLOP/s", "", "", 128, kMostThreads,
+      kMostThreads, "", "");
   const int sms = gpu.sms;
   measure_tensor<Mma>("mma.m16n8k8 tf32", "registers", 32, sms);
   if (gpu.compute_capability != 90) return;  // the others have no wgmma

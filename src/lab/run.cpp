@@ -128,14 +128,16 @@ std::optional<model::Ceiling> written_ceiling(const Run& run, const Row& row) {
 std::optional<model::Ceiling> compiled_ceiling(const Run& run, const Row& row) {
   const std::optional<model::CompiledKernel> record = compiled_loop(run, row);
   if (!record || !has_ceiling(run, row)) return std::nullopt;
-  return model::ceiling_as_compiled(gpu_of(run, row), product_of(run), *row.variant, *row.counts, *record);
+  return model::ceiling_as_compiled(
+      gpu_of(run, row), product_of(run), *row.variant, *row.counts, *record);
 }
 
 std::optional<model::Waiting> with_waiting(const Run& run, const Row& row) {
   const std::optional<model::Ceiling> ceiling = compiled_ceiling(run, row);
   if (!ceiling || !row.occupancy) return std::nullopt;
   return model::with_waiting(
-      gpu_of(run, row), product_of(run), *row.variant, *ceiling, *compiled_loop(run, row), *row.occupancy);
+      gpu_of(run, row), product_of(run), *row.variant, *ceiling, *compiled_loop(run, row),
+      *row.occupancy);
 }
 
 std::optional<double> ceiling_ratio(const Run& run, const Row& row) {

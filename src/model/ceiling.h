@@ -17,8 +17,8 @@
 // memory are two units here but share one data stage in the hardware, so the traffic of cp.async is
 // under L1 here and under shared memory there. The register banks are in the model of waiting, the
 // instruction cache is in no model. As compiled, only the loop that multiplies counts: not those of
-// warps that prepare its tiles (stage 14 splits A into two parts). For L2 the model has only the traffic that no L1 cache could
-// save.
+// warps that prepare its tiles (stage 14 splits A into two parts). For L2 the model has only the
+// traffic that no L1 cache could save.
 #pragma once
 
 #include <array>
@@ -76,8 +76,8 @@ int padded_K(const Product& product, const Variant& variant);
 // The instructions that a warp of this variant multiplies with along K, as written.
 double multiplications_of_a_warp(const Product& product, const Variant& variant);
 
-// The additions of a warp along K, as written, where tensor cores multiply fp32 in parts: the sums of
-// a K tile, and a subtraction for the low part of each element of A and B.
+// The additions of a warp along K, as written, where tensor cores multiply fp32 in parts: the sums
+// of a K tile, and a subtraction for the low part of each element of A and B.
 double additions_of_a_warp(const Product& product, const Variant& variant);
 
 // The loop iterations of a warp of this variant along K.

@@ -255,7 +255,8 @@ TEST_CASE("tensor cores are a unit of their own, and FFMAs beside them do someth
 }
 
 TEST_CASE(
-    "Hopper's warps multiply at two thirds of the tensor cores' rate, its warpgroups at all of it") {
+    "Hopper's warps multiply at two thirds of the tensor cores' rate, its warpgroups at all of "
+    "it") {
   const Gpu &h200 = *find_gpu("H200"), &a100 = *find_gpu("A100");
   CHECK(peak_tflops(h200, Multiplier::ffma) == doctest::Approx(66.9).epsilon(0.001));
   CHECK(peak_tflops(h200, Multiplier::mma_tf32) == doctest::Approx(356.8).epsilon(0.001));

@@ -67,8 +67,8 @@ struct Rounds {
   double inner;
 };
 
-// The iterations for a thread that makes `products` products in each of `K` steps, one tile of BK at a
-// time (BK 0: no tiles). K is a multiple of BK. They are derived from the multiply-adds of the
+// The iterations for a thread that makes `products` products in each of `K` steps, one tile of BK
+// at a time (BK 0: no tiles). K is a multiple of BK. They are derived from the multiply-adds of the
 // tensor cores if they have any, else from the FFMAs: beside tensor cores, an FFMA does something
 // else. Without any multiplication there are no iterations.
 Rounds rounds(const CompiledKernel& record, double products, int K, int BK);

@@ -31,11 +31,11 @@ constexpr Architecture kHopper{90, 128, 228, 227, 2048, 32};
 constexpr Architecture kBlackwellB200{100, 128, 228, 227, 2048, 32};
 constexpr Architecture kBlackwell{120, 128, 100, 99, 1536, 24};
 
-// On Hopper, mma.sync reaches two thirds of the tensor cores' rate (results/h200-latency.txt: 682 of
-// 1024 products per cycle), on Ampere and Ada all of it (Luo et al., Benchmarking and Dissecting the
-// Nvidia Hopper GPU Architecture, 2024, arXiv:2402.13499, which measured an H800, an A100 and an RTX
-// 4090). A warp that multiplies for itself cannot feed Hopper's tensor cores; four warps with
-// operands in shared memory can. It is not known for Blackwell, where the whole rate stands.
+// On Hopper, mma.sync reaches two thirds of the tensor cores' rate (results/h200-latency.txt: 682
+// of 1024 products per cycle), on Ampere and Ada all of it (Luo et al., Benchmarking and Dissecting
+// the Nvidia Hopper GPU Architecture, 2024, arXiv:2402.13499, which measured an H800, an A100 and
+// an RTX 4090). A warp that multiplies for itself cannot feed Hopper's tensor cores; four warps
+// with operands in shared memory can. It is not known for Blackwell, where the whole rate stands.
 double mma_share(const Architecture& of) {
   return of.compute_capability == 90 ? 2.0 / 3 : 1;
 }
@@ -112,15 +112,15 @@ bool begins_with_words(std::string_view name, std::string_view plain_words) {
 std::span<const Gpu> known_gpus() {
   // SMs, boost clock, memory bandwidth, memory and the width of its bus belong to a product:
   // NVIDIA's data sheets. So do the dense rates of the tensor cores, which the architectures'
-  // whitepapers repeat (Turing, A100, GA102, Ada, H100, RTX Blackwell). Divided by the SMs and their
-  // clock, they are powers of two per cycle. The clock of a rate can be below the boost clock: the
-  // H100's 494.7 TFLOP/s of tf32 are 1024 products per cycle at 1.83 GHz. An H200 multiplies 1024 at
-  // every width of wgmma; while all SMs multiply without a pause, its power limit lowers the clock
-  // to about 1.72 GHz (results/h200-latency.txt).
-  // The L2 cache's rate is stated only for the A100, in its whitepaper. For the H200 no limit is
-  // known: 16-byte loads past L1 by all SMs got 2600 bytes per cycle (2 MiB read repeatedly), but
-  // the copy engines of stage 13 got 4800. The L2 cache's size is from the data sheets and
-  // whitepapers, the H200's from its driver.
+  // whitepapers repeat (Turing, A100, GA102, Ada, H100, RTX Blackwell). Divided by the SMs and
+  // their clock, they are powers of two per cycle. The clock of a rate can be below the boost
+  // clock: the H100's 494.7 TFLOP/s of tf32 are 1024 products per cycle at 1.83 GHz. An H200
+  // multiplies 1024 at every width of wgmma; while all SMs multiply without a pause, its power
+  // limit lowers the clock to about 1.72 GHz (results/h200-latency.txt). The L2 cache's rate is
+  // stated only for the A100, in its whitepaper. For the H200 no limit is known: 16-byte loads past
+  // L1 by all SMs got 2600 bytes per cycle (2 MiB read repeatedly), but the copy engines of stage
+  // 13 got 4800. The L2 cache's size is from the data sheets and whitepapers, the H200's from its
+  // driver.
   constexpr double kUnknown = 0;
   constexpr int kNone = 0;
   static const std::vector<Gpu> gpus = {

@@ -30,8 +30,8 @@ struct Gpu {
   int register_granularity = 256;  // a warp gets registers in units of this many
   int sub_partitions_per_sm = 4;   // a warp belongs to one, which has its share of the registers
   double l2_bytes_per_clock = 0;   // that all SMs together can read; 0: unknown, see below
-  // Dense tf32 products that an SM's tensor cores multiply and add in fp32 per cycle, and half of its
-  // bf16 products; 0: it has none. peak_tflops() in ceiling.h has the rate at the boost clock.
+  // Dense tf32 products that an SM's tensor cores multiply and add in fp32 per cycle, and half of
+  // its bf16 products; 0: it has none. peak_tflops() in ceiling.h has the rate at the boost clock.
   int tf32_products_per_clock = 0;
   // What mma.sync can reach of this rate; a warpgroup's wgmma (cc 9.0) reaches all of it.
   double mma_share = 1;

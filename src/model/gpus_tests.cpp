@@ -48,8 +48,7 @@ TEST_CASE("tensor cores multiply a power of two per cycle, bf16 twice as fast as
     }
     // 128 in GeForces, 256 and more in the others.
     CHECK(std::has_single_bit(static_cast<unsigned>(gpu.tf32_products_per_clock)));
-    CHECK(
-        peak_tflops(gpu, Multiplier::wgmma_bf16) == 2 * peak_tflops(gpu, Multiplier::wgmma_tf32));
+    CHECK(peak_tflops(gpu, Multiplier::wgmma_bf16) == 2 * peak_tflops(gpu, Multiplier::wgmma_tf32));
   }
 }
 

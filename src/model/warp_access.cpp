@@ -260,7 +260,7 @@ void serve_narrow_group(
 struct Move {
   std::uint64_t piece, sector;  // and the rows of all banks that they lie in
   std::uint64_t piece_row, sector_row;
-  unsigned half;  // 4: both; else 2 * half of the sector + half of the piece
+  unsigned half;    // 4: both; else 2 * half of the sector + half of the piece
   unsigned halves;  // 0: both; else a bit for each half that moves from this sector to this piece
   std::uint32_t lanes;
 };
@@ -370,8 +370,7 @@ AsyncCopySplit split_async_copy(const WarpAccess& to, const WarpAccess& from) {
   const int lanes_a_group = to.warp.lanes_a_group(to.bytes);
   if (to.bytes == 16) {
     const Moves moves = wide_copy_moves(to, from, together);
-    split.sectors =
-        sectors_of(together == copying ? moves : wide_copy_moves(to, from, copying));
+    split.sectors = sectors_of(together == copying ? moves : wide_copy_moves(to, from, copying));
     serve_wide(split.wavefronts, moves);
     split.wavefronts.groups += (std::popcount(together) + lanes_a_group - 1) / lanes_a_group;
     return split;

@@ -145,7 +145,8 @@ bool compare_launch(
     const bool has_to_agree = metric.compare != Compare::if_wide || as_written;
     const double more = from_ncu.value_or(0) - static_cast<double>(traced);
     const bool equal = from_ncu && more == 0;
-    const bool nearly = from_ncu && std::fabs(more) < metric.tolerance * static_cast<double>(traced);
+    const bool nearly =
+        from_ncu && std::fabs(more) < metric.tolerance * static_cast<double>(traced);
     std::optional<double> made;
     if (metric.as_compiled && compiled) {
       made = std::round((*compiled).*metric.as_compiled);

@@ -134,7 +134,8 @@ TEST_CASE("ncu counts cp.async as LDGSTS, and neither as LDG nor as STS") {
   CHECK(contains(text, "  LDG requests                   8,192           4,096           4,096"));
   CHECK(contains(text, "  LDGSTS requests                    0           4,096          -4,096"));
   CHECK(contains(text, "≈ -2.3 %"));
-  CHECK(contains(compared(ncu_csv(kNcuName, "8,192", "3,600"), run).text, "-496                 ≠"));
+  CHECK(
+      contains(compared(ncu_csv(kNcuName, "8,192", "3,600"), run).text, "-496                 ≠"));
 }
 
 TEST_CASE("ncu counts boxes as TMA loads, and ldmatrix as LDSM") {

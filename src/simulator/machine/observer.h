@@ -108,8 +108,7 @@ class BlockObserver {
   // in the kernel. A copy that `fills` writes zeros and reads nothing; `global` is null if it is an
   // instruction that only fills.
   virtual void async_copy(
-      const void* shared, const void* global, std::size_t bytes, bool fills,
-      const void* place) = 0;
+      const void* shared, const void* global, std::size_t bytes, bool fills, const void* place) = 0;
   virtual void async_commit(const void* place) = 0;
   virtual void async_wait(int groups_in_flight, const void* place) = 0;
   virtual void warp_barrier(std::uint32_t mask, const void* place) = 0;

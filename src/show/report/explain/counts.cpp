@@ -500,7 +500,8 @@ std::string as_compiled(const lab::Run& run, const lab::Row& row, text::Style st
   const bool loads_wide = counts.smem_loads.floats.sum != counts.smem_loads.accesses.sum;
   if (loads.requests / warps < 0.99 * loads_written && loads_wide) {
     text += verdict(
-        "Only the loop that multiplies is recorded. The other loads are those of warps that prepare "
+        "Only the loop that multiplies is recorded. The other loads are those of warps that "
+        "prepare "
         "the tiles.");
   } else if (loads.requests / warps < 0.99 * loads_written) {
     text += verdict(
@@ -640,7 +641,8 @@ std::string ceilings(const lab::Run& run, const lab::Row& row, text::Style style
         "", "with enough blocks for all SMs: " + tflops_words(ceiling.tflops / ceiling.busy_share) +
                 " TFLOP/s");
   }
-  if (const auto waiting = lab::with_waiting(run, row)) text += predicted_waiting(*waiting, run, row);
+  if (const auto waiting = lab::with_waiting(run, row))
+    text += predicted_waiting(*waiting, run, row);
   return text + what_it_cannot_see(run, row);
 }
 
