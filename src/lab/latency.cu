@@ -120,14 +120,14 @@ __global__ void repeat_barrier(int steps, double* cycles) {
   if (threadIdx.x == 0) *cycles = each;
 }
 
-// The tensor cores: a block multiplies the same operands again and again, without waiting for more
-// than its own last group. An operation has `d` in registers, and `products` is what a warp, or a
-// warpgroup, multiplies and adds in a step.
+// The tensor cores: a block multiplies the same operands again and again. In a step, a warp or a
+// warpgroup multiplies and adds `products` pairs of numbers. Its sums `d` are in registers.
 
 constexpr int kMostThreads = 256;
 constexpr int kTileBytes = 256 * 128;  // the largest operand: 256 rows of 128 bytes
 
-struct Mma {  // of a warp: several at once, because each waits for its own sum before
+// By a warp, to eight sums in turn: a multiplication waits for the one before it on the same sum.
+struct Mma {
   static constexpr int kAtOnce = 8, products = kAtOnce * 16 * 8 * 8;
   float d[kAtOnce][4] = {};
   unsigned a[4], b[2];
@@ -146,7 +146,7 @@ struct Mma {  // of a warp: several at once, because each waits for its own sum 
   }
 };
 
-// The groups of a step: four wgmma, as many as stage 13 makes of a tile.
+// By a warpgroup. A step is a group of four wgmma, as many as stage 13 makes of a K tile.
 template <int N, class Derived>
 struct Wgmma {
   static constexpr int kAtOnce = 4;

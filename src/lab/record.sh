@@ -52,7 +52,7 @@ record ncu-256 "$src/lab/profile/profile.sh" counts "$program" --stage 1- --vari
 # matrices.
 record ncu-251x509x127 "$src/lab/profile/profile.sh" counts "$program" --stage 1- --variant first --m 251 --n 509 --k 127 --beta 1.5
 record ncu-252x508x132 "$src/lab/profile/profile.sh" counts "$program" --stage 1- --variant first --m 252 --n 508 --k 132 --beta 1.5
-record ncu-shapes "$src/lab/profile/profile.sh" shapes "$program" 40 1
+record ncu-shapes "$src/lab/profile/shapes.sh" "$program" 40 1
 record ceilings-4096 "$src/lab/profile/profile.sh" units "$program" --stage 1- --size 4096
 record ncu-report-4096 "$src/lab/profile/report.sh" "$program" 4096 2 5 11
 record ncu-swapped-grid "$src/lab/profile/profile.sh" caches "$program" --experiment swapped-grid

@@ -149,8 +149,8 @@ __device__ unsigned long long now_ns() {
   return ns;
 }
 
-// One warp that sleeps beside the kernels of another stream. Between two moments it counts the SM's
-// cycles.
+// One thread, which sleeps beside the kernels of another stream: after the delay it counts the SM's
+// cycles for so many nanoseconds.
 __global__ void count_cycles(unsigned long long delay_ns, unsigned long long ns, double* mhz) {
   const auto sleep_until = [](unsigned long long end) {
     while (now_ns() < end) __nanosleep(200);
@@ -166,7 +166,7 @@ __global__ void count_cycles(unsigned long long delay_ns, unsigned long long ns,
 // multiply, the power limit lowers it within a launch; NVML still reports the rate that is set.
 double mhz_during(const std::function<void()>& launch, double ms) {
   constexpr double kLeastMs = 2;
-  const int launches = std::max(2, static_cast<int>(kLeastMs / ms));
+  const int launches = std::max(1, static_cast<int>(kLeastMs / ms));
   const auto quarter_ns = static_cast<unsigned long long>(launches * ms * 1e6 / 4);
   cudaStream_t beside;
   check(cudaStreamCreateWithFlags(&beside, cudaStreamNonBlocking));

@@ -5,7 +5,7 @@ PROBLEM = --stage $(or $(filter-out all,$(STAGE)),1-) $(if $(VARIANT),--variant 
 
 ifeq ($(KERNEL),)
 profile: $(PROGRAM) ## print ncu's counts beside the traced ones (GPU; STAGE=, SIZE=, or M= N= K=; or SHAPES=40 SEED=1; or KERNEL=f.cu)
-	$(if $(SHAPES)$(SEED),src/lab/profile/profile.sh shapes ./$(PROGRAM) '$(SHAPES)' '$(or $(SEED),1)' $(FLAGS),\
+	$(if $(SHAPES)$(SEED),src/lab/profile/shapes.sh ./$(PROGRAM) '$(SHAPES)' '$(or $(SEED),1)' $(FLAGS),\
 	src/lab/profile/profile.sh counts ./$(PROGRAM) $(call PROBLEM,256) $(FLAGS))
 endif
 

@@ -432,4 +432,31 @@ TEST_CASE("a program that ends differently on the GPU, or not at all, gets a not
       "the program for the GPU could not be started, so nothing is timed");
 }
 
+TEST_CASE("the counts of random shapes are compared, and those that are not equal are printed") {
+  const testing::Folder folder;
+  const std::string report =
+      "ncu      Version 1\n\ncount    its metric\n\nstage 2 coalesced: coalesced<32>\n"
+      "  LDG requests     8     8     0     =\n"
+      "  LDS requests     4     8    -4   4 c\n\n"
+      "=  equal\n≠  not equal, but should be\n";
+  const auto compared = [&](const std::string& of_one_shape, int code, const std::string& count) {
+    folder.write("report", of_one_shape);
+    folder.write(
+        "profile", "cat '" + (folder / "report") + "'\nexit " + std::to_string(code) + "\n");
+    return testing::run(
+        "chmod +x '" + (folder / "profile") + "'; PROFILE='" + (folder / "profile") +
+        "' src/lab/profile/shapes.sh program " + count + " 1");
+  };
+  const testing::Output equal = compared(report, 0, "2");
+  CHECK(equal.exit_code == 0);
+  CHECK(line_with(equal.out, "ncu ") == "ncu      Version 1");
+  CHECK(line_with(equal.out, " kernels").ends_with(" 1 kernels,   2 counts"));
+  CHECK(equal.out.ends_with("no count differs\n"));
+  const testing::Output differs = compared(replaced_once(report, "0     =", "1     ≠"), 1, "1");
+  CHECK(differs.exit_code == 1);
+  CHECK(contains(differs.out, "\n  stage 2  LDG requests     8     8     1     ≠\n"));
+  CHECK(compared(report, 2, "1").exit_code == 2);
+  for (const char* count : {"0", "x", "''"}) CHECK(compared(report, 0, count).exit_code == 2);
+}
+
 }  // namespace profile

@@ -175,8 +175,7 @@ Picture draw_gpu() {
       24, 62,
       text::printed(
           "Sizes and rates are NVIDIA's, except where it says measured. An SM reads at most %.0f "
-          "bytes "
-          "per cycle from L1, %.0f from L2.",
+          "bytes per cycle from L1, %.0f from L2.",
           model::l1_bytes_per_sm_clock, model::l2_bytes_per_sm_clock),
       {.small = true, .faint = true});
   draw_chip(svg, h200);

@@ -82,7 +82,7 @@ std::string clock(const model::DeviceState& state) {
           ? " throughout"
           : " (" + whole(*state.min_mhz) + " to " + whole(*state.max_mhz) + ")";
   const std::string set = "SM " + whole(*state.median_mhz) + " MHz" + range;
-  // A percent is what counting in a short launch can miss.
+  // Counting in short launches can be wrong by a percent.
   const bool lower = state.counted_mhz && *state.counted_mhz < 0.99 * *state.min_mhz;
   return set + (lower ? ", " + whole(*state.counted_mhz) + " counted in the launches" : "");
 }

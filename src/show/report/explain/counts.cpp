@@ -501,8 +501,7 @@ std::string as_compiled(const lab::Run& run, const lab::Row& row, text::Style st
   if (loads.requests / warps < 0.99 * loads_written && loads_wide) {
     text += verdict(
         "Only the loop that multiplies is recorded. The other loads are those of warps that "
-        "prepare "
-        "the tiles.");
+        "prepare the tiles.");
   } else if (loads.requests / warps < 0.99 * loads_written) {
     text += verdict(
         "Where a thread loads neighbouring words, the compiler made one wide load of several: "
