@@ -3,7 +3,7 @@
 // Every kernel computes C = alpha * A * B + beta * C for row-major fp32 matrices: A is M x K,
 // B is K x N, C is M x N. Read it from top to bottom, from slow to fast. Each stage is the previous
 // one plus one idea; `src/school/lesson/diff.sh naive coalesced` shows what changed between two.
-// From stage 12 on, tensor cores multiply; in 12 and 13, A and B are rounded to tf32 for them.
+// From stage 12 on, tensor cores multiply; in 12 to 16, A and B are rounded to tf32 for them.
 //
 //   0  serial                  the triple loop on one CPU core (cpu_reference.cpp)
 //   1  naive                   one thread per element of C; warps walk down columns
@@ -18,13 +18,18 @@
 //  10  register pipeline       the next fragments come to registers while these are multiplied
 //  11  balanced                the last wave of blocks is shared out, so that no SM idles
 //  12  tensor cores            one instruction of a warp multiplies a 16 x 8 by an 8 x 8 matrix
-//  13  Hopper                  a copy engine fills the ring; four warps multiply 64 x 8 by 8 x 256
-//  14  fp32 from tensor cores  each float is two tf32 numbers; three products make one of fp32
+//  13  ldmatrix                A is copied as it is, and spread over the lanes when it is read
+//  14  copy engine             one thread starts all copies; barriers count the bytes
+//  15  warpgroups              four warps multiply 64 x 8 by 8 x 256, straight from shared memory
+//  16  specialized warps       blocks stay on their SM; some warps copy while others multiply
+//  17  fp32 from tf32 parts    each float is two tf32 numbers; three products make one of fp32
+//  18  fp32 from fp16 parts    the same with two scaled fp16 numbers, which a pre-pass makes
 //
 // Compile: make, or by hand nvcc -std=c++20 -O3 -Xcompiler=-iquote,src -c gemm_steps.cu.
 // Without a GPU the same source runs on the CPU, traced.
 
 #include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 
@@ -32,17 +37,18 @@
 #include <climits>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "cli/walk.h"
 #include "model/error.h"
 #include "model/refusal.h"
 #include "model/stage.h"
-#include "simulator/cuda/bf16_copies.h"
+#include "model/tile.h"
+#include "school/lesson/lessons.h"
 #include "simulator/cuda/hopper_instructions.h"
 #include "simulator/cuda/instructions.h"
 #include "simulator/cuda/launch.h"
+#include "simulator/cuda/operands.h"
 
 // What the kernels share: edges and float4. No stage's idea is here.
 
@@ -111,6 +117,33 @@ __device__ inline void update4_if_inside(
     update_if_inside(C, M, N, row, col + 1, alpha, sum.y, beta);
     update_if_inside(C, M, N, row, col + 2, alpha, sum.z, beta);
     update_if_inside(C, M, N, row, col + 3, alpha, sum.w, beta);
+  }
+}
+
+// And for two neighbours, from stage 15 on.
+__device__ inline float2& as_float2(float& first) {
+  return reinterpret_cast<float2&>(first);
+}
+__device__ inline const float2& as_float2(const float& first) {
+  return reinterpret_cast<const float2&>(first);
+}
+
+template <int VEC>
+__device__ inline void update2_if_inside(
+    float* C, int M, int N, int row, int col, float alpha, float2 sum, float beta) {
+  if constexpr (VEC == 2) {
+    if (row >= M || col >= N) return;
+    float2& c = as_float2(C[offset(row, col, N)]);
+    float2 result = {alpha * sum.x, alpha * sum.y};
+    if (beta != 0.0f) {
+      const float2 old = c;
+      result.x += beta * old.x;
+      result.y += beta * old.y;
+    }
+    c = result;
+  } else {
+    update_if_inside(C, M, N, row, col, alpha, sum.x, beta);
+    update_if_inside(C, M, N, row, col + 1, alpha, sum.y, beta);
   }
 }
 
@@ -456,10 +489,10 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 3) warp_tiling(
 // __align__(128) puts the first at the start of a line of shared memory. Stage 11 has a variable of
 // 4 bytes besides; without the alignment it would move the tiles by 16 bytes, and cp.async of 16
 // bytes would fetch every sector twice.
-template <int BM, int BN, int BK>
+template <int BM, int BN, int BK, int PAD_A = 4, int PAD_B = 0>
 struct Tiles {
-  float A[BK][BM + 4];
-  float B[BK][BN];
+  float A[BK][BM + PAD_A];
+  float B[BK][BN + PAD_B];
 };
 
 // cp.async copies VEC floats to shared memory without a register in between and without waiting. If
@@ -494,7 +527,8 @@ struct Copies {
 
   // Starts to copy the next tile. The first `zeros` columns of A and rows of B are zeros. Where the
   // compiler sees that there are none, it leaves out the checks.
-  __device__ void start(Tiles<BM, BN, BK>& to, int zeros) {
+  template <class Tiles>
+  __device__ void start(Tiles& to, int zeros) {
     for (int i = 0; i < BM / kRowsA; ++i) {
       copy_async<1>(&to.A[a_k][a_m + i * kRowsA], from_A[i], zeros > 0 && a_k < zeros);
       from_A[i] += BK;
@@ -658,6 +692,27 @@ struct Shares {
   float* sums;        // of the parts, until they are added up
   unsigned* arrived;  // how many parts of each cut tile are done; 0 before and after
 };
+
+// Decides before the launch which tiles stage 11 cuts, for `sms` SMs and `k_tiles` K tiles in each
+// tile of C. All SMs get equally many whole tiles. The rest, tiles % sms, would occupy only some of
+// them, and is cut, unless that saves too little or the parts would be too short.
+model::ShareOut share_out(int tiles, int k_tiles, int sms) {
+  // In K tiles. To start a block, to store its sums and to add them up costs about as much as a few
+  // K tiles, so less than kLeastSaved is not worth it (measured on an H200, results/fp32-log.md).
+  constexpr int kOverhead = 4, kLeastSaved = 16, kLeastDepth = 8;
+  const int left = tiles % sms, idle = sms - left;
+  int depth = k_tiles;
+  if (left > idle) {
+    // Every tile loses its last part to the idle SMs, which compute `rounds` of them, one after the
+    // other. All are done at the same time if depth = rounds * (k_tiles - depth + kOverhead).
+    const int rounds = ceil_div(left, idle);
+    depth = k_tiles + kOverhead - (k_tiles + kOverhead) / (rounds + 1);
+  } else if (left > 0) {
+    depth = std::max(ceil_div(k_tiles, sms / left), kLeastDepth);
+  }
+  if (k_tiles - depth < kLeastSaved) return {tiles, 1, k_tiles};
+  return {tiles - left, ceil_div(k_tiles, depth), depth};
+}
 
 // Where a tile of C begins. The tiles are numbered down a column of 8, then down the next: blocks
 // that run together share rows and columns.
@@ -827,57 +882,6 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) balanced(
   if (work.is_part) add_up_parts<BM, BN, kThreads, VEC>(work, shares, c);
 }
 
-// From stage 12 on, rows of A stay rows, and both tiles are copied in chunks of 16 bytes. All rows
-// of a tile start in the same bank, and a warp reads the same columns of several rows at once. So
-// the chunks of a row change places: chunk c of A's row m lies at c ^ m % 8, and chunk c of B's row
-// k at c ^ k % 4. `swizzled` returns where the float of a column lies in a row with that key.
-template <int BM, int BN, int BK>
-struct SwizzledTiles {
-  float A[BM][BK];
-  float B[BK][BN];
-};
-__device__ constexpr int swizzled(int col, int key) {
-  return col ^ 4 * key;
-}
-
-// One thread's part of all copies of a block, as in Copies: rows of A and of B, VEC floats each.
-template <int BM, int BN, int BK, int kThreads, int VEC>
-struct SwizzledCopies {
-  static constexpr int kRowsA = VEC * kThreads / BK, kRowsB = VEC * kThreads / BN;  // at a time
-  int M, N, K, a_row, a_m, a_k, b_k, b_n;
-  const float *from_A, *from_B;
-
-  __device__ SwizzledCopies(
-      const float* A, const float* B, int rows, int cols, int depth, int block_row, int block_col,
-      int k0)
-      : M(rows), N(cols), K(depth) {
-    const int thread = threadIdx.x;
-    a_m = VEC * thread / BK, a_k = VEC * thread % BK;
-    b_k = VEC * thread / BN, b_n = VEC * thread % BN;
-    a_row = block_row + a_m;
-    from_A = A + k0 + a_k;
-    from_B = B + offset(k0 + b_k, min(block_col + b_n, N - VEC), N);
-  }
-
-  __device__ void start(SwizzledTiles<BM, BN, BK>& to, int zeros) {
-#pragma unroll(2 * VEC)
-    for (int i = 0; i < BM; i += kRowsA) {
-      copy_async<VEC>(
-          &to.A[a_m + i][swizzled(a_k, (a_m + i) % 8)],
-          from_A + offset(min(a_row + i, M - 1), 0, K), zeros > 0 && a_k < zeros);
-    }
-    from_A += BK;
-#pragma unroll(2 * VEC)
-    for (int i = 0; i < BK; i += kRowsB) {
-      copy_async<VEC>(
-          &to.B[b_k + i][swizzled(b_n, (b_k + i) % 4)], from_B + offset(i, 0, N),
-          zeros > 0 && b_k + i < zeros);
-    }
-    from_B += offset(BK, 0, N);
-    __pipeline_commit();
-  }
-};
-
 // Rounds to the nearest tf32. The tensor core ignores the last 13 bits, so this adds half of the
 // last bit that stays: one instruction on sm_90. Its maximum keeps 0x7fffffff, the NaN that a GPU
 // writes, from becoming -0. Most other NaNs stay NaNs. But those from 0xfffff000 on become 0, and
@@ -888,78 +892,41 @@ __device__ inline unsigned rounded_to_tf32(float x) {
   return __viaddmax_s32(bits, 0x1000, bits);
 }
 
-// sum += a * b for one warp and 8 columns of A and rows of B, rounded to tf32 first: the tensor
-// core would cut them off. Column 4 n + x of 32 columns of B is column n of the x-th
-// multiplication.
-template <int WM, int WN>
-__device__ inline void multiply_fragments(
-    float (&sum)[WM / 16][WN / 8][4], const unsigned (&a)[WM / 16][4],
-    const float4 (&b)[WN / 32][2]) {
-  unsigned a_tf32[WM / 16][4], b_tf32[WN / 8][2];
-#pragma unroll
-  for (int i = 0; i < WM / 16; ++i) {
-#pragma unroll
-    for (int x = 0; x < 4; ++x) a_tf32[i][x] = rounded_to_tf32(__uint_as_float(a[i][x]));
-  }
-#pragma unroll
-  for (int j = 0; j < WN / 32; ++j) {
-#pragma unroll
-    for (int x = 0; x < 2; ++x) {
-      b_tf32[4 * j][x] = rounded_to_tf32(b[j][x].x);
-      b_tf32[4 * j + 1][x] = rounded_to_tf32(b[j][x].y);
-      b_tf32[4 * j + 2][x] = rounded_to_tf32(b[j][x].z);
-      b_tf32[4 * j + 3][x] = rounded_to_tf32(b[j][x].w);
-    }
-  }
-#pragma unroll
-  for (int i = 0; i < WM / 16; ++i) {
-#pragma unroll
-    for (int j = 0; j < WN / 8; ++j) mma_m16n8k8_tf32(sum[i][j], a_tf32[i], b_tf32[j]);
-  }
-}
-
 // Stage 12: tensor cores
-// One instruction of a warp multiplies 16 x 8 elements of A by 8 x 8 of B: 1024 products, where an
-// FFMA makes 32. The elements are tf32, floats with 10 bits after the point; the sums are fp32. The
-// lanes hold the matrices together, a few elements each. ldmatrix hands out words of 16-byte rows
-// just as A's must be spread. B's would have to be transposed. But its columns may be computed in
-// any order: a lane loads four neighbours, which belong to four different multiplications.
-template <int BM, int BN, int BK, int WM, int WN, int STAGES, int VEC>
-__global__ void __launch_bounds__((BM / WM) * (BN / WN) * 32, 1) tensor_cores(
-    int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C,
-    Shares shares) {
-  constexpr int kThreads = (BM / WM) * (BN / WN) * 32;
-  extern __shared__ float4 shared[];
-  const auto ring = reinterpret_cast<SwizzledTiles<BM, BN, BK>*>(shared);  // (STAGES)
+// One instruction of a warp, mma, multiplies 16 x 8 elements of A by 8 x 8 of B: 1024 products,
+// where an FFMA makes 32. The elements are tf32, floats with 10 bits after the point; the sums are
+// fp32. The lanes hold the matrices together: lane l has the elements with k = l % 4 and l % 4 + 4
+// of two rows of A and one column of B. Which rows and columns these are is up to us. A lane loads
+// four neighbours at a time, as before, and each belongs to a multiplication of its own.
+template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int STAGES, int VEC>
+__global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) tensor_cores(
+    int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
+  constexpr int kThreads = (BM / TM) * (BN / TN);
+  extern __shared__ __align__(128) float4 shared[];
+  const auto ring = reinterpret_cast<Tiles<BM, BN, BK, 8, 8>*>(shared);  // (STAGES)
 
-  const Work work = work_of<BM, BN, BK>(blockIdx.x, M, N, K, shares);
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const int warp_row = warp / (BN / WN) * WM;  // in C's tile (BM, BN), this warp's tile (WM, WN)
-  const int warp_col = warp % (BN / WN) * WN;
+  const auto [block_row, block_col] = corner_of<BM, BN>(blockIdx.x, M, N);  // C's tile (BM, BN)
+  const int thread = threadIdx.x, lane = thread % 32;
+  const int warp_row = thread / 32 / (BN / WN) * WM;  // in it, this warp's tile (WM, WN)
+  const int warp_col = thread / 32 % (BN / WN) * WN;
+  const int row = warp_row + lane / 4 * 4;  // and the first elements that this thread loads
+  const int col = warp_col + lane / 4 * 4;
 
-  // Copy: chunks of A and B to the ring.
-  const int tiles = work.tiles;
-  SwizzledCopies<BM, BN, BK, kThreads, VEC> copies(A, B, M, N, K, work.row, work.col, work.k0);
+  const int tiles = max(1, ceil_div(K, BK));  // if K is 0, one tile of zeros
+  const int k0 = K - tiles * BK;              // where the first tile starts: it can be short
+  Copies<BM, BN, BK, kThreads, VEC> copies(A, B, M, N, K, block_row, block_col, k0);
 
-  // Fragments: 8 columns of A and 8 rows of B in each step. This is where in a tile the lane's
-  // first words are. The next 8 columns of A are at `a_col` XOR 8, 16 and 24.
-  const int a_row = warp_row + lane % 16, a_col = swizzled(lane / 16 * 4, lane % 8);
-  const int b_row = lane % 4, b_col = warp_col + swizzled(lane / 8 * 4 + lane / 4 % 2 * 16, b_row);
-  unsigned a[2][WM / 16][4];  // one is multiplied while the other is loaded
-  float4 b[2][WN / 32][2];
-  const auto load = [&](const SwizzledTiles<BM, BN, BK>& tile, int k) {
+  float sum[TM / 2][TN / 2][4] = {};
+  alignas(16) float a[2][2][TM], b[2][2][TN / 2];  // one is multiplied while the other is loaded
+  const auto load = [&](const Tiles<BM, BN, BK, 8, 8>& tile, int k) {
     const auto& [As, Bs] = tile;
-#pragma unroll
-    for (int i = 0; i < WM / 16; ++i) ldmatrix_x4(a[k / 8 % 2][i], &As[a_row + 16 * i][a_col ^ k]);
-#pragma unroll
-    for (int j = 0; j < WN / 32; ++j) {
-      b[k / 8 % 2][j][0] = as_float4(Bs[k + b_row][b_col + 32 * j]);
-      b[k / 8 % 2][j][1] = as_float4(Bs[k + b_row + 4][b_col + 32 * j]);
+    for (int x = 0; x < 2; ++x) {
+      float *const a_k = a[k / 8 % 2][x], *const b_k = b[k / 8 % 2][x];
+      const int k_x = k + 4 * x + lane % 4;
+      for (int j = 0; j < TN / 2; j += 4) as_float4(b_k[j]) = as_float4(Bs[k_x][col + 8 * j]);
+      for (int i = 0; i < TM; i += 4) as_float4(a_k[i]) = as_float4(As[k_x][row + 8 * i]);
     }
   };
-
-  // Multiply: the fragments of one step, while those of the next are loaded.
-  float sum[WM / 16][WN / 8][4] = {};
   const auto multiply = [&](int tile, bool copy) {
 #pragma unroll
     for (int k = 0; k < BK; k += 8) {
@@ -971,12 +938,21 @@ __global__ void __launch_bounds__((BM / WM) * (BN / WN) * 32, 1) tensor_cores(
         __syncthreads();
         load(ring[(tile + 1) % STAGES], 0);
       }
-      multiply_fragments<WM, WN>(sum, a[k / 8 % 2], b[k / 8 % 2]);
+      unsigned b_k[TN / 2][2];
+      for (int j = 0; j < TN / 2; ++j) {
+        for (int x = 0; x < 2; ++x) b_k[j][x] = rounded_to_tf32(b[k / 8 % 2][x][j]);
+      }
+      for (int i = 0; i < TM / 2; ++i) {
+        unsigned a_i[4];
+        for (int x = 0; x < 4; ++x)
+          a_i[x] = rounded_to_tf32(a[k / 8 % 2][x / 2][i + x % 2 * (TM / 2)]);
+        for (int j = 0; j < TN / 2; ++j) mma_m16n8k8_tf32(sum[i][j], a_i, b_k[j]);
+      }
     }
   };
 
   for (int tile = 0; tile < min(tiles, STAGES - 1); ++tile) {
-    copies.start(ring[tile], tile == 0 ? -work.k0 : 0);
+    copies.start(ring[tile], tile == 0 ? -k0 : 0);
   }
   __pipeline_wait_prior(0);
   __syncthreads();
@@ -985,71 +961,154 @@ __global__ void __launch_bounds__((BM / WM) * (BN / WN) * 32, 1) tensor_cores(
   for (; tile + STAGES - 1 < tiles; ++tile) multiply(tile, true);
   for (; tile < tiles; ++tile) multiply(tile, false);
 
-  // Epilogue: d = 1 and 3 are 16 columns to the right of d = 0 and 2, and 2 and 3 are 8 rows down.
-  const int row = work.row + warp_row + lane / 4, col = work.col + warp_col + lane % 4 * 4;
 #pragma unroll
-  for (int i = 0; i < WM / 16; ++i) {
+  for (int i = 0; i < TM; ++i) {
 #pragma unroll
-    for (int j = 0; j < WN / 32; ++j) {
-#pragma unroll
-      for (int d = 0; d < 4; ++d) {
-        const auto part = [&](int x) { return sum[i][4 * j + x][d]; };
-        update4_if_inside<VEC>(
-            C, M, N, row + 16 * i + d / 2 * 8, col + 32 * j + d % 2 * 16, alpha,
-            float4{part(0), part(1), part(2), part(3)}, beta);
-      }
+    for (int j = 0; j < TN; j += 4) {
+      // Of 16 x 8 results, a lane has two neighbours in a row, and those 8 rows below.
+      const auto part = [&](int x) {
+        return sum[i % (TM / 2)][j / 8 * 4 + x][i / (TM / 2) * 2 + j / 4 % 2];
+      };
+      update4_if_inside<VEC>(
+          C, M, N, block_row + row + spread(i, 8),
+          block_col + warp_col + lane % 4 * 8 + j / 8 * 32 + j % 8, alpha,
+          float4{part(0), part(1), part(2), part(3)}, beta);
     }
   }
 }
 
-// Two neighbours in a row, as one 8-byte access.
-__device__ inline float2& as_float2(float& first) {
-  return reinterpret_cast<float2&>(first);
-}
-__device__ inline const float2& as_float2(const float& first) {
-  return reinterpret_cast<const float2&>(first);
+// From stage 13 on, rows of A stay rows, so that both tiles are copied in chunks of 16 bytes. All
+// rows of a tile start in the same bank, and a warp reads the same columns of several rows at once.
+// So the chunks of a row change places: chunk c of row r lies at c ^ r % 8. `swizzled` returns
+// where the float of a column lies in its row.
+template <int BM, int BN, int BK>
+struct SwizzledTiles {
+  float A[BM][BK];
+  float B[BK][BN];
+};
+__device__ constexpr int swizzled(int col, int row) {
+  return col ^ row % 8 * 4;
 }
 
-__device__ inline void update2(float2& c, float alpha, float2 sum, float beta) {
-  float2 result = {alpha * sum.x, alpha * sum.y};
-  if (beta != 0.0f) {
-    const float2 old = c;
-    result.x += beta * old.x;
-    result.y += beta * old.y;
+// Stage 13: ldmatrix
+// A's tile was transposed, float by float. Now it is copied as it is, four floats at a time, and
+// ldmatrix spreads it: each lane names a row, and the warp reads 16 bytes of each and hands their
+// words out just as mma wants them. Eight rows are read at once, so the tiles are swizzled. B stays
+// as it was, for ldmatrix cannot transpose floats.
+template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int STAGES, int VEC>
+__global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) ldmatrix_fragments(
+    int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
+  constexpr int kThreads = (BM / TM) * (BN / TN);
+  extern __shared__ __align__(128) float4 shared[];
+  const auto ring = reinterpret_cast<SwizzledTiles<BM, BN, BK>*>(shared);  // (STAGES)
+
+  const auto [block_row, block_col] = corner_of<BM, BN>(blockIdx.x, M, N);  // C's tile (BM, BN)
+  const int thread = threadIdx.x, lane = thread % 32;
+  const int warp_row = thread / 32 / (BN / WN) * WM;  // in it, this warp's tile (WM, WN)
+  const int warp_col = thread / 32 % (BN / WN) * WN;
+  // And where the first elements are that this thread loads. A's next 8 columns are at `a_k` XOR 8,
+  // 16 and 24; the rows of B with 4 more in their number have their columns at `col` XOR 16.
+  const int row = warp_row + lane % 16, a_k = swizzled(lane / 16 * 4, row);
+  const int col = warp_col + swizzled(lane / 8 * 4 + lane / 4 % 2 * 16, lane % 4);
+
+  const int tiles = max(1, ceil_div(K, BK));  // if K is 0, one tile of zeros
+  const int k0 = K - tiles * BK;              // where the first tile starts: it can be short
+  const int A_m = VEC * thread / BK, A_k = VEC * thread % BK, A_row = block_row + A_m;
+  const int B_k = VEC * thread / BN, B_n = VEC * thread % BN;
+  const float* from_A = A + k0 + A_k;  // what this thread copies next
+  const float* from_B = B + offset(k0 + B_k, min(block_col + B_n, N - VEC), N);
+  const auto start_copies = [&](int tile, int zeros) {
+    auto& [As, Bs] = ring[tile % STAGES];
+    for (int i = 0; i < BM; i += VEC * kThreads / BK) {
+      const float* const from = from_A + offset(min(A_row + i, M - 1), 0, K);
+      copy_async<VEC>(&As[A_m + i][swizzled(A_k, A_m + i)], from, zeros > 0 && A_k < zeros);
+    }
+    from_A += BK;
+    for (int i = 0; i < BK; i += VEC * kThreads / BN) {
+      const float* const from = from_B + offset(i, 0, N);
+      copy_async<VEC>(&Bs[B_k + i][swizzled(B_n, B_k + i)], from, zeros > 0 && B_k + i < zeros);
+    }
+    from_B += offset(BK, 0, N);
+    __pipeline_commit();
+  };
+
+  float sum[TM / 2][TN / 2][4] = {};
+  unsigned a[2][TM / 2][4];  // one is multiplied while the other is loaded
+  alignas(16) float b[2][2][TN / 2];
+  const auto load = [&](const SwizzledTiles<BM, BN, BK>& tile, int k) {
+    const auto& [As, Bs] = tile;
+    for (int i = 0; i < TM / 2; ++i) {
+      ldmatrix_x4(a[k / 8 % 2][i], &As[row + 16 * i][a_k ^ k]);
+    }
+    for (int x = 0; x < 2; ++x) {
+      float* const b_k = b[k / 8 % 2][x];
+      const auto& Bs_k = Bs[k + 4 * x + lane % 4];
+      for (int j = 0; j < TN / 2; j += 4)
+        as_float4(b_k[j]) = as_float4(Bs_k[(col ^ 16 * x) + 8 * j]);
+    }
+  };
+  const auto multiply = [&](int tile, bool copy) {
+#pragma unroll
+    for (int k = 0; k < BK; k += 8) {
+      if (k == 0 && copy) start_copies(tile + STAGES - 1, 0);
+      if (k + 8 < BK) {
+        load(ring[tile % STAGES], k + 8);
+      } else if (copy || tile + 1 < tiles) {  // the step after this one is the next tile's first
+        __pipeline_wait_prior(copy ? STAGES - 2 : 0);
+        __syncthreads();
+        load(ring[(tile + 1) % STAGES], 0);
+      }
+      unsigned b_k[TN / 2][2];
+      for (int j = 0; j < TN / 2; ++j) {
+        for (int x = 0; x < 2; ++x) b_k[j][x] = rounded_to_tf32(b[k / 8 % 2][x][j]);
+      }
+      for (int i = 0; i < TM / 2; ++i) {
+        unsigned a_i[4];
+        for (int x = 0; x < 4; ++x) a_i[x] = rounded_to_tf32(__uint_as_float(a[k / 8 % 2][i][x]));
+        for (int j = 0; j < TN / 2; ++j) mma_m16n8k8_tf32(sum[i][j], a_i, b_k[j]);
+      }
+    }
+  };
+
+  for (int tile = 0; tile < min(tiles, STAGES - 1); ++tile) {
+    start_copies(tile, tile == 0 ? -k0 : 0);
   }
-  c = result;
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  load(ring[0], 0);
+  int tile = 0;
+  for (; tile + STAGES - 1 < tiles; ++tile) multiply(tile, true);
+  for (; tile < tiles; ++tile) multiply(tile, false);
+
+#pragma unroll
+  for (int i = 0; i < TM; ++i) {
+#pragma unroll
+    for (int j = 0; j < TN; j += 4) {
+      // Of 16 x 8 results, a lane has two neighbours in a row, and those 8 rows below.
+      const auto part = [&](int x) {
+        return sum[i % (TM / 2)][j / 8 * 4 + x][i / (TM / 2) * 2 + j / 4 % 2];
+      };
+      update4_if_inside<VEC>(
+          C, M, N, block_row + warp_row + lane / 4 + i % (TM / 2) * 16 + i / (TM / 2) * 8,
+          block_col + warp_col + lane % 4 * 4 + j / 8 * 32 + j % 8 * 4, alpha,
+          float4{part(0), part(1), part(2), part(3)}, beta);
+    }
+  }
 }
 
-// Instead of A and B, stages 13 and 14 see what the copy engine (TMA) needs to copy boxes of them.
-// The engine fills a box with zeros where it reaches beyond the matrix. It swizzles a row of at
-// most 128 bytes as above, with the key row % 8, so B's tile is made of boxes that are 32 columns
+// Instead of A and B, the stages from here on see what the copy engine (TMA) needs to copy boxes of
+// them. The engine fills a box with zeros where it reaches beyond the matrix. It rounds to tf32. It
+// swizzles a row of at most 128 bytes as above, so B's tile is made of boxes that are 32 columns
 // wide.
 struct Maps {
   CUtensorMap A, B;
+  const unsigned* doubts = nullptr;  // stage 18's, for which stage 17 may have to stand in
 };
-template <class T>
-constexpr int kBoxColumns = 128 / sizeof(T);
 template <int BM, int BN, int BK, class T = float>
 struct Boxes {
   T A[BM][BK];
-  T B[BN / kBoxColumns<T>][BK][kBoxColumns<T>];
+  T B[BN * sizeof(T) / 128][BK][128 / sizeof(T)];
 };
-
-// The ring, and for each of its places two barriers.
-template <int BM, int BN, int BK, int STAGES, class T = float>
-struct Ring {
-  Boxes<BM, BN, BK, T> boxes[STAGES];
-  std::uint64_t full[STAGES], empty[STAGES];
-};
-
-// Swizzled boxes begin at multiples of 1024 bytes. (An `extern __shared__` array with that
-// alignment would give it to every kernel of this file.)
-constexpr int kAlignment = 1024;
-template <class T>
-__device__ inline T& first_aligned(float4* shared) {
-  const auto bytes_before = -reinterpret_cast<std::uintptr_t>(shared) % kAlignment;
-  return *reinterpret_cast<T*>(reinterpret_cast<char*>(shared) + bytes_before);
-}
 
 // Begins the copies of one tile of A and B. `arrived` counts them, byte by byte.
 template <int BM, int BN, int BK, class T>
@@ -1057,197 +1116,343 @@ __device__ inline void copy_async(
     Boxes<BM, BN, BK, T>& to, const Maps& maps, int row, int col, int k, std::uint64_t* arrived) {
   mbarrier_arrive_expect_tx(arrived, sizeof to);
   cp_async_bulk_tensor_2d(to.A, &maps.A, k, row, arrived);
-  for (int j = 0; j < BN / kBoxColumns<T>; ++j) {
-    cp_async_bulk_tensor_2d(to.B[j], &maps.B, col + kBoxColumns<T> * j, k, arrived);
+  for (auto& box : to.B) {
+    cp_async_bulk_tensor_2d(box, &maps.B, col, k, arrived);
+    col += sizeof box[0] / sizeof(T);
   }
 }
 
-// A thread must do this before any other uses the barriers, and a barrier of the block follows.
+// One thread must do this before any other uses the barriers, and a barrier of the block follows.
 template <int STAGES>
 __device__ inline void initialize(std::uint64_t (&barriers)[STAGES], int arrivals) {
+  if (threadIdx.x > 0) return;
   for (std::uint64_t& barrier : barriers) mbarrier_init(&barrier, arrivals);
   fence_mbarrier_init();
 }
 
-// The current place in the ring. A barrier goes through phases 0, 1, 2, ... and a wait names the
-// last bit of the phase that must be complete: the bit changes each time the ring comes round.
-template <int STAGES>
-struct Turn {
-  int stage = 0;
-  unsigned phase = 0;
-  __device__ void next() {
-    if (++stage == STAGES) stage = 0, phase ^= 1;
-  }
-};
-
-// Stage 13: Hopper
-// The warps divide the work: one thread has the copy engine fill the ring, and two warpgroups of
-// four warps multiply. `full` says that a tile has arrived, `empty` that it is not needed any more.
-// wgmma takes one operand from shared memory if K is contiguous there, as in A's tile. So it
-// computes C^T = B^T A^T, with B^T in registers. A block stays on its SM and takes one tile after
-// the other: the copies for the next begin before the last is stored.
-template <int BM, int BN, int BK, int STAGES>
-__global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) hopper(
+// Stage 14: copy engine
+// One thread asks a copy engine for whole boxes of A and B, where every thread computed addresses,
+// looked after edges and started copies. Barriers in shared memory say when: `full` counts the
+// bytes that have arrived in a place of the ring, and `empty` the warps that are done with it. A
+// wait names a phase, 0 or 1, which changes each time the ring comes round. So a warp waits only
+// for the tile that it needs, and not for the other warps.
+template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int STAGES, int VEC>
+__global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) copy_engine(
     int M, int N, int K, float alpha, const __grid_constant__ Maps maps, float beta, float* C) {
-  extern __shared__ float4 shared[];
-  auto& [ring, full, empty] = first_aligned<Ring<BM, BN, BK, STAGES>>(shared);
-  if (threadIdx.x == 0) {
-    initialize(full, 1);
-    initialize(empty, BN / 64);
-  }
-  __syncthreads();
-  const int tiles = ceil_div(M, BM) * ceil_div(N, BN), k_tiles = ceil_div(K, BK);
-  Turn<STAGES> turn;
+  constexpr int kThreads = (BM / TM) * (BN / TN);
+  extern __shared__ __align__(1024) char boxes[];  // a swizzled box starts at such an address
+  auto& ring = reinterpret_cast<Boxes<BM, BN, BK>(&)[STAGES]>(boxes);
+  __shared__ std::uint64_t full[STAGES], empty[STAGES];
 
-  // Copy: boxes of A and B to the ring. The registers that this warpgroup gives back go to the
-  // others.
+  const auto [block_row, block_col] = corner_of<BM, BN>(blockIdx.x, M, N);  // C's tile (BM, BN)
+  const int thread = threadIdx.x, lane = thread % 32;
+  const int warp_row = thread / 32 / (BN / WN) * WM;  // in it, this warp's tile (WM, WN)
+  const int warp_col = thread / 32 % (BN / WN) * WN;
+  // And where the first elements are that this thread loads. A's next 8 columns are at `a_k` XOR 8,
+  // 16 and 24; the rows of B with 4 more in their number have their columns at `col` XOR 16.
+  const int row = warp_row + lane % 16, a_k = swizzled(lane / 16 * 4, row);
+  const int col = swizzled(lane / 8 * 4 + lane / 4 % 2 * 16, lane % 4);
+
+  const int tiles = ceil_div(K, BK);
+  initialize(full, 1);
+  initialize(empty, kThreads / 32);
+  __syncthreads();
+  const auto start_copy = [&](int tile) {  // one thread does
+    const int place = tile % STAGES;
+    if (thread > 0) return;
+    mbarrier_wait(&empty[place], tile / STAGES % 2 ^ 1);  // "phase -1" is over from the start
+    copy_async(ring[place], maps, block_row, block_col, tile * BK, &full[place]);
+  };
+
+  float sum[TM / 2][TN / 2][4] = {};
+  unsigned a[2][TM / 2][4];  // one is multiplied while the other is loaded
+  alignas(16) float b[2][2][TN / 2];
+  const auto load = [&](int tile, int k) {
+    if (k == 0) mbarrier_wait(&full[tile % STAGES], tile / STAGES % 2);
+    const auto& [As, Bs] = ring[tile % STAGES];
+    for (int i = 0; i < TM / 2; ++i) {
+      ldmatrix_x4(a[k / 8 % 2][i], &As[row + 16 * i][a_k ^ k]);
+    }
+    for (int x = 0; x < 2; ++x) {
+      float* const b_k = b[k / 8 % 2][x];
+      for (int j = 0; j < TN / 2; j += 4) {
+        const auto& box = Bs[warp_col / 32 + j / 4];
+        as_float4(b_k[j]) = as_float4(box[k + 4 * x + lane % 4][col ^ 16 * x]);
+      }
+    }
+  };
+  const auto multiply = [&](int tile, bool copy) {
+#pragma unroll
+    for (int k = 0; k < BK; k += 8) {
+      if (k + 8 < BK) {
+        load(tile, k + 8);
+      } else if (copy || tile + 1 < tiles) {  // the step after this one is the next tile's first
+        load(tile + 1, 0);
+      }
+      unsigned b_k[TN / 2][2];
+      for (int j = 0; j < TN / 2; ++j) {
+        for (int x = 0; x < 2; ++x) b_k[j][x] = rounded_to_tf32(b[k / 8 % 2][x][j]);
+      }
+      for (int i = 0; i < TM / 2; ++i) {
+        for (int j = 0; j < TN / 2; ++j) mma_m16n8k8_tf32(sum[i][j], a[k / 8 % 2][i], b_k[j]);
+      }
+    }
+    __syncwarp();
+    if (lane == 0) mbarrier_arrive(&empty[tile % STAGES]);
+    if (copy) start_copy(tile + STAGES - 1);
+  };
+
+  for (int tile = 0; tile < min(tiles, STAGES - 1); ++tile) {
+    start_copy(tile);
+  }
+  if (tiles > 0) load(0, 0);
+  int tile = 0;
+  for (; tile + STAGES - 1 < tiles; ++tile) multiply(tile, true);
+  for (; tile < tiles; ++tile) multiply(tile, false);
+
+#pragma unroll
+  for (int i = 0; i < TM; ++i) {
+#pragma unroll
+    for (int j = 0; j < TN; j += 4) {
+      // Of 16 x 8 results, a lane has two neighbours in a row, and those 8 rows below.
+      const auto part = [&](int x) {
+        return sum[i % (TM / 2)][j / 8 * 4 + x][i / (TM / 2) * 2 + j / 4 % 2];
+      };
+      update4_if_inside<VEC>(
+          C, M, N, block_row + warp_row + lane / 4 + i % (TM / 2) * 16 + i / (TM / 2) * 8,
+          block_col + warp_col + lane % 4 * 4 + j / 8 * 32 + j % 8 * 4, alpha,
+          float4{part(0), part(1), part(2), part(3)}, beta);
+    }
+  }
+}
+
+// Stage 15: warpgroups
+// One instruction of four warps, wgmma, multiplies 64 x 8 by 8 x BM elements, and meanwhile the
+// warps go on and load the next fragments. The tensor cores read one operand in shared memory,
+// where a descriptor says, and K must be contiguous there, as it is in A's tile. So the kernel
+// computes C^T = B^T * A^T, and only B goes to registers. Which columns of it a thread has is up to
+// us: two neighbours, loaded at once, so that it also stores two at once.
+template <int BM, int BN, int BK, int STAGES, int VEC>
+__global__ void __launch_bounds__(BN / 64 * 128, 1) warpgroups(
+    int M, int N, int K, float alpha, const __grid_constant__ Maps maps, float beta, float* C) {
+  constexpr int kThreads = BN / 64 * 128;
+  extern __shared__ __align__(1024) char boxes[];  // a swizzled box starts at such an address
+  auto& ring = reinterpret_cast<Boxes<BM, BN, BK>(&)[STAGES]>(boxes);
+  __shared__ std::uint64_t full[STAGES], empty[STAGES];
+
+  const auto [block_row, block_col] = corner_of<BM, BN>(blockIdx.x, M, N);  // C's tile (BM, BN)
+  const int thread = threadIdx.x, warp = thread / 32, lane = thread % 32;
+  const int b_row = lane % 4;  // and the first elements that this thread loads
+  const int b_col = warp % 2 * 8 + lane / 16 * 4 + lane / 8 % 2 * 16 + lane / 4 % 2 * 2;
+
+  const int tiles = ceil_div(K, BK);
+  initialize(full, 1);
+  initialize(empty, kThreads / 128);
+  __syncthreads();
+  const auto start_copy = [&](int tile) {  // one thread does
+    const int place = tile % STAGES;
+    if (thread > 0) return;
+    mbarrier_wait(&empty[place], tile / STAGES % 2 ^ 1);  // "phase -1" is over from the start
+    copy_async(ring[place], maps, block_row, block_col, tile * BK, &full[place]);
+  };
+
+  float sum[BM / 2] = {};
+  unsigned b[2][BK / 8][4];  // one is multiplied while the other is loaded
+  const auto load = [&](unsigned(&to)[BK / 8][4], int tile) {
+    mbarrier_wait(&full[tile % STAGES], tile / STAGES % 2);
+    const auto& Bs = ring[tile % STAGES].B[warp / 2];
+#pragma unroll
+    for (int k = 0; k < BK; k += 8) {
+#pragma unroll
+      for (int x = 0; x < 2; ++x) {
+        const int row = k + b_row + 4 * x;
+        const float2 two = as_float2(Bs[row][swizzled(b_col, row)]);
+        to[k / 8][2 * x] = __float_as_uint(two.x);
+        to[k / 8][2 * x + 1] = __float_as_uint(two.y);
+      }
+    }
+  };
+  const auto multiply = [&](int tile, const unsigned(&now)[BK / 8][4], unsigned(&next)[BK / 8][4]) {
+    const std::uint64_t a = wgmma_descriptor_of_swizzled_tile(ring[tile % STAGES].A);
+    wgmma_fence();
+    // 64 columns of B and 8 of K from registers, times 8 of K and BM rows of A, where the
+    // descriptor says. It counts 16 bytes as 1.
+#pragma unroll
+    for (int k = 0; k < BK; k += 8) wgmma_m64nNk8_tf32(sum, now[k / 8], a + k * 4 / 16);
+    wgmma_commit_group();
+    wgmma_wait_group<1>();  // the tile before is not read any more
+    if (tile > 0 && thread % 128 == 0) mbarrier_arrive(&empty[(tile - 1) % STAGES]);
+    if (tile + STAGES - 1 < tiles) start_copy(tile + STAGES - 1);
+    if (tile + 1 < tiles) load(next, tile + 1);
+  };
+
+  for (int tile = 0; tile < min(tiles, STAGES - 1); ++tile) {
+    start_copy(tile);
+  }
+  if (tiles > 0) load(b[0], 0);
+  int tile = 0;
+  for (; tile + 1 < tiles; tile += 2) {
+    multiply(tile, b[0], b[1]);
+    multiply(tile + 1, b[1], b[0]);
+  }
+  if (tile < tiles) multiply(tile, b[0], b[1]);
+  wgmma_wait_group<0>();
+  wgmma_fence_operand(sum);
+
+  // sum[i] and sum[i + 2] are neighbours in a row of C, sum[i + 1] is one row down and sum[i + 4]
+  // eight.
+  const int row = block_row + lane % 4 * 2, col = block_col + warp / 2 * 32 + b_col;
+#pragma unroll
+  for (int i = 0; i < BM / 2; i += 4) {
+#pragma unroll
+    for (int x = 0; x < 2; ++x) {
+      const float2 pair = {sum[i + x], sum[i + x + 2]};
+      update2_if_inside<VEC>(C, M, N, row + 2 * i + x, col, alpha, pair, beta);
+    }
+  }
+}
+
+// Stage 16: specialized warps
+// Blocks that start together also store C together, and the tensor cores idle. Now one block stays
+// on each SM and computes one tile of C after the other. Its first warpgroup only has tiles copied:
+// those for the next tile of C arrive while the other warps store this one. That costs 128 threads
+// which do not multiply. They give their registers away, so the others have 232 instead of 168.
+template <int BM, int BN, int BK, int STAGES, int VEC>
+__global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) specialized_warps(
+    int M, int N, int K, float alpha, const __grid_constant__ Maps maps, float beta, float* C) {
+  extern __shared__ __align__(1024) char boxes[];  // a swizzled box starts at such an address
+  auto& ring = reinterpret_cast<Boxes<BM, BN, BK>(&)[STAGES]>(boxes);
+  __shared__ std::uint64_t full[STAGES], empty[STAGES];
+
+  const int c_tiles = ceil_div(M, BM) * ceil_div(N, BN), tiles = ceil_div(K, BK);
+  initialize(full, 1);
+  initialize(empty, BN / 64);
+  __syncthreads();
+  int turn = 0;  // places filled so far, for all tiles of C
+
   if (threadIdx.x < 128) {
-    setmaxnreg_dec<40>();
+    setmaxnreg_dec<40>();  // the registers that this warpgroup gives back go to the others
     if (threadIdx.x > 0) return;
-    for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-      const auto [row, col] = corner_of<BM, BN>(tile, M, N);
-      for (int k = 0; k < k_tiles; ++k, turn.next()) {
-        mbarrier_wait(&empty[turn.stage], turn.phase ^ 1);  // "phase -1" is over from the start
-        copy_async(ring[turn.stage], maps, row, col, k * BK, &full[turn.stage]);
+    for (int c_tile = blockIdx.x; c_tile < c_tiles; c_tile += gridDim.x) {
+      const auto [block_row, block_col] = corner_of<BM, BN>(c_tile, M, N);
+      for (int tile = 0; tile < tiles; ++tile, ++turn) {
+        const int place = turn % STAGES;
+        mbarrier_wait(&empty[place], turn / STAGES % 2 ^ 1);  // "phase -1" is over from the start
+        copy_async(ring[place], maps, block_row, block_col, tile * BK, &full[place]);
       }
     }
     return;
   }
   setmaxnreg_inc<232>();
 
-  // Fragments: 16 columns of B for each warp, which are rows of wgmma's first operand. A lane holds
-  // the rows lane / 4 and lane / 4 + 8, which may be any columns: here two neighbours, in the chunk
-  // in which no other lane's are in the same banks.
-  const int warp = threadIdx.x / 32 - 4, lane = threadIdx.x % 32;
-  const int b_row = lane % 4;
+  const int thread = threadIdx.x - 128, warp = thread / 32, lane = thread % 32;
+  const int b_row = lane % 4;  // and the first elements that this thread loads
   const int b_col = warp % 2 * 8 + lane / 16 * 4 + lane / 8 % 2 * 16 + lane / 4 % 2 * 2;
-  unsigned b[2][BK / 8][4];  // one tile's are multiplied while the next one's are loaded
-  const auto load = [&](unsigned(&to)[BK / 8][4]) {
-    mbarrier_wait(&full[turn.stage], turn.phase);
-    const auto& Bs = ring[turn.stage].B[warp / 2];
+  unsigned b[2][BK / 8][4];  // one is multiplied while the other is loaded
+  const auto load = [&](unsigned(&to)[BK / 8][4], int at) {
+    mbarrier_wait(&full[at % STAGES], at / STAGES % 2);
+    const auto& Bs = ring[at % STAGES].B[warp / 2];
 #pragma unroll
     for (int k = 0; k < BK; k += 8) {
-      const float2 near = as_float2(Bs[k + b_row][swizzled(b_col, b_row)]);
-      const float2 far = as_float2(Bs[k + b_row + 4][swizzled(b_col, b_row + 4)]);
-      to[k / 8][0] = rounded_to_tf32(near.x);
-      to[k / 8][1] = rounded_to_tf32(near.y);
-      to[k / 8][2] = rounded_to_tf32(far.x);
-      to[k / 8][3] = rounded_to_tf32(far.y);
+#pragma unroll
+      for (int x = 0; x < 2; ++x) {
+        const int row = k + b_row + 4 * x;
+        const float2 two = as_float2(Bs[row][swizzled(b_col, row)]);
+        to[k / 8][2 * x] = __float_as_uint(two.x);
+        to[k / 8][2 * x + 1] = __float_as_uint(two.y);
+      }
     }
   };
-  const auto release = [&](int stage) {
-    if (threadIdx.x % 128 == 0) mbarrier_arrive(&empty[stage]);
+  const auto release = [&](int at) {
+    if (thread % 128 == 0) mbarrier_arrive(&empty[at % STAGES]);
   };
 
-  for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-    // Multiply: the tensor cores work on one tile of K while the warps load the fragments of the
-    // next. When only one group of wgmma is under way, the tile before is not read any more.
+  for (int c_tile = blockIdx.x; c_tile < c_tiles; c_tile += gridDim.x) {
+    const auto [block_row, block_col] = corner_of<BM, BN>(c_tile, M, N);
     float sum[BM / 2] = {};
-    int before = 0;
-    const auto multiply = [&](int k_tile, const unsigned(&now)[BK / 8][4],
-                              unsigned(&next)[BK / 8][4], bool more) {
-      const std::uint64_t a = wgmma_descriptor_of_swizzled_tile(ring[turn.stage].A);
+    const auto multiply = [&](int tile, const unsigned(&now)[BK / 8][4],
+                              unsigned(&next)[BK / 8][4]) {
+      const std::uint64_t a = wgmma_descriptor_of_swizzled_tile(ring[turn % STAGES].A);
       wgmma_fence();
       // 64 columns of B and 8 of K from registers, times 8 of K and BM rows of A, where the
       // descriptor says. It counts 16 bytes as 1.
 #pragma unroll
       for (int k = 0; k < BK; k += 8) wgmma_m64nNk8_tf32(sum, now[k / 8], a + k * 4 / 16);
       wgmma_commit_group();
-      wgmma_wait_group<1>();
-      if (k_tile > 0) release(before);
-      before = turn.stage;
-      turn.next();
-      if (more) load(next);
+      wgmma_wait_group<1>();  // the tile before is not read any more
+      if (tile > 0) release(turn - 1);
+      ++turn;
+      if (tile + 1 < tiles) load(next, turn);
     };
-    if (k_tiles > 0) load(b[0]);
-    int k_tile = 0;
-    for (; k_tile + 2 < k_tiles; k_tile += 2) {
-      multiply(k_tile, b[0], b[1], true);
-      multiply(k_tile + 1, b[1], b[0], true);
+    if (tiles > 0) load(b[0], turn);
+    int tile = 0;
+    for (; tile + 1 < tiles; tile += 2) {
+      multiply(tile, b[0], b[1]);
+      multiply(tile + 1, b[1], b[0]);
     }
-    if (k_tile < k_tiles) multiply(k_tile, b[0], b[1], k_tile + 1 < k_tiles);
-    if (k_tile + 1 < k_tiles) multiply(k_tile + 1, b[1], b[0], false);
+    if (tile < tiles) multiply(tile, b[0], b[1]);
     wgmma_wait_group<0>();
     wgmma_fence_operand(sum);
-    if (k_tiles > 0) release(before);
+    if (tiles > 0) release(turn - 1);
 
-    // Epilogue: sum[i] and sum[i + 2] are neighbours in a row of C, sum[i + 1] is one row down and
-    // sum[i + 4] eight. The rows are even, so both neighbours are inside or both are outside.
-    const auto [block_row, block_col] = corner_of<BM, BN>(tile, M, N);
+    // sum[i] and sum[i + 2] are neighbours in a row of C, sum[i + 1] is one row down and sum[i + 4]
+    // eight.
     const int row = block_row + lane % 4 * 2, col = block_col + warp / 2 * 32 + b_col;
-    float* const c = &C[offset(row, col, N)];
 #pragma unroll
     for (int i = 0; i < BM / 2; i += 4) {
 #pragma unroll
       for (int x = 0; x < 2; ++x) {
-        const int down = 2 * i + x;
-        if (row + down >= M || col >= N) continue;
         const float2 pair = {sum[i + x], sum[i + x + 2]};
-        update2(as_float2(c[offset(down, 0, N)]), alpha, pair, beta);
+        update2_if_inside<VEC>(C, M, N, row + 2 * i + x, col, alpha, pair, beta);
       }
     }
   }
 }
 
-// Two neighbours in a row. VEC is 2 if every row is 8-byte aligned and has an even number of
-// floats.
-template <int VEC>
-__device__ inline void update2_if_inside(
-    float* C, int M, int N, int row, int col, float alpha, float2 sum, float beta) {
-  if constexpr (VEC == 2) {
-    if (row < M && col < N) update2(as_float2(C[offset(row, col, N)]), alpha, sum, beta);
-  } else {
-    update_if_inside(C, M, N, row, col, alpha, sum.x, beta);
-    update_if_inside(C, M, N, row, col + 1, alpha, sum.y, beta);
-  }
-}
-
-// Variant bf16-128x256x64 of stage 13: the same with bf16
+// Variant bf16-128x256x64 of stage 16: the same with bf16
 // A bf16 is the upper half of a float. So a row of a box has twice as many, and an instruction
 // multiplies twice as many in the same time. And of 16-bit elements, wgmma takes both operands from
 // shared memory as they lie there, B with k from row to row ("transposed"). No thread loads
 // fragments, and C need not be computed as C^T. A and B have been rounded to bf16 before.
 template <int BM, int BN, int BK, int STAGES, int VEC>
-__global__ void __launch_bounds__((BM / 64 + 1) * 128, 1) hopper_bf16(
+__global__ void __launch_bounds__((BM / 64 + 1) * 128, 1) specialized_warps_bf16(
     int M, int N, int K, float alpha, const __grid_constant__ Maps maps, float beta, float* C) {
-  extern __shared__ float4 shared[];
-  auto& [ring, full, empty] = first_aligned<Ring<BM, BN, BK, STAGES, __nv_bfloat16>>(shared);
-  if (threadIdx.x == 0) {
-    initialize(full, 1);
-    initialize(empty, BM / 64);
-  }
-  __syncthreads();
-  const int tiles = ceil_div(M, BM) * ceil_div(N, BN), k_tiles = ceil_div(K, BK);
-  Turn<STAGES> turn;
+  extern __shared__ __align__(1024) char boxes[];  // a swizzled box starts at such an address
+  auto& ring = reinterpret_cast<Boxes<BM, BN, BK, __nv_bfloat16>(&)[STAGES]>(boxes);
+  __shared__ std::uint64_t full[STAGES], empty[STAGES];
 
-  // Copy: boxes of A and B to the ring. The registers that this warpgroup gives back go to the
-  // others.
+  const int c_tiles = ceil_div(M, BM) * ceil_div(N, BN), tiles = ceil_div(K, BK);
+  initialize(full, 1);
+  initialize(empty, BM / 64);
+  __syncthreads();
+  int turn = 0;  // places filled so far, for all tiles of C
+
   if (threadIdx.x < 128) {
-    setmaxnreg_dec<40>();
+    setmaxnreg_dec<40>();  // the registers that this warpgroup gives back go to the others
     if (threadIdx.x > 0) return;
-    for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-      const auto [row, col] = corner_of<BM, BN>(tile, M, N);
-      for (int k = 0; k < k_tiles; ++k, turn.next()) {
-        mbarrier_wait(&empty[turn.stage], turn.phase ^ 1);  // "phase -1" is over from the start
-        copy_async(ring[turn.stage], maps, row, col, k * BK, &full[turn.stage]);
+    for (int c_tile = blockIdx.x; c_tile < c_tiles; c_tile += gridDim.x) {
+      const auto [block_row, block_col] = corner_of<BM, BN>(c_tile, M, N);
+      for (int tile = 0; tile < tiles; ++tile, ++turn) {
+        const int place = turn % STAGES;
+        mbarrier_wait(&empty[place], turn / STAGES % 2 ^ 1);  // "phase -1" is over from the start
+        copy_async(ring[place], maps, block_row, block_col, tile * BK, &full[place]);
       }
     }
     return;
   }
   setmaxnreg_inc<232>();
 
-  const int warp = threadIdx.x / 32 - 4, lane = threadIdx.x % 32;
-  const auto release = [&](int stage) {
-    if (threadIdx.x % 128 == 0) mbarrier_arrive(&empty[stage]);
+  const int thread = threadIdx.x - 128, warp = thread / 32, lane = thread % 32;
+  const auto release = [&](int at) {
+    if (thread % 128 == 0) mbarrier_arrive(&empty[at % STAGES]);
   };
 
-  for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-    // Multiply: each warpgroup has 64 rows of A, and both have all columns of B.
+  for (int c_tile = blockIdx.x; c_tile < c_tiles; c_tile += gridDim.x) {
+    const auto [block_row, block_col] = corner_of<BM, BN>(c_tile, M, N);
     float sum[BN / 2] = {};
-    int before = 0;
-    for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
-      mbarrier_wait(&full[turn.stage], turn.phase);
-      const auto& [As, Bs] = ring[turn.stage];
+    for (int tile = 0; tile < tiles; ++tile, ++turn) {
+      mbarrier_wait(&full[turn % STAGES], turn / STAGES % 2);
+      const auto& [As, Bs] = ring[turn % STAGES];
       const std::uint64_t a = wgmma_descriptor_of_swizzled_tile(As[warp / 4 * 64]);
       const std::uint64_t b = wgmma_descriptor_of_transposed_boxes(Bs);
       wgmma_fence();
@@ -1258,18 +1463,15 @@ __global__ void __launch_bounds__((BM / 64 + 1) * 128, 1) hopper_bf16(
         wgmma_m64nNk16_bf16(sum, a + k * 2 / 16, b + k * 128 / 16);
       }
       wgmma_commit_group();
-      wgmma_wait_group<1>();
-      if (k_tile > 0) release(before);
-      before = turn.stage;
-      turn.next();
+      wgmma_wait_group<1>();  // the tile before is not read any more
+      if (tile > 0) release(turn - 1);
     }
     wgmma_wait_group<0>();
     wgmma_fence_operand(sum);
-    if (k_tiles > 0) release(before);
+    if (tiles > 0) release(turn - 1);
 
-    // Epilogue: sum[i] and sum[i + 1] are neighbours in a row of C, sum[i + 2] is eight rows down
-    // and sum[i + 4] eight columns to the right.
-    const auto [block_row, block_col] = corner_of<BM, BN>(tile, M, N);
+    // sum[i] and sum[i + 1] are neighbours in a row of C, sum[i + 2] is eight rows down and
+    // sum[i + 4] eight columns to the right.
     const int row = block_row + warp * 16 + lane / 4, col = block_col + lane % 4 * 2;
 #pragma unroll
     for (int i = 0; i < BN / 2; i += 4) {
@@ -1284,26 +1486,27 @@ __global__ void __launch_bounds__((BM / 64 + 1) * 128, 1) hopper_bf16(
 
 // What the tensor core ignores of x, as a tf32 number: x = high + low, where the tensor core sees
 // `high` in the bits of x itself. An infinity has no low part: it gives a NaN.
-__device__ inline unsigned low_part(float x) {
+__device__ inline float low_part(float x) {
   const float high = __uint_as_float(__float_as_uint(x) & 0xffffe000);
-  return rounded_to_tf32(x - high);
+  return __uint_as_float(rounded_to_tf32(x - high));
 }
 
-// The ring of stage 14: each place also has the low parts of A, and a third barrier for them.
+// Whether stage 18 must leave the product to stage 17: with both of its doubts together.
+constexpr unsigned kDoubtful = 3;
+__host__ __device__ constexpr bool is_doubtful(unsigned doubts) {
+  return doubts == kDoubtful;
+}
+
+// A place in stage 17's ring also has the low parts of A.
 template <int BM, int BN, int BK>
 struct SplitBoxes {
   Boxes<BM, BN, BK> whole;
   float A_low[BM][BK];
 };
-template <int BM, int BN, int BK, int STAGES>
-struct SplitRing {
-  SplitBoxes<BM, BN, BK> boxes[STAGES];
-  std::uint64_t full[STAGES], split[STAGES], empty[STAGES];
-};
 
 // The low parts of a tile of A, by THREADS threads that are numbered from 0. Each stands where its
 // element stands in A's tile, so they are swizzled in the same way. The tensor cores wait for this,
-// so the loop is unrolled, and each thread loads two float4 before it stores.
+// so each thread loads two float4 before it stores.
 template <int THREADS, int BM, int BN, int BK>
 __device__ inline void split(SplitBoxes<BM, BN, BK>& tile, int thread) {
   const float4* const whole = &as_float4(tile.whole.A[0][0]);
@@ -1311,61 +1514,54 @@ __device__ inline void split(SplitBoxes<BM, BN, BK>& tile, int thread) {
   constexpr int kFloat4s = BM * BK / 4;
 #pragma unroll
   for (int i = 0; i < kFloat4s; i += 2 * THREADS) {
-    float4 a[2];
-#pragma unroll
-    for (int j = 0; j < 2; ++j) {
-      const int at = i + j * THREADS + thread;
-      if (at < kFloat4s) a[j] = whole[at];
-    }
-#pragma unroll
-    for (int j = 0; j < 2; ++j) {
-      const int at = i + j * THREADS + thread;
-      if (at >= kFloat4s) continue;
-      low[at] = {
-          __uint_as_float(low_part(a[j].x)), __uint_as_float(low_part(a[j].y)),
-          __uint_as_float(low_part(a[j].z)), __uint_as_float(low_part(a[j].w))};
-    }
+    const int at = i + thread, next = at + THREADS;
+    float4 a, b;
+    if (at < kFloat4s) a = whole[at];
+    if (next < kFloat4s) b = whole[next];
+    if (at < kFloat4s) low[at] = {low_part(a.x), low_part(a.y), low_part(a.z), low_part(a.w)};
+    if (next < kFloat4s) low[next] = {low_part(b.x), low_part(b.y), low_part(b.z), low_part(b.w)};
   }
 }
 
-// Stage 14: fp32 from tensor cores
+// Stage 17: fp32 from tf32 parts
 // An fp32 number has 24 bits, and a tf32 number 11. Two of them hold nearly all of a float, and
 // three products nearly all of a product: (a + a_low) * (b + b_low) without the smallest. Three
 // warps make the low parts of A, and each thread those of its fragments of B. The tensor cores cut
 // off where an FFMA rounds, so a long sum would lose too much. Here they add only the products of
 // one K tile, the smallest first, and FADDs add these sums.
-template <int BM, int BN, int BK, int STAGES>
-__global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) split_fp32(
+template <int BM, int BN, int BK, int STAGES, int VEC>
+__global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) tf32_parts(
     int M, int N, int K, float alpha, const __grid_constant__ Maps maps, float beta, float* C) {
-  extern __shared__ float4 shared[];
-  auto& [ring, full, split_up, empty] = first_aligned<SplitRing<BM, BN, BK, STAGES>>(shared);
+  if (maps.doubts != nullptr && !is_doubtful(*maps.doubts)) return;  // it does not have to
   constexpr int kSplitters = 96;
-  if (threadIdx.x == 0) {
-    initialize(full, 1);
-    initialize(split_up, kSplitters / 32);
-    initialize(empty, BN / 64);
-  }
-  __syncthreads();
-  const int tiles = ceil_div(M, BM) * ceil_div(N, BN), k_tiles = ceil_div(K, BK);
-  Turn<STAGES> turn;
+  extern __shared__ __align__(1024) char boxes[];  // a swizzled box starts at such an address
+  auto& ring = reinterpret_cast<SplitBoxes<BM, BN, BK>(&)[STAGES]>(boxes);
+  __shared__ std::uint64_t full[STAGES], split_up[STAGES], empty[STAGES];
 
-  // Copy: boxes of A and B to the ring. Three warps split A when it has arrived.
+  const int c_tiles = ceil_div(M, BM) * ceil_div(N, BN), tiles = ceil_div(K, BK);
+  initialize(full, 1);
+  initialize(split_up, kSplitters / 32);
+  initialize(empty, BN / 64);
+  __syncthreads();
+  int turn = 0;  // places filled so far, for all tiles of C
+
   if (threadIdx.x < 128) {
-    setmaxnreg_dec<40>();
+    setmaxnreg_dec<40>();  // the registers that this warpgroup gives back go to the others
     const int splitter = static_cast<int>(threadIdx.x) - 32;
     if (threadIdx.x > 0 && splitter < 0) return;
-    for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-      const auto [row, col] = corner_of<BM, BN>(tile, M, N);
-      for (int k = 0; k < k_tiles; ++k, turn.next()) {
+    for (int c_tile = blockIdx.x; c_tile < c_tiles; c_tile += gridDim.x) {
+      const auto [block_row, block_col] = corner_of<BM, BN>(c_tile, M, N);
+      for (int tile = 0; tile < tiles; ++tile, ++turn) {
+        const int place = turn % STAGES;
         if (threadIdx.x == 0) {
-          mbarrier_wait(&empty[turn.stage], turn.phase ^ 1);
-          copy_async(ring[turn.stage].whole, maps, row, col, k * BK, &full[turn.stage]);
+          mbarrier_wait(&empty[place], turn / STAGES % 2 ^ 1);  // "phase -1" is over from the start
+          copy_async(ring[place].whole, maps, block_row, block_col, tile * BK, &full[place]);
         } else {
-          mbarrier_wait(&full[turn.stage], turn.phase);
-          split<kSplitters>(ring[turn.stage], splitter);
+          mbarrier_wait(&full[place], turn / STAGES % 2);
+          split<kSplitters>(ring[place], splitter);
           fence_proxy_async();  // the tensor cores read what these threads have stored
           __syncwarp();
-          if (splitter % 32 == 0) mbarrier_arrive(&split_up[turn.stage]);
+          if (splitter % 32 == 0) mbarrier_arrive(&split_up[place]);
         }
       }
     }
@@ -1373,819 +1569,671 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) split_fp32(
   }
   setmaxnreg_inc<232>();
 
-  // Fragments: as before, and their low parts.
-  const int warp = threadIdx.x / 32 - 4, lane = threadIdx.x % 32;
-  const int b_row = lane % 4;
+  const int thread = threadIdx.x - 128, warp = thread / 32, lane = thread % 32;
+  const int b_row = lane % 4;  // and the first elements that this thread loads
   const int b_col = warp % 2 * 8 + lane / 16 * 4 + lane / 8 % 2 * 16 + lane / 4 % 2 * 2;
-  struct Fragments {
-    unsigned b[BK / 8][4], b_low[BK / 8][4];
-  } fragments[2];
-  const auto load = [&](Fragments& to) {
-    mbarrier_wait(&full[turn.stage], turn.phase);
-    mbarrier_wait(&split_up[turn.stage], turn.phase);
-    const auto& Bs = ring[turn.stage].whole.B[warp / 2];
+  unsigned b[2][2][BK / 8][4];  // one is multiplied while the other is loaded; whole and low parts
+  const auto load = [&](unsigned(&to)[2][BK / 8][4], int at) {
+    mbarrier_wait(&full[at % STAGES], at / STAGES % 2);
+    mbarrier_wait(&split_up[at % STAGES], at / STAGES % 2);
+    const auto& Bs = ring[at % STAGES].whole.B[warp / 2];
 #pragma unroll
     for (int k = 0; k < BK; k += 8) {
-      const float2 near = as_float2(Bs[k + b_row][swizzled(b_col, b_row)]);
-      const float2 far = as_float2(Bs[k + b_row + 4][swizzled(b_col, b_row + 4)]);
-      const float four[] = {near.x, near.y, far.x, far.y};
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        to.b[k / 8][i] = __float_as_uint(four[i]);
-        to.b_low[k / 8][i] = low_part(four[i]);
+      for (int x = 0; x < 2; ++x) {
+        const int row = k + b_row + 4 * x;
+        const float2 two = as_float2(Bs[row][swizzled(b_col, row)]);
+        to[0][k / 8][2 * x] = __float_as_uint(two.x);
+        to[0][k / 8][2 * x + 1] = __float_as_uint(two.y);
+        to[1][k / 8][2 * x] = __float_as_uint(low_part(two.x));
+        to[1][k / 8][2 * x + 1] = __float_as_uint(low_part(two.y));
       }
     }
   };
-  const auto release = [&](int stage) {
-    if (threadIdx.x % 128 == 0) mbarrier_arrive(&empty[stage]);
+  const auto release = [&](int at) {
+    if (thread % 128 == 0) mbarrier_arrive(&empty[at % STAGES]);
   };
 
-  for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-    // Multiply: while the tensor cores work on one warpgroup's K tile, the other one adds up.
+  for (int c_tile = blockIdx.x; c_tile < c_tiles; c_tile += gridDim.x) {
+    const auto [block_row, block_col] = corner_of<BM, BN>(c_tile, M, N);
     float sum[BM / 2] = {}, part[BM / 2] = {};
-    const auto multiply = [&](const Fragments& now, Fragments& next, bool more) {
-      const std::uint64_t a = wgmma_descriptor_of_swizzled_tile(ring[turn.stage].whole.A);
-      const std::uint64_t a_low = wgmma_descriptor_of_swizzled_tile(ring[turn.stage].A_low);
-      const int stage = turn.stage;
+    const auto multiply = [&](int tile, const unsigned(&now)[2][BK / 8][4],
+                              unsigned(&next)[2][BK / 8][4]) {
+      const std::uint64_t a = wgmma_descriptor_of_swizzled_tile(ring[turn % STAGES].whole.A);
+      const std::uint64_t a_low = wgmma_descriptor_of_swizzled_tile(ring[turn % STAGES].A_low);
       wgmma_fence();
 #pragma unroll
       for (int k = 0; k < BK; k += 8) {
-        wgmma_m64nNk8_tf32(part, now.b[k / 8], a_low + k * 4 / 16, k > 0);  // the first: part = ...
+        wgmma_m64nNk8_tf32(
+            part, now[0][k / 8], a_low + k * 4 / 16, k > 0);  // the first: part = ...
       }
 #pragma unroll
-      for (int k = 0; k < BK; k += 8) wgmma_m64nNk8_tf32(part, now.b_low[k / 8], a + k * 4 / 16);
+      for (int k = 0; k < BK; k += 8) wgmma_m64nNk8_tf32(part, now[1][k / 8], a + k * 4 / 16);
 #pragma unroll
-      for (int k = 0; k < BK; k += 8) wgmma_m64nNk8_tf32(part, now.b[k / 8], a + k * 4 / 16);
+      for (int k = 0; k < BK; k += 8) wgmma_m64nNk8_tf32(part, now[0][k / 8], a + k * 4 / 16);
       wgmma_commit_group();
-      turn.next();
-      if (more) load(next);
+      ++turn;
+      if (tile + 1 < tiles) load(next, turn);
       wgmma_wait_group<0>();
       wgmma_fence_operand(part);
-      release(stage);
+      release(turn - 1);
 #pragma unroll
       for (int i = 0; i < BM / 2; ++i) sum[i] += part[i];
     };
-    if (k_tiles > 0) load(fragments[0]);
-    int k_tile = 0;
-    for (; k_tile + 2 < k_tiles; k_tile += 2) {
-      multiply(fragments[0], fragments[1], true);
-      multiply(fragments[1], fragments[0], true);
+    if (tiles > 0) load(b[0], turn);
+    int tile = 0;
+    for (; tile + 1 < tiles; tile += 2) {
+      multiply(tile, b[0], b[1]);
+      multiply(tile + 1, b[1], b[0]);
     }
-    if (k_tile < k_tiles) multiply(fragments[0], fragments[1], k_tile + 1 < k_tiles);
-    if (k_tile + 1 < k_tiles) multiply(fragments[1], fragments[0], false);
+    if (tile < tiles) multiply(tile, b[0], b[1]);
 
-    // Epilogue: as before.
-    const auto [block_row, block_col] = corner_of<BM, BN>(tile, M, N);
+    // sum[i] and sum[i + 2] are neighbours in a row of C, sum[i + 1] is one row down and sum[i + 4]
+    // eight.
     const int row = block_row + lane % 4 * 2, col = block_col + warp / 2 * 32 + b_col;
-    float* const c = &C[offset(row, col, N)];
 #pragma unroll
     for (int i = 0; i < BM / 2; i += 4) {
 #pragma unroll
       for (int x = 0; x < 2; ++x) {
-        const int down = 2 * i + x;
-        if (row + down >= M || col >= N) continue;
         const float2 pair = {sum[i + x], sum[i + x + 2]};
-        update2(as_float2(c[offset(down, 0, N)]), alpha, pair, beta);
+        update2_if_inside<VEC>(C, M, N, row + 2 * i + x, col, alpha, pair, beta);
       }
     }
   }
 }
 
-// The ladder as data. Each *_variant function names a kernel's tile sizes once and checks them.
-
-// A kernel and its name, which the compiler writes: "const char* ... [with auto kernel = NAME]".
-template <auto kernel>
-model::KernelRef ref() {
-  static const std::string name = [](std::string_view pretty) {
-    const std::size_t begin = pretty.find("kernel = ") + 9;
-    return std::string(pretty.substr(begin, pretty.find_first_of(";]", begin) - begin));
-  }(__PRETTY_FUNCTION__);
-  // Through a pointer without parameters, since from stage 11 on kernels have other parameters.
-  return {reinterpret_cast<model::Kernel*>(reinterpret_cast<void (*)()>(kernel)), name.c_str()};
+// The next stage multiplies copies of A and B in two parts of 16 bits: x = (high + low) * unit,
+// where `unit` is a power of two, one for each row of A, and for each column of B one per chunk of
+// 64 rows. The last chunk begins 64 before the end of K. What it shares with the chunk before is 0
+// in A's copy, so it adds nothing.
+constexpr int kChunk = 64, kPartRows = 32, kPartColumns = 64;
+struct Parts {
+  __half* A;         // (M, K / 32, 2, 32): 32 high parts, then their low parts
+  __half* B;         // (K / 32, N / 64, 2, 32, 64): 32 rows of high parts, then of low parts
+  float* units_A;    // (M)
+  float* units_B;    // (K / 64, N)
+  unsigned* doubts;  // about these copies
+  unsigned* next;    // about the next ones, which another word is for
+  int columns_B;     // N, rounded up to whole tiles
+};
+__host__ __device__ constexpr int chunks_of(int K) {
+  return ceil_div(K, kChunk);
+}
+__device__ inline int first_of_chunk(int chunk, int K) {
+  return max(0, min(kChunk * chunk, K - kChunk));
 }
 
-model::Variant variant(
-    const char* name, int BM, int BN, int BK, int WM, int WN, int TM, int TN, int block_x,
-    int block_y, model::KernelRef kernel, model::KernelRef kernel_any) {
-  return {name, BM, BN, BK, WM, WN, TM, TN, 0, block_x, block_y, 0, kernel, kernel_any};
+// What the parts may lose. Both together have 22 bits and a sign, one bit less than a float, unless
+// x is below 2^-2 units: then they end at 2^-24 units, and may lose half of that. It matters if the
+// number is multiplied by a large one, and if everything else in the sum is small. So something
+// large must be found. If more than half of a chunk is `strong`, in a row of A and in a column of
+// B, then some k has strong factors on both sides: one for each small number that is not strong.
+constexpr unsigned kSmall = 1;  // some number is small
+constexpr unsigned kThin = 2;   // some chunk has too few strong numbers to make up for that
+__device__ inline bool is_small(float x, float in_units) {
+  return x != 0.0f && fabsf(in_units) < 0x1p-2f;
+}
+__device__ inline bool is_strong(float in_units) {
+  return fabsf(in_units) >= 0x1p7f;
+}
+__device__ inline unsigned doubt_about_chunk(int strong, int small, int K) {
+  return (small > 0 ? kSmall : 0) | (2 * (strong - small) < min(K, kChunk) ? kThin : 0);
+}
+__device__ inline void report(unsigned doubts, const Parts& parts) {
+  const unsigned known = doubts == 0 ? 0 : *static_cast<volatile unsigned*>(parts.doubts);
+  if ((doubts & ~known) != 0) atomicOr(parts.doubts, doubts);  // atomics on one word take turns
 }
 
-// A variant that runs without being named where C is too small for the first one's tile.
-model::Variant for_small(model::Variant variant) {
-  variant.for_small = true;
-  return variant;
+// As an integer, in the order of the magnitudes, with infinity and NaN at the end.
+__device__ inline int magnitude(float x) {
+  return __float_as_int(fabsf(x));
 }
 
-// Whether the threads copy a tile of rows x cols in whole rows, each `vec` neighbours at a time.
-constexpr bool copies_whole_rows(int threads, int vec, int rows, int cols) {
-  const int floats = threads * vec;
-  return floats % cols == 0 && rows % (floats / cols) == 0;
+// The power of two that makes the largest magnitude 2^14 to 2^15 units: fp16 ends at 2^16. Sums and
+// results are in range if it is not too extreme. (An infinity and a NaN are.)
+__device__ inline float unit_for(int largest, unsigned& doubts) {
+  const int exponent = (largest >> 23) - 127, possible = min(max(exponent, -80), 80);
+  if (largest != 0 && exponent != possible) doubts |= kDoubtful;
+  return __int_as_float((possible - 14 + 127) << 23);
 }
 
+__device__ inline void store_parts(__half* high, int low, float in_units) {
+  const __half nearest = __float2half_rn(in_units);
+  *high = nearest;
+  high[low] = __float2half_rn(in_units - __half2float(nearest));
+}
+
+// Splits A: a block has a row, and a warp a chunk of it at a time, two floats per lane.
+__global__ void __launch_bounds__(256) split_rows(int K, const float* A, Parts parts) {
+  __shared__ int largest;
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const float* __restrict__ const row = A + offset(blockIdx.x, 0, K);
+  if (threadIdx.x == 0) largest = 0;
+  if (blockIdx.x == 0 && threadIdx.x == 0) *parts.next = 0;
+  int own = 0;
+#pragma unroll 8
+  for (int k = threadIdx.x; k < K; k += blockDim.x) own = max(own, magnitude(row[k]));
+#pragma unroll
+  for (int lanes = 16; lanes > 0; lanes /= 2) own = max(own, __shfl_xor_sync(~0u, own, lanes));
+  __syncthreads();
+  if (lane == 0) atomicMax(&largest, own);
+  __syncthreads();
+
+  unsigned doubts = 0;
+  const float unit = unit_for(largest, doubts), scale = 1.0f / unit;
+  if (threadIdx.x == 0) parts.units_A[blockIdx.x] = unit;
+#pragma unroll 4
+  for (int chunk = warp; chunk < chunks_of(K); chunk += blockDim.x / 32) {
+    const int k = first_of_chunk(chunk, K) + 2 * lane;
+    float in_units[2];
+    int strong = 0, small = 0;
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const float x = k + i < K ? row[k + i] : 0.0f;
+      strong += __popc(__ballot_sync(~0u, is_strong(x * scale)));
+      small += __popc(__ballot_sync(~0u, is_small(x, x * scale)));
+      in_units[i] = k + i < kChunk * chunk ? 0.0f : x * scale;
+    }
+    if (largest != 0) doubts |= doubt_about_chunk(strong, small, K);
+    const __half2 high = __floats2half2_rn(in_units[0], in_units[1]);
+    const float2 nearest = __half22float2(high);
+    const auto to = reinterpret_cast<__half2*>(
+        parts.A + 2 * offset(blockIdx.x, kChunk * chunk, kChunk * chunks_of(K)));
+    const int at = lane / 16 * kPartRows + lane % 16;
+    to[at] = high;
+    to[at + kPartRows / 2] = __floats2half2_rn(in_units[0] - nearest.x, in_units[1] - nearest.y);
+  }
+  if (lane == 0) report(doubts, parts);
+}
+
+// Splits B: a thread has a chunk of a column.
+__global__ void __launch_bounds__(128) split_columns(int N, int K, const float* B, Parts parts) {
+  const int blocks = parts.columns_B / blockDim.x, chunk = blockIdx.x / blocks;
+  const int col = blockIdx.x % blocks * blockDim.x + threadIdx.x;
+  float x[kChunk];
+  int largest = 0;
+#pragma unroll
+  for (int k = 0; k < kChunk; ++k) {
+    x[k] = load_or_zero(B, K, N, first_of_chunk(chunk, K) + k, col);
+    largest = max(largest, magnitude(x[k]));
+  }
+
+  unsigned doubts = 0;
+  const float unit = unit_for(largest, doubts), scale = 1.0f / unit;
+  parts.units_B[offset(chunk, col, parts.columns_B)] = unit;
+  int strong = 0, small = 0;
+#pragma unroll
+  for (int k = 0; k < kChunk; ++k) {
+    strong += is_strong(x[k] * scale);
+    small += is_small(x[k], x[k] * scale);
+    const long long box = offset(
+        kChunk / kPartRows * chunk + k / kPartRows, col / kPartColumns,
+        parts.columns_B / kPartColumns);
+    const long long to = (box * 2 * kPartRows + k % kPartRows) * kPartColumns + col % kPartColumns;
+    store_parts(parts.B + to, kPartRows * kPartColumns, x[k] * scale);
+  }
+  if (largest != 0) doubts |= doubt_about_chunk(strong, small, K);
+  report(doubts, parts);
+}
+
+// What the kernel sees instead of A and B, and a place of its ring.
+struct PartMaps {
+  CUtensorMap A, B;
+  const float *units_A, *units_B;
+  const unsigned* doubts;
+};
 template <int BM, int BN>
-model::Variant naive_variant(const char* name) {
-  constexpr auto kernel = naive<BM, BN>;
-  return variant(name, BM, BN, 0, 0, 0, 1, 1, BM, BN, ref<kernel>(), ref<kernel>());
-}
-
-template <int BM, int BN>
-model::Variant coalesced_variant(const char* name) {
-  constexpr auto kernel = coalesced<BM, BN>;
-  return variant(name, BM, BN, 0, 0, 0, 1, 1, BN, BM, ref<kernel>(), ref<kernel>());
-}
-
-template <int BM, int BN, int BK>
-model::Variant shared_memory_tiling_variant(const char* name) {
-  static_assert(
-      BM == BK && BN == BK,
-      "every thread copies one element of either tile, so both must have the block's shape");
-  constexpr auto kernel = shared_memory_tiling<BM, BN, BK>;
-  return variant(name, BM, BN, BK, 0, 0, 1, 1, BN, BM, ref<kernel>(), ref<kernel>());
-}
-
-template <int BM, int BN, int BK, int TM>
-model::Variant thread_coarsening_1d_variant(const char* name) {
-  constexpr int kThreads = (BM / TM) * BN;
-  static_assert(BM % TM == 0, "the tile's rows must divide evenly among the threads");
-  static_assert(
-      copies_whole_rows(kThreads, 1, BM, BK) && copies_whole_rows(kThreads, 1, BK, BN),
-      "the threads must copy whole rows of a tile at a time");
-  constexpr auto kernel = thread_coarsening_1d<BM, BN, BK, TM>;
-  return variant(name, BM, BN, BK, 0, 0, TM, 1, BN, BM / TM, ref<kernel>(), ref<kernel>());
-}
-
-template <int BM, int BN, int BK, int TM, int TN>
-model::Variant thread_tiling_2d_variant(const char* name) {
-  constexpr int kThreads = (BM / TM) * (BN / TN);
-  static_assert(
-      BM % TM == 0 && BN % TN == 0,
-      "the tile's rows and columns must divide evenly among the threads");
-  static_assert(
-      copies_whole_rows(kThreads, 1, BM, BK) && copies_whole_rows(kThreads, 1, BK, BN),
-      "the threads must copy whole rows of a tile at a time");
-  constexpr auto kernel = thread_tiling_2d<BM, BN, BK, TM, TN>;
-  return variant(name, BM, BN, BK, 0, 0, TM, TN, BN / TN, BM / TM, ref<kernel>(), ref<kernel>());
-}
-
-template <int BM, int BN, int BK, int TM, int TN>
-model::Variant vectorized_variant(const char* name) {
-  constexpr int kThreads = (BM / TM) * (BN / TN);
-  static_assert(
-      BM % TM == 0 && BN % TN == 0,
-      "the tile's rows and columns must divide evenly among the threads");
-  static_assert(
-      copies_whole_rows(kThreads, 4, BM, BK) && copies_whole_rows(kThreads, 4, BK, BN),
-      "the threads must copy whole rows of a tile at a time");
-  static_assert(TM % 4 == 0 && TN % 4 == 0 && BK % 4 == 0, "a float4 holds four neighbours");
-  return variant(
-      name, BM, BN, BK, 0, 0, TM, TN, BN / TN, BM / TM, ref<vectorized<BM, BN, BK, TM, TN, 4>>(),
-      ref<vectorized<BM, BN, BK, TM, TN, 1>>());
-}
-
-template <int BM, int BN, int BK, int TM, int TN>
-model::Variant conflict_free_variant(const char* name) {
-  constexpr int kThreads = (BM / TM) * (BN / TN);
-  static_assert(
-      BM % TM == 0 && BN % TN == 0,
-      "the tile's rows and columns must divide evenly among the threads");
-  static_assert(
-      copies_whole_rows(kThreads, 4, BM, BK) && copies_whole_rows(kThreads, 4, BK, BN),
-      "the threads must copy whole rows of a tile at a time");
-  static_assert(TM % 4 == 0 && TN % 4 == 0, "a float4 holds four neighbours");
-  static_assert(BK == 8 && BM % 32 == 0, "the padding of As keeps the banks of 8 rows apart");
-  return variant(
-      name, BM, BN, BK, 0, 0, TM, TN, BN / TN, BM / TM, ref<conflict_free<BM, BN, BK, TM, TN, 4>>(),
-      ref<conflict_free<BM, BN, BK, TM, TN, 1>>());
-}
-
-template <int BM, int BN, int BK, int WM, int WN, int TM, int TN>
-model::Variant warp_tiling_variant(const char* name) {
-  constexpr int kThreads = (BM / TM) * (BN / TN);
-  static_assert(BM % WM == 0 && BN % WN == 0, "the tile must divide evenly among the warps");
-  static_assert((WM / TM) * (WN / TN) == 32, "a warp has 32 lanes, each with TM x TN results");
-  static_assert(
-      copies_whole_rows(kThreads, 4, BM, BK) && copies_whole_rows(kThreads, 4, BK, BN),
-      "the threads must copy whole rows of a tile at a time");
-  static_assert(TM % 4 == 0 && TN % 4 == 0, "a float4 holds four neighbours");
-  static_assert(BK == 8 && BM % 32 == 0, "the padding of As keeps the banks of 8 rows apart");
-  return variant(
-      name, BM, BN, BK, WM, WN, TM, TN, kThreads, 1,
-      ref<warp_tiling<BM, BN, BK, WM, WN, TM, TN, 4>>(),
-      ref<warp_tiling<BM, BN, BK, WM, WN, TM, TN, 1>>());
-}
-
-// Stages 9 to 11, whose launches differ only in the kernel.
-template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int STAGES>
-model::Variant ring_variant(
-    const char* name, model::KernelRef kernel, model::KernelRef kernel_any) {
-  constexpr int kThreads = (BM / TM) * (BN / TN);
-  static_assert(BM % WM == 0 && BN % WN == 0, "the tile must divide evenly among the warps");
-  static_assert((WM / TM) * (WN / TN) == 32, "a warp has 32 lanes, each with TM x TN results");
-  static_assert(
-      copies_whole_rows(kThreads, 1, BM, BK) && copies_whole_rows(kThreads, 1, BK, BN) &&
-          copies_whole_rows(kThreads, 4, BK, BN),
-      "the threads must copy whole rows of a tile at a time");
-  static_assert(TM % 4 == 0 && TN % 4 == 0, "a float4 holds four neighbours");
-  static_assert(BK == 8 && BM % 32 == 0, "the padding of As keeps the banks of 8 rows apart");
-  static_assert(STAGES >= 2, "one tile is multiplied while at least one other is in flight");
-  model::Variant v = variant(name, BM, BN, BK, WM, WN, TM, TN, kThreads, 1, kernel, kernel_any);
-  v.pipeline = STAGES - 1;
-  v.shared_bytes = STAGES * sizeof(Tiles<BM, BN, BK>);
-  return v;
-}
-
-template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int STAGES>
-model::Variant async_pipeline_variant(const char* name) {
-  return ring_variant<BM, BN, BK, WM, WN, TM, TN, STAGES>(
-      name, ref<async_pipeline<BM, BN, BK, WM, WN, TM, TN, STAGES, 4>>(),
-      ref<async_pipeline<BM, BN, BK, WM, WN, TM, TN, STAGES, 1>>());
-}
-
-template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int STAGES>
-model::Variant register_pipeline_variant(const char* name) {
-  return ring_variant<BM, BN, BK, WM, WN, TM, TN, STAGES>(
-      name, ref<register_pipeline<BM, BN, BK, WM, WN, TM, TN, STAGES, 4>>(),
-      ref<register_pipeline<BM, BN, BK, WM, WN, TM, TN, STAGES, 1>>());
-}
-
-// With `cuts`, the last wave is shared out; without, only the order of the blocks is new.
-template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int STAGES>
-model::Variant balanced_variant(const char* name, bool cuts = true) {
-  static_assert(TM * TN % 32 == 0, "a thread adds up 8 float4 of a part at a time");
-  model::Variant v = ring_variant<BM, BN, BK, WM, WN, TM, TN, STAGES>(
-      name, ref<balanced<BM, BN, BK, WM, WN, TM, TN, STAGES, 4>>(),
-      ref<balanced<BM, BN, BK, WM, WN, TM, TN, STAGES, 1>>());
-  v.sharing = cuts ? model::Sharing::cut : model::Sharing::ordered;
-  return v;
-}
-
-template <int BM, int BN, int BK, int WM, int WN, int STAGES>
-model::Variant tensor_cores_variant(const char* name) {
-  constexpr int kThreads = (BM / WM) * (BN / WN) * 32;
-  static_assert(BM % WM == 0 && BN % WN == 0, "the tile must divide evenly among the warps");
-  static_assert(
-      WM % 16 == 0 && WN % 32 == 0, "a warp multiplies 16 rows by four times 8 columns at a time");
-  static_assert(
-      copies_whole_rows(kThreads, 1, BM, BK) && copies_whole_rows(kThreads, 1, BK, BN) &&
-          copies_whole_rows(kThreads, 4, BM, BK) && copies_whole_rows(kThreads, 4, BK, BN),
-      "the threads must copy whole rows of a tile at a time");
-  static_assert(BK == 32, "the 8 chunks of a row of A take all 32 banks");
-  static_assert(STAGES >= 2, "one tile is multiplied while at least one other is in flight");
-  model::Variant v = variant(
-      name, BM, BN, BK, WM, WN, WM / 8, WN / 4, kThreads, 1,
-      ref<tensor_cores<BM, BN, BK, WM, WN, STAGES, 4>>(),
-      ref<tensor_cores<BM, BN, BK, WM, WN, STAGES, 1>>());
-  v.pipeline = STAGES - 1;
-  v.shared_bytes = STAGES * sizeof(SwizzledTiles<BM, BN, BK>);
-  v.sharing = model::Sharing::ordered;
-  v.multiplier = model::Multiplier::mma_tf32;
-  return v;
-}
-
-// What a thread of stage 13 does with bf16: a float holds two, and nothing is loaded from shared
-// memory. C is stored two floats at a time if vec is 4.
-const model::Predicted kBf16Boxes = {
-    .gmem_loads = "tiles*max(ceil(K/BK)*(1 + BN/64), TM*TN*3/(2 + vec)*reads_C)",
-    .gmem_floats = "tiles*max(ceil(K/BK)*BK*(BM + BN)/2, TM*TN*reads_C)",
-    .smem_loads = "0",
-    .smem_floats = "0",
-    .gmem_stores = "tiles*TM*TN*3/(2 + vec)",
-    .smem_stores = "tiles*ceil(K/BK)*(1 + BN/64)",
-    .async_copies = "tiles*ceil(K/BK)*(1 + BN/64)"};
-const model::Contrast kWithBf16 = {
-    .name = "Hopper with bf16",
-    .idea =
-        "Numbers of 16 bits: twice as many in a box, and in an instruction that takes as long. "
-        "It reads both A and B from shared memory, as they lie there. They are copies, rounded "
-        "before.",
-    .precision = model::kBf16,
-    .questions = {
-        {"How many multiplications does one wgmma.m64n256k16 of bf16 make, and how many did one "
-         "m64n256k8 of tf32?",
-         "64*256*16", "multiplications",
-         "Twice as many, and the tensor cores take no longer: the bytes are the same."},
-        {"How many bytes of shared memory does a K tile take, and how many with tf32?",
-         "(BM + BN)*BK*2", "bytes",
-         "As many as with tf32: the tile is twice as deep, and a number has half the bytes."}}};
-
-// Stages 13 and 14. Where rows are not 16-byte aligned, the copy engine cannot copy them, and the
-// kernel of an earlier stage runs.
+struct PartBoxes {
+  __half A[BM][2 * kPartRows];
+  __half B[BN / kPartColumns][2][kPartRows][kPartColumns];
+};
+// Stage 18: fp32 from fp16 parts
+// Products of fp16 cost half of those of tf32. And since a pre-pass has split A and B, the kernel
+// only multiplies: high * low, low * high and high * high, both operands from shared memory. It
+// computes C^T: then a thread has two columns of C, and with them two units of B per chunk. A
+// warpgroup computes one half of its rows after the other, to have registers for a second sum, and
+// the two take turns: while the tensor cores work for one, the other adds up.
 template <int BM, int BN, int BK, int STAGES>
-model::Variant copy_engine_variant(
-    const char* name, model::KernelRef kernel, int ring_bytes, const model::Variant& otherwise) {
-  static_assert(BM <= 256, "a box has at most 256 rows");
-  static_assert(BK == 32, "a row of a box takes all 32 banks");
-  static_assert(BN % 64 == 0, "a warpgroup multiplies for 64 columns of C");
-  static_assert(STAGES >= 2, "one tile arrives while another is read");
-  constexpr int kThreads = (BN / 64 + 1) * 128;
-  model::Variant v =
-      variant(name, BM, BN, BK, BM, 16, BM / 4, 2, kThreads, 1, kernel, otherwise.kernel_any);
-  v.pipeline = STAGES - 1;
-  v.shared_bytes = ring_bytes + kAlignment;
-  v.sharing = model::Sharing::persistent;
-  v.otherwise = &otherwise;
-  return v;
+__global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) fp16_parts(
+    int M, int N, int K, float alpha, const __grid_constant__ PartMaps maps, float beta, float* C) {
+  if (is_doubtful(*maps.doubts)) return;           // the kernel of the stage before runs instead
+  constexpr int kPlaces = BK / kPartRows;          // in the ring, for a chunk
+  extern __shared__ __align__(1024) char boxes[];  // a swizzled box starts at such an address
+  auto& ring = reinterpret_cast<PartBoxes<BM, BN>(&)[STAGES]>(boxes);
+  __shared__ std::uint64_t full[STAGES], empty[STAGES];
+
+  const int c_tiles = ceil_div(M, BM) * ceil_div(N, BN), chunks = chunks_of(K);
+  const int columns_B = ceil_div(N, BN) * BN;
+  initialize(full, 1);
+  initialize(empty, BN / 64);
+  __syncthreads();
+  int turn = 0;  // places filled so far, for all tiles of C
+
+  if (threadIdx.x < 128) {
+    setmaxnreg_dec<40>();  // the registers that this warpgroup gives back go to the others
+    if (threadIdx.x > 0) return;
+    for (int c_tile = blockIdx.x; c_tile < c_tiles; c_tile += gridDim.x) {
+      const auto [block_row, block_col] = corner_of<BM, BN>(c_tile, M, N);
+      for (int k = 0; k < kPlaces * chunks; ++k, ++turn) {
+        const int place = turn % STAGES;
+        auto& [As, Bs] = ring[place];
+        mbarrier_wait(&empty[place], turn / STAGES % 2 ^ 1);  // "phase -1" is over from the start
+        mbarrier_arrive_expect_tx(&full[place], sizeof ring[place]);
+        cp_async_bulk_tensor_2d(As, &maps.A, 2 * kPartRows * k, block_row, &full[place]);
+        const int box = columns_B / kPartColumns * k + block_col / kPartColumns;
+        cp_async_bulk_tensor_2d(Bs, &maps.B, 0, 2 * kPartRows * box, &full[place]);
+      }
+    }
+    return;
+  }
+  setmaxnreg_inc<232>();
+
+  const int thread = threadIdx.x - 128, warp = thread / 32, lane = thread % 32, group = warp / 4;
+  const auto release = [&](int at) {
+    if (thread % 128 == 0) mbarrier_arrive(&empty[at % STAGES]);
+  };
+  // Barrier 1 lets the first warpgroup multiply, and barrier 2 the second.
+  constexpr int kBoth = 256;
+  if (group == 1) bar_arrive(1, kBoth);
+
+  for (int c_tile = blockIdx.x; c_tile < c_tiles; c_tile += gridDim.x) {
+    const auto [block_row, block_col] = corner_of<BM, BN>(c_tile, M, N);
+    const int col = block_col + warp * 16 + lane / 4;
+    float sum[2][BM / 4] = {};
+    for (int chunk = 0; chunk < chunks; ++chunk, turn += kPlaces) {
+#pragma unroll
+      for (int i = turn; i < turn + kPlaces; ++i) {
+        mbarrier_wait(&full[i % STAGES], i / STAGES % 2);
+      }
+#pragma unroll
+      for (int side = 0; side < 2; ++side) {
+        // The tensor cores cut off, so their sums are too small: by 2^-23, more or less. That much
+        // is added.
+        const float* const units = &maps.units_B[offset(chunk, col, columns_B)];
+        const float unit[] = {units[0] * (1 + 0x1p-23f), units[8] * (1 + 0x1p-23f)};
+        float part[BM / 4];
+        const auto multiply = [&](int at, int b_part, int a_part, bool adds) {
+          const auto& [As, Bs] = ring[at % STAGES];
+          // 64 columns and 16 rows of B, times 16 columns and BM / 2 rows of A. The next 16 rows of
+          // B are 16 * 128 bytes further. In A's rows, low parts follow 32 high parts.
+          const std::uint64_t b =
+              wgmma_descriptor_of_transposed_boxes(Bs[group]) + b_part * sizeof Bs[0][0] / 16;
+          const std::uint64_t a =
+              wgmma_descriptor_of_swizzled_tile(As[side * BM / 2]) + a_part * kPartRows * 2 / 16;
+#pragma unroll
+          for (int k = 0; k < kPartRows; k += 16) {
+            wgmma_m64nNk16_f16(part, b + k * 128 / 16, a + k * 2 / 16, adds || k > 0);
+          }
+        };
+        bar_sync(1 + group, kBoth);
+        wgmma_fence();
+#pragma unroll
+        for (int i = 0; i < kPlaces; ++i) {
+          multiply(turn + i, 0, 1, i > 0);  // the first: part = ...
+          multiply(turn + i, 1, 0, true);
+        }
+#pragma unroll
+        for (int i = 0; i < kPlaces; ++i) multiply(turn + i, 0, 0, true);
+        wgmma_commit_group();
+        bar_arrive(2 - group, kBoth);
+        wgmma_wait_group<0>();
+        wgmma_fence_operand(part);
+        for (int i = 0; i < kPlaces && side == 1; ++i) release(turn + i);
+#pragma unroll
+        for (int i = 0; i < BM / 4; ++i) {
+          sum[side][i] = fmaf(part[i], unit[i / 2 % 2], sum[side][i]);
+        }
+      }
+    }
+
+    // sum[i] and sum[i + 1] are neighbours in a column of C, sum[i + 2] is eight columns
+    // to the right, and sum[i + 4] eight rows down. All units of A are loaded before one is needed.
+    const int row = block_row + lane % 4 * 2;
+#pragma unroll
+    for (int side = 0; side < 2; ++side) {
+      float of_row[BM / 8];
+#pragma unroll
+      for (int i = 0; i < BM / 8; ++i) {
+        of_row[i] = maps.units_A[min(row + side * BM / 2 + i / 2 * 8 + i % 2, M - 1)];
+      }
+#pragma unroll
+      for (int i = 0; i < BM / 8; ++i) {
+        const int down = side * BM / 2 + i / 2 * 8 + i % 2;
+#pragma unroll
+        for (int x = 0; x < 2; ++x) {
+          const float in_units = sum[side][i / 2 * 4 + i % 2 + 2 * x];
+          update_if_inside(C, M, N, row + down, col + 8 * x, alpha, in_units * of_row[i], beta);
+        }
+      }
+    }
+  }
 }
 
-template <int BM, int BN, int BK, int STAGES>
-model::Variant hopper_variant(const char* name, const model::Variant& otherwise) {
-  static_assert(STAGES >= 3, "one tile arrives while two are read");
-  model::Variant v = copy_engine_variant<BM, BN, BK, STAGES>(
-      name, ref<hopper<BM, BN, BK, STAGES>>(), sizeof(Ring<BM, BN, BK, STAGES>), otherwise);
-  v.multiplier = model::Multiplier::wgmma_tf32;
-  return v;
-}
+// The ladder as data. First each kernel's launch: which sizes of a tile the kernel takes, and what
+// is not as for others (model/tile.h). VEC is 1 where rows are not 16-byte aligned.
 
-// Its copies of A and B have rows that are 16-byte aligned, whatever those of A and B are.
-template <int BM, int BN, int BK, int STAGES>
-model::Variant hopper_bf16_variant(const char* name) {
-  static_assert(BM % 64 == 0 && BM <= 256, "a warpgroup has 64 rows, and a box at most 256");
-  static_assert(BK == 64, "a row of a box takes all 32 banks");
-  static_assert(BN % 64 == 0 && BN <= 256, "a wgmma has the columns of whole boxes, at most 256");
-  static_assert(STAGES >= 3, "one tile arrives while two are read");
-  constexpr int kThreads = (BM / 64 + 1) * 128;
-  model::Variant v = variant(
-      name, BM, BN, BK, 16, BN, 2, BN / 4, kThreads, 1, ref<hopper_bf16<BM, BN, BK, STAGES, 2>>(),
-      ref<hopper_bf16<BM, BN, BK, STAGES, 1>>());
-  v.pipeline = STAGES - 1;
-  v.shared_bytes = sizeof(Ring<BM, BN, BK, STAGES, __nv_bfloat16>) + kAlignment;
-  v.sharing = model::Sharing::persistent;
-  v.multiplier = model::Multiplier::wgmma_bf16;
-  v.predicted = &kBf16Boxes;
-  v.contrast = &kWithBf16;
-  return v;
-}
+using model::Tile;
 
-template <int BM, int BN, int BK, int STAGES>
-model::Variant split_fp32_variant(const char* name, const model::Variant& otherwise) {
-  model::Variant v = copy_engine_variant<BM, BN, BK, STAGES>(
-      name, ref<split_fp32<BM, BN, BK, STAGES>>(), sizeof(SplitRing<BM, BN, BK, STAGES>),
-      otherwise);
-  v.multiplier = model::Multiplier::wgmma_3xtf32;
-  return v;
-}
-
-// What a thread does, as formulas. Stages 3 to 5 share one, and 6 to 8 another: they differ only in
-// the tile sizes.
-const model::Predicted kUntiled = {
-    .gmem_loads = "2*K + reads_C",
-    .gmem_floats = "2*K + reads_C",
-    .smem_loads = "0",
-    .smem_floats = "0",
-    .gmem_stores = "1",
-    .smem_stores = "0",
-    .async_copies = "0"};
-const model::Predicted kTiled = {
-    .gmem_loads = "ceil(K/BK)*BK*(BM + BN)/threads + TM*TN*reads_C",
-    .gmem_floats = "ceil(K/BK)*BK*(BM + BN)/threads + TM*TN*reads_C",
-    .smem_loads = "ceil(K/BK)*BK*(TM + TN)",
-    .smem_floats = "ceil(K/BK)*BK*(TM + TN)",
-    .gmem_stores = "TM*TN",
-    .smem_stores = "ceil(K/BK)*BK*(BM + BN)/threads",
-    .async_copies = "0"};
-const model::Predicted kFloat4 = {
-    .gmem_loads = "(ceil(K/BK)*BK*(BM + BN)/threads + TM*TN*reads_C)/vec",
-    .gmem_floats = "ceil(K/BK)*BK*(BM + BN)/threads + TM*TN*reads_C",
-    .smem_loads = "ceil(K/BK)*BK*(TM + TN)/4",
-    .smem_floats = "ceil(K/BK)*BK*(TM + TN)",
-    .gmem_stores = "TM*TN/vec",
-    .smem_stores = "ceil(K/BK)*BK*(BM + BN/4)/threads",
-    .async_copies = "0"};
-const model::Predicted kRing = {
-    .gmem_loads = "ceil(K/BK)*BK*(BM + BN/vec)/threads + TM*TN*reads_C/vec",
-    .gmem_floats = "ceil(K/BK)*BK*(BM + BN)/threads + TM*TN*reads_C",
-    .smem_loads = "ceil(K/BK)*BK*(TM + TN)/4",
-    .smem_floats = "ceil(K/BK)*BK*(TM + TN)",
-    .gmem_stores = "TM*TN/vec",
-    .smem_stores = "ceil(K/BK)*BK*(BM + BN/vec)/threads",
-    .async_copies = "ceil(K/BK)*BK*(BM + BN/vec)/threads"};
-// The same for `depth` K tiles. If all tiles are cut, it is thread 0 of a block that adds up `adds`
-// parts: `cuts` is 1 then, for the sums it stores, the counter and `before`.
-const model::Predicted kShared = {
-    .gmem_loads = "depth*BK*(BM + BN/vec)/threads + adds*TM*TN/4 + TM*TN*reads_C/vec + cuts",
-    .gmem_floats = "depth*BK*(BM + BN)/threads + adds*TM*TN + TM*TN*reads_C + cuts",
-    .smem_loads = "depth*BK*(TM + TN)/4 + cuts",
-    .smem_floats = "depth*BK*(TM + TN) + cuts",
-    .gmem_stores = "(1 + cuts)*TM*TN/vec + cuts",
-    .smem_stores = "depth*BK*(BM + BN/vec)/threads + cuts",
-    .async_copies = "depth*BK*(BM + BN/vec)/threads"};
-// A step of 8 along K takes WM/16 ldmatrix and WN/16 float4, four floats each.
-const model::Predicted kFragments = {
-    .gmem_loads = "(ceil(K/BK)*BK*(BM + BN)/threads + TM*TN*reads_C)/vec",
-    .gmem_floats = "ceil(K/BK)*BK*(BM + BN)/threads + TM*TN*reads_C",
-    .smem_loads = "ceil(K/BK)*BK/8*(WM + WN)/16",
-    .smem_floats = "ceil(K/BK)*BK/8*(WM + WN)/4",
-    .gmem_stores = "TM*TN/vec",
-    .smem_stores = "ceil(K/BK)*BK*(BM + BN)/vec/threads",
-    .async_copies = "ceil(K/BK)*BK*(BM + BN)/vec/threads"};
-// In each of `tiles` tiles of C, one thread starts all copies, a box of A and BN/32 of B for a K
-// tile, and the others load B, two floats at a time.
-const model::Predicted kBoxes = {
-    .gmem_loads = "tiles*max(ceil(K/BK)*(1 + BN/32), TM*TN/2*reads_C)",
-    .gmem_floats = "tiles*max(ceil(K/BK)*BK*(BM + BN), TM*TN*reads_C)",
-    .smem_loads = "tiles*ceil(K/BK)*BK/4",
-    .smem_floats = "tiles*ceil(K/BK)*BK/2",
-    .gmem_stores = "tiles*TM*TN/2",
-    .smem_stores = "tiles*ceil(K/BK)*(1 + BN/32)",
-    .async_copies = "tiles*ceil(K/BK)*(1 + BN/32)"};
-
-// The same, and three warps load A and store its low parts, four floats at a time.
-const model::Predicted kSplitBoxes = {
-    .gmem_loads = kBoxes.gmem_loads,
-    .gmem_floats = kBoxes.gmem_floats,
-    .smem_loads = "tiles*ceil(K/BK)*max(ceil(BM*BK/4/96), BK/4)",
-    .smem_floats = "tiles*ceil(K/BK)*max(ceil(BM*BK/4/96)*4, BK/2)",
-    .gmem_stores = kBoxes.gmem_stores,
-    .smem_stores = "tiles*ceil(K/BK)*max(ceil(BM*BK/4/96), 1 + BN/32)",
-    .async_copies = kBoxes.async_copies};
-
-// The variants of stages 12 and 11 that stand in for those of stages 13 and 14.
-model::Variant stand_in(model::Variant variant, const model::Predicted& predicted) {
-  variant.predicted = &predicted;
-  return variant;
-}
-const model::Variant kLargeStandIn =
-    stand_in(tensor_cores_variant<128, 256, 32, 64, 64, 4>("128x256x32"), kFragments);
-const model::Variant kSmallStandIn =
-    stand_in(tensor_cores_variant<64, 128, 32, 32, 64, 4>("64x128x32"), kFragments);
-const model::Variant kSmallestStandIn =
-    stand_in(tensor_cores_variant<64, 64, 32, 32, 32, 4>("64x64x32"), kFragments);
-const model::Variant kLargeFp32StandIn =
-    stand_in(balanced_variant<128, 256, 8, 64, 64, 16, 8, 4>("128x256x8"), kShared);
-const model::Variant kSmallFp32StandIn =
-    stand_in(balanced_variant<64, 64, 8, 32, 32, 8, 4, 4>("64x64x8"), kShared);
-
-const std::vector<model::Stage> stages = {
-    {.number = 0,
-     .name = "serial",
-     .idea = "The triple loop, as everyone first writes it, on one CPU core.",
-     .needs = 0,
-     .predicted = {},
-     .variants = {}},
-    {.number = 1,
-     .name = "naive",
-     .idea =
-         "A thread for every element of C. A warp walks down a column, so each of its lanes loads "
-         "A from a row of its own.",
-     .needs = 0,
-     .predicted = kUntiled,
-     .variants =
-         {naive_variant<32, 32>("32x32"), naive_variant<16, 16>("16x16"),
-          naive_variant<8, 8>("8x8")},
-     .questions =
-         {{"How many bytes do all threads load together, and how often is each element of A "
-           "loaded?",
-           "M*N*2*K*4", "bytes",
-           "Every thread loads a row of A and a column of B, so that an element of A is loaded N "
-           "times and one of B M times."},
-          {"How many of the floats in the sectors of one load of A does a warp use, in percent?",
-           "100*32/(32*8)", "%",
-           "32 rows are 32 sectors of 8 floats each, and one float of each is wanted.",
-           model::kOf32Lanes}}},
-    {.number = 2,
-     .name = "coalesced",
-     .idea = "Neighbouring threads read neighbouring addresses: a warp walks along a row of C.",
-     .needs = 0,
-     .predicted = kUntiled,
-     .variants =
-         {coalesced_variant<32, 32>("32x32"), coalesced_variant<16, 16>("16x16"),
-          coalesced_variant<8, 8>("8x8")},
-     .questions =
-         {{"How many sectors do the two loads of one step of k take together?", "2*sectors",
-           "sectors",
-           "One for A, which all lanes read at the same address, and four for 32 neighbours of B.",
-           model::kOf32Lanes},
-          {"By how many did the loads per thread fall?", "0", "loads",
-           "By none: 2K as before. What changed is which lanes ask for neighbours, and so the "
-           "sectors per request."}}},
-    {.number = 3,
-     .name = "shared-memory tiling",
-     .idea = "The threads of a block fetch a tile of A and of B together, and multiply from shared "
-             "memory.",
-     .needs = 0,
-     .predicted = kTiled,
-     .variants =
-         {shared_memory_tiling_variant<32, 32, 32>("32x32"),
-          shared_memory_tiling_variant<16, 16, 16>("16x16"),
-          shared_memory_tiling_variant<8, 8, 8>("8x8")},
-     .questions =
-         {{"How often is an element of A loaded from global memory now?", "ceil(N/BN)", "times",
-           "Once per block in its row of tiles, and no longer once per column of C."},
-          {"How many barriers does a block pass on its way along K?", "2*ceil(K/BK)", "barriers",
-           "Two per tile: one until it is complete, one until no thread needs it any more."}}},
-    {.number = 4,
-     .name = "1D thread coarsening",
-     .idea = "A thread computes TM results in a column, and an element of B in a register "
-             "serves all of them.",
-     .needs = 0,
-     .predicted = kTiled,
-     .variants =
-         {thread_coarsening_1d_variant<64, 64, 8, 8>("64x64x8-tm8"),
-          thread_coarsening_1d_variant<16, 16, 16, 1>("16x16x16-tm1"),
-          thread_coarsening_1d_variant<16, 16, 16, 2>("16x16x16-tm2"),
-          thread_coarsening_1d_variant<16, 16, 16, 4>("16x16x16-tm4"),
-          thread_coarsening_1d_variant<16, 16, 16, 8>("16x16x16-tm8"),
-          thread_coarsening_1d_variant<16, 16, 16, 16>("16x16x16-tm16")},
-     .questions =
-         {{"How many loads from shared memory does one product cost now?", "(TM + TN)/(TM*TN)",
-           "loads",
-           "TM of A and one of B serve TM products; the previous stage needed two for one."},
-          {"Why not make TM larger and larger? How many registers do the results take at TM = 64?",
-           "64*TN", "registers",
-           "Every result is a register. A block soon needs too many of them, and an SM then holds "
-           "fewer blocks."}}},
-    {.number = 5,
-     .name = "2D thread tiling",
-     .idea = "A thread computes TM x TN results from TM + TN elements in registers.",
-     .needs = 0,
-     .predicted = kTiled,
-     .variants =
-         {thread_tiling_2d_variant<128, 128, 8, 8, 8>("128x128x8"),
-          thread_tiling_2d_variant<64, 64, 8, 8, 8>("64x64x8"),
-          for_small(thread_tiling_2d_variant<64, 64, 8, 8, 4>("64x64x8-8x4"))},
-     .questions =
-         {{"How many products does a thread make per float that it loads from shared memory?",
-           "TM*TN/(TM + TN)", "products per float",
-           "TM + TN floats make TM x TN products: half the perimeter and the area."},
-          {"How many wavefronts does a load from shared memory take on average, and why not "
-           "one?",
-           "wavefronts", "wavefronts",
-           "Neighbouring lanes want words TN apart, so several of them are in one bank."}}},
-    {.number = 6,
-     .name = "vectorized",
-     .idea = "One instruction moves four floats wherever data moves; A's tile is "
-             "transposed as it is stored.",
-     .needs = 0,
-     .predicted = kFloat4,
-     .variants =
-         {vectorized_variant<128, 128, 8, 8, 8>("128x128x8"),
-          vectorized_variant<64, 64, 8, 8, 8>("64x64x8"),
-          for_small(vectorized_variant<64, 64, 8, 8, 4>("64x64x8-8x4"))},
-     .questions =
-         {{"How many instructions store a thread's results to C, and how many before?", "TM*TN/vec",
-           "stores", "A float4 is four results; the previous stage stored each alone."},
-          {"How many wavefronts does a 16-byte load of a full warp take at best?", "32*16/128",
-           "wavefronts",
-           "A wavefront delivers at most 32 banks of 4 bytes, so 512 bytes take four; fewer "
-           "only if lanes want the same words.",
-           model::kOf32Lanes}}},
-    {.number = 7,
-     .name = "conflict-free",
-     .idea = "A thread's results come in squares of 4 x 4 and As is padded, so that no two lanes "
-             "want different words of a bank.",
-     .needs = 0,
-     .predicted = kFloat4,
-     .variants =
-         {conflict_free_variant<128, 128, 8, 8, 8>("128x128x8"),
-          conflict_free_variant<64, 64, 8, 8, 8>("64x64x8"),
-          for_small(conflict_free_variant<64, 64, 8, 8, 4>("64x64x8-8x4"))},
-     .questions =
-         {{"How many bank conflicts are left?", "conflicts", "conflicts",
-           "Squares of 4 x 4 put the lanes' float4 side by side, and a padded row starts in "
-           "another bank than the one before."},
-          {"How many bytes does the padding of As cost, with 4 floats per row?", "BK*4*4", "bytes",
-           "One float4 after each of BK rows, which is little compared with BK rows of BM "
-           "floats."}},
-     .conflict_free = true},
-    {.number = 8,
-     .name = "warp tiling",
-     .idea =
-         "A warp computes its own tile, a lane 16 x 8 results, and neighbouring lanes ask shared "
-         "memory for the same float4.",
-     .needs = 0,
-     .predicted = kFloat4,
-     .variants =
-         {warp_tiling_variant<128, 128, 8, 32, 128, 16, 8>("128x128x8"),
-          warp_tiling_variant<64, 256, 8, 64, 64, 16, 8>("64x256x8"),
-          for_small(warp_tiling_variant<64, 64, 8, 64, 32, 8, 8>("64x64x8-8x8")),
-          for_small(warp_tiling_variant<64, 64, 8, 32, 32, 8, 4>("64x64x8"))},
-     .questions =
-         {{"How many threads does a block have now?", "threads", "threads",
-           "Half as many as before, each with a larger tile: more products per float from shared "
-           "memory."},
-          {"How many products does it make per float from shared memory, where it was 4?",
-           "TM*TN/(TM + TN)", "products per float",
-           "A thread's tile is no longer square, but larger than 8 x 8, which makes 4 per float."}},
-     .conflict_free = true},
-    {.number = 9,
-     .name = "async pipeline",
-     .idea = "While one tile is multiplied, cp.async copies the next ones to shared memory.",
-     .needs = 80,
-     .predicted = kRing,
-     .variants =
-         {async_pipeline_variant<128, 256, 8, 64, 64, 16, 8, 4>("128x256x8"),
-          for_small(async_pipeline_variant<64, 128, 8, 32, 64, 8, 8, 4>("64x128x8")),
-          for_small(async_pipeline_variant<64, 64, 8, 32, 32, 8, 4, 4>("64x64x8"))},
-     .questions =
-         {{"How many warps does an SM hold, and why is that enough?", "warps_per_sm", "warps",
-           "Other warps no longer hide the latency of global memory; the tiles in flight do."},
-          {"How many bytes are in flight while a tile is multiplied?", "pipeline*BK*(BM + BN)*4",
-           "bytes", "A tile of A and one of B for each stage in flight, per block."}},
-     .conflict_free = true},
-    {.number = 10,
-     .name = "register pipeline",
-     .idea = "The floats of the next step come to registers while those of this step are "
-             "multiplied, back and forth along the rows.",
-     .needs = 80,
-     .predicted = kRing,
-     .variants =
-         {register_pipeline_variant<128, 256, 8, 64, 64, 16, 8, 4>("128x256x8"),
-          for_small(register_pipeline_variant<64, 128, 8, 32, 64, 8, 8, 4>("64x128x8")),
-          for_small(register_pipeline_variant<64, 64, 8, 32, 32, 8, 4, 4>("64x64x8"))},
-     .questions =
-         {{"How many registers do the fragments of A and B take now, and how many before?",
-           "2*(TM + TN)", "registers",
-           "Two steps are in registers at a time, one being multiplied and one being loaded; "
-           "before it was one."},
-          {"How many loads from shared memory did that save?", "0", "loads",
-           "None: every fragment is loaded once, as before, but one step earlier."}},
-     .conflict_free = true},
-    {.number = 11,
-     .name = "balanced",
-     .idea = "The tiles of the last wave of blocks are cut along K, and SMs that would idle take "
-             "the parts.",
-     .needs = 80,
-     .predicted = kShared,
-     .variants =
-         {balanced_variant<128, 256, 8, 64, 64, 16, 8, 4>("128x256x8"),
-          for_small(balanced_variant<64, 128, 8, 32, 64, 8, 8, 4>("64x128x8")),
-          for_small(balanced_variant<64, 64, 8, 32, 32, 8, 4, 4>("64x64x8")),
-          balanced_variant<128, 256, 8, 64, 64, 16, 8, 4>("128x256x8-ordered", false)},
-     .questions =
-         {{"How many blocks does the launch have, and how many tiles has C?", "blocks", "blocks",
-           "ceil(M/BM) * ceil(N/BN) tiles, and a tile that is cut has a block for each part."},
-          {"How many floats does a cut tile's sum pass through memory, per part?", "BM*BN",
-           "floats",
-           "Each part stores a sum for every element of the tile, and the last block to arrive "
-           "loads all of them."}},
-     .conflict_free = true},
-    {.number = 12,
-     .name = "tensor cores",
-     .idea = "One instruction of a warp multiplies a 16 x 8 by an 8 x 8 matrix of tf32, from tiles "
-             "that are swizzled against bank conflicts.",
-     .needs = 80,
-     .predicted = kFragments,
-     .variants =
-         {tensor_cores_variant<128, 256, 32, 64, 64, 4>("128x256x32"),
-          tensor_cores_variant<128, 256, 32, 64, 64, 3>("128x256x32-ring3"),
-          tensor_cores_variant<128, 256, 32, 64, 64, 2>("128x256x32-ring2"),
-          for_small(tensor_cores_variant<64, 128, 32, 32, 64, 4>("64x128x32")),
-          for_small(tensor_cores_variant<64, 64, 32, 32, 32, 4>("64x64x32"))},
-     .questions =
-         {{"How many multiplications does one mma.m16n8k8 make, and how many does one FFMA of a "
-           "warp?",
-           "16*8*8", "multiplications",
-           "16 x 8 results with 8 products each; the FFMA of a warp makes one for each of 32 "
-           "lanes."},
-          {"How many products does a thread make per float from shared memory, where it was "
-           "128/24?",
-           "WM*WN*8/((WM + WN)*8)", "products per float",
-           "A warp loads 8 columns of WM rows and 8 rows of WN columns, each float once, and the "
-           "tensor core hands them to all lanes that need them."}},
-     .precision = model::kTf32,
-     .conflict_free = true,
-     .runs_from = 80,
-     .swizzles =
-         {{.tile = "A",
-           .keys = 8,
-           .chunks = {0},
-           .rows = 8,
-           .read_by = "one matrix of ldmatrix",
-           .walk = {2, 4, 6}},
-          {.tile = "B",
-           .keys = 4,
-           .chunks = {0, 4},
-           .rows = 4,
-           .read_by = "a group of 8 lanes, a float4 each,",
-           .walk = {}}}},
-    {.number = 13,
-     .name = "Hopper",
-     .idea = "A copy engine fills the ring, and four warps together multiply 64 x 8 by 8 x 256 "
-             "elements straight from shared memory.",
-     .needs = 90,
-     .predicted = kBoxes,
-     .variants =
-         {hopper_variant<256, 128, 32, 4>("256x128x32", kLargeStandIn),
-          hopper_variant<256, 128, 32, 3>("256x128x32-ring3", kLargeStandIn),
-          for_small(hopper_variant<128, 128, 32, 4>("128x128x32", kSmallStandIn)),
-          for_small(hopper_variant<64, 64, 32, 3>("64x64x32", kSmallestStandIn)),
-          hopper_bf16_variant<128, 256, 64, 4>("bf16-128x256x64")},
-     .questions =
-         {{"How many multiplications does one wgmma.m64n256k8 make, and how many did one "
-           "mma.m16n8k8?",
-           "64*256*8", "multiplications",
-           "64 x 256 results with 8 products each, for four warps; mma made 1024 for one."},
-          {"How many instructions of the block copy a K tile of A and B, where every thread made "
-           "several?",
-           "1 + BN/32", "instructions",
-           "A box of A, and one of B for each 32 columns, since a swizzled row of a box has at "
-           "most 128 bytes. One thread starts them all."},
-          {"How many products does a multiplying thread make per float that it loads from shared "
-           "memory?",
-           "TM*TN*BK/(BK/2)", "products per float",
-           "Its warpgroup has every element of B in the registers of one thread. A is not loaded: "
-           "the tensor cores read it in shared memory."}},
-     .precision = model::kTf32,
-     .conflict_free = true,
-     .runs_from = 90,
-     .only_there = true,
-     .specialized = true,
-     .swizzles =
-         {{.tile = "B",
-           .keys = 8,
-           .chunks = {0, 4},
-           .rows = 4,
-           .read_by = "a group of 16 lanes, half a chunk each,",
-           .walk = {}}}},
-    {.number = 14,
-     .name = "fp32 from tensor cores",
-     .idea = "Every float is split into two tf32 numbers, and three products of the tensor cores "
-             "make one of fp32.",
-     .needs = 90,
-     .predicted = kSplitBoxes,
-     .variants =
-         {split_fp32_variant<128, 128, 32, 4>("128x128x32", kLargeFp32StandIn),
-          split_fp32_variant<128, 128, 32, 3>("128x128x32-ring3", kLargeFp32StandIn),
-          for_small(split_fp32_variant<64, 64, 32, 4>("64x64x32", kSmallFp32StandIn)),
-          split_fp32_variant<64, 64, 32, 2>("64x64x32-ring2", kSmallFp32StandIn)},
-     .questions =
-         {{"How many multiplications do the tensor cores make for one product of two floats?", "3",
-           "multiplications",
-           "high * high, high * low and low * high. low * low is at most 2^-20 of the product, "
-           "and 2^-23 of it on average."},
-          {"How many bytes of shared memory does a K tile take, and how many before?",
-           "(2*BM + BN)*BK*4", "bytes",
-           "A's tile stands there twice, as it is and as its low parts. B is split in "
-           "registers."}},
-     .precision = model::kSplitTf32,
-     .conflict_free = true,
-     .runs_from = 90,
-     .only_there = true,
-     .specialized = true},
+template <Tile t, int>
+struct Naive : model::Launch<t> {
+  static constexpr auto kernel = naive<t.BM, t.BN>;
+  static constexpr int block_x = t.BM, block_y = t.BN;
 };
 
-// float4 needs every row to be 16-byte aligned.
+template <Tile t, int>
+struct Coalesced : model::Launch<t> {
+  static constexpr auto kernel = coalesced<t.BM, t.BN>;
+};
+
+template <Tile t, int>
+struct SharedMemoryTiling : model::CopiedByThreads<Tile{.BM = t.BM, .BN = t.BN, .BK = t.BM}, 1> {
+  static constexpr auto kernel = shared_memory_tiling<t.BM, t.BN, t.BM>;
+  static_assert(t.BM == t.BN, "every thread copies one element of either tile: both are square");
+};
+
+template <Tile t, int>
+struct ThreadCoarsening1d : model::CopiedByThreads<t, 1> {
+  static constexpr auto kernel = thread_coarsening_1d<t.BM, t.BN, t.BK, t.TM>;
+};
+
+template <Tile t, int>
+struct ThreadTiling2d : model::CopiedByThreads<t, 1> {
+  static constexpr auto kernel = thread_tiling_2d<t.BM, t.BN, t.BK, t.TM, t.TN>;
+};
+
+template <Tile t, int VEC>
+struct Vectorized : model::Float4s<t, 4> {
+  static constexpr auto kernel = vectorized<t.BM, t.BN, t.BK, t.TM, t.TN, VEC>;
+};
+
+template <Tile t, int VEC>
+struct ConflictFree : model::Padded<t, 4> {
+  static constexpr auto kernel = conflict_free<t.BM, t.BN, t.BK, t.TM, t.TN, VEC>;
+};
+
+template <Tile t, int VEC>
+struct WarpTiling : model::Padded<t, 4> {
+  static constexpr auto kernel = warp_tiling<t.BM, t.BN, t.BK, t.WM, t.WN, t.TM, t.TN, VEC>;
+};
+
+template <Tile t, int VEC>
+struct Pipelined : model::Padded<t, 1, VEC> {
+  static constexpr int shared_bytes = model::ring_bytes<t, Tiles<t.BM, t.BN, t.BK>>();
+};
+
+template <Tile t, int VEC>
+struct AsyncPipeline : Pipelined<t, VEC> {
+  static constexpr auto kernel =
+      async_pipeline<t.BM, t.BN, t.BK, t.WM, t.WN, t.TM, t.TN, t.STAGES, VEC>;
+};
+
+template <Tile t, int VEC>
+struct RegisterPipeline : Pipelined<t, VEC> {
+  static constexpr auto kernel =
+      register_pipeline<t.BM, t.BN, t.BK, t.WM, t.WN, t.TM, t.TN, t.STAGES, VEC>;
+};
+
+template <Tile t, int VEC>
+struct Balanced : Pipelined<t, VEC> {
+  static constexpr auto kernel = balanced<t.BM, t.BN, t.BK, t.WM, t.WN, t.TM, t.TN, t.STAGES, VEC>;
+  static_assert(t.TM * t.TN % 32 == 0, "a thread adds up 8 float4 of a part at a time");
+  static constexpr auto sharing = model::Sharing::ordered;
+  static constexpr auto share_out = ::share_out;
+};
+
+// Without cuts, so that only the order of the blocks is new.
+template <Tile t, int VEC>
+struct Ordered : Balanced<t, VEC> {
+  static constexpr const char* name = "128x256x8-ordered";
+  static constexpr decltype(&::share_out) share_out = nullptr;
+};
+
+// From here on, the lanes of a warp hold its part of the tile together.
+template <Tile t, int VEC>
+struct OfFragments : model::CopiedByThreads<t, 1, VEC> {
+  static_assert(t.WM % 32 == 0 && t.WN % 32 == 0, "four mma multiply for 32 rows and 32 columns");
+  static constexpr auto sharing = model::Sharing::ordered;
+  static constexpr auto multiplier = model::Multiplier::mma_tf32;
+};
+
+template <Tile t, int VEC>
+struct TensorCores : OfFragments<model::with_warps(t, t.WM, t.WN, 8), VEC> {
+  static constexpr auto kernel =
+      tensor_cores<t.BM, t.BN, t.BK, t.WM, t.WN, t.WM / 8, t.WN / 4, t.STAGES, VEC>;
+  static_assert(t.BK % 16 == 0, "a K tile has an even number of steps: two sets of fragments");
+  static constexpr int shared_bytes = model::ring_bytes<t, Tiles<t.BM, t.BN, t.BK, 8, 8>>();
+};
+
+template <Tile t, int VEC>
+struct LdmatrixFragments : OfFragments<model::with_warps(t, t.WM, t.WN, 8), VEC> {
+  static constexpr auto kernel =
+      ldmatrix_fragments<t.BM, t.BN, t.BK, t.WM, t.WN, t.WM / 8, t.WN / 4, t.STAGES, VEC>;
+  static_assert(t.BK == 32, "the 8 chunks of a row of A take all 32 banks");
+  static constexpr int shared_bytes = model::ring_bytes<t, SwizzledTiles<t.BM, t.BN, t.BK>>();
+};
+
+template <Tile t, int VEC>
+struct CopyEngine : model::CopiedInBoxes<model::with_warps(t, t.WM, t.WN, 8)> {
+  static constexpr auto kernel =
+      copy_engine<t.BM, t.BN, t.BK, t.WM, t.WN, t.WM / 8, t.WN / 4, t.STAGES, VEC>;
+  static constexpr int shared_bytes = model::ring_bytes<t, Boxes<t.BM, t.BN, t.BK>>();
+  static constexpr auto multiplier = model::Multiplier::mma_tf32;
+};
+
+template <Tile t, int VEC>
+struct Warpgroups : model::CopiedInBoxes<model::with_warps(t, t.BM, 16, 4)> {
+  static constexpr auto kernel = warpgroups<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>;
+  static_assert(t.BN % 64 == 0, "a warpgroup multiplies for 64 columns of C");
+  static_assert(t.STAGES >= 3, "one tile arrives while two are read");
+  static constexpr int shared_bytes = model::ring_bytes<t, Boxes<t.BM, t.BN, t.BK>>();
+  static constexpr auto multiplier = model::Multiplier::wgmma_tf32;
+};
+
+template <Tile t, int VEC>
+struct SpecializedWarps : Warpgroups<t, VEC> {
+  static constexpr auto kernel = specialized_warps<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>;
+  static constexpr int block_x = t.BN / 64 * 128 + 128;
+  static constexpr auto sharing = model::Sharing::persistent;
+};
+
+const model::Contrast kWithBf16{
+    "specialized warps, bf16", model::kBf16, lesson::kSpecializedWarpsBf16};
+
+template <Tile t, int VEC>
+struct SpecializedWarpsBf16 : model::CopiedInBoxes<model::with_warps(t, 16, t.BN, 8), 2> {
+  static constexpr auto kernel = specialized_warps_bf16<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>;
+  static_assert(t.BM % 64 == 0, "a warpgroup has 64 rows");
+  static_assert(t.BN <= 256, "a wgmma has at most 256 columns");
+  static_assert(t.STAGES >= 3, "one tile arrives while two are read");
+  static constexpr const char* name = "bf16-128x256x64";
+  static constexpr int block_x = t.BM / 64 * 128 + 128;
+  static constexpr int shared_bytes =
+      model::ring_bytes<t, Boxes<t.BM, t.BN, t.BK, __nv_bfloat16>>();
+  static constexpr auto sharing = model::Sharing::persistent;
+  static constexpr auto multiplier = model::Multiplier::wgmma_bf16;
+  static constexpr auto contrast = &kWithBf16;
+};
+
+template <Tile t, int VEC>
+struct Tf32Parts : model::CopiedInBoxes<model::with_warps(t, t.BM, 16, 4)> {
+  static constexpr auto kernel = tf32_parts<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>;
+  static_assert(t.BN % 64 == 0, "a warpgroup multiplies for 64 columns of C");
+  static constexpr int block_x = t.BN / 64 * 128 + 128;
+  static constexpr int shared_bytes = model::ring_bytes<t, SplitBoxes<t.BM, t.BN, t.BK>>();
+  static constexpr auto sharing = model::Sharing::persistent;
+  static constexpr auto multiplier = model::Multiplier::wgmma_3xtf32;
+};
+
+template <Tile t, int>
+struct Fp16Parts : model::Launch<model::with_warps(t, t.BM, 16, 4)> {
+  static constexpr auto kernel = fp16_parts<t.BM, t.BN, t.BK, t.STAGES>;
+  static_assert(t.BM <= 256, "a box has at most 256 rows, and a wgmma has half of them");
+  static_assert(t.BN == 128, "each of two warpgroups has 64 columns");
+  static_assert(t.BK == kChunk, "B's units are those of chunks");
+  static_assert(t.STAGES >= 2 * kChunk / kPartRows, "one chunk arrives while another is read");
+  static constexpr int block_x = t.BN / 64 * 128 + 128;
+  static constexpr int shared_bytes = model::ring_bytes<t, PartBoxes<t.BM, t.BN>>();
+  static constexpr int pipeline = t.STAGES * kPartRows / t.BK - 1;
+  static constexpr auto sharing = model::Sharing::persistent;
+  static constexpr auto multiplier = model::Multiplier::wgmma_3xf16;
+};
+
+// The tile sizes, those for large products first.
+
+constexpr Tile kOnePerThread[] = {{.BM = 32, .BN = 32}, {.BM = 16, .BN = 16}, {.BM = 8, .BN = 8}};
+constexpr Tile kColumns[] = {
+    {.BM = 64, .BN = 64, .BK = 8, .TM = 8, .suffix = "-tm8"},
+    {.BM = 16, .BN = 16, .BK = 16, .TM = 1, .suffix = "-tm1"},
+    {.BM = 16, .BN = 16, .BK = 16, .TM = 2, .suffix = "-tm2"},
+    {.BM = 16, .BN = 16, .BK = 16, .TM = 4, .suffix = "-tm4"},
+    {.BM = 16, .BN = 16, .BK = 16, .TM = 8, .suffix = "-tm8"},
+    {.BM = 16, .BN = 16, .BK = 16, .TM = 16, .suffix = "-tm16"}};
+constexpr Tile kSquares[] = {
+    {.BM = 128, .BN = 128, .BK = 8, .TM = 8, .TN = 8},
+    {.BM = 64, .BN = 64, .BK = 8, .TM = 8, .TN = 8},
+    {.BM = 64, .BN = 64, .BK = 8, .TM = 8, .TN = 4, .for_small = true, .suffix = "-8x4"}};
+constexpr Tile kOfWarps[] = {
+    {.BM = 128, .BN = 128, .BK = 8, .WM = 32, .WN = 128, .TM = 16, .TN = 8},
+    {.BM = 64, .BN = 256, .BK = 8, .WM = 64, .WN = 64, .TM = 16, .TN = 8},
+    {64, 64, 8, 64, 32, 8, 8, 0, true, "-8x8"},
+    {.BM = 64, .BN = 64, .BK = 8, .WM = 32, .WN = 32, .TM = 8, .TN = 4, .for_small = true}};
+constexpr Tile kPipelined[] = {
+    {.BM = 128, .BN = 256, .BK = 8, .WM = 64, .WN = 64, .TM = 16, .TN = 8, .STAGES = 4},
+    {64, 128, 8, 32, 64, 8, 8, 4, true},
+    {64, 64, 8, 32, 32, 8, 4, 4, true}};
+constexpr Tile kOfFragments[] = {
+    {.BM = 128, .BN = 256, .BK = 16, .WM = 64, .WN = 64, .STAGES = 4},
+    {.BM = 64, .BN = 128, .BK = 16, .WM = 32, .WN = 64, .STAGES = 4, .for_small = true},
+    {.BM = 64, .BN = 64, .BK = 16, .WM = 32, .WN = 32, .STAGES = 4, .for_small = true}};
+constexpr Tile kSwizzled[] = {
+    {.BM = 128, .BN = 256, .BK = 32, .WM = 64, .WN = 64, .STAGES = 4},
+    {.BM = 128, .BN = 256, .BK = 32, .WM = 64, .WN = 64, .STAGES = 3, .suffix = "-ring3"},
+    {.BM = 128, .BN = 256, .BK = 32, .WM = 64, .WN = 64, .STAGES = 2, .suffix = "-ring2"},
+    {.BM = 64, .BN = 128, .BK = 32, .WM = 32, .WN = 64, .STAGES = 4, .for_small = true},
+    {.BM = 64, .BN = 64, .BK = 32, .WM = 32, .WN = 32, .STAGES = 4, .for_small = true}};
+constexpr Tile kFragmentsInBoxes[] = {
+    {.BM = 256, .BN = 128, .BK = 32, .WM = 64, .WN = 64, .STAGES = 4},
+    {.BM = 128, .BN = 64, .BK = 32, .WM = 64, .WN = 32, .STAGES = 4, .for_small = true},
+    {.BM = 64, .BN = 64, .BK = 32, .WM = 32, .WN = 32, .STAGES = 3, .for_small = true}};
+constexpr Tile kInBoxes[] = {
+    {.BM = 256, .BN = 128, .BK = 32, .STAGES = 4},
+    {.BM = 256, .BN = 128, .BK = 32, .STAGES = 3, .suffix = "-ring3"},
+    {.BM = 192, .BN = 128, .BK = 32, .STAGES = 4, .for_small = true},
+    {.BM = 128, .BN = 128, .BK = 32, .STAGES = 4, .for_small = true},
+    {.BM = 64, .BN = 64, .BK = 32, .STAGES = 3, .for_small = true}};
+constexpr Tile kBf16InBoxes[] = {{.BM = 128, .BN = 256, .BK = 64, .STAGES = 4}};
+constexpr Tile kSplitInBoxes[] = {
+    {.BM = 128, .BN = 128, .BK = 32, .STAGES = 4},
+    {.BM = 128, .BN = 128, .BK = 32, .STAGES = 3, .suffix = "-ring3"},
+    {.BM = 64, .BN = 64, .BK = 32, .STAGES = 4, .for_small = true},
+    {.BM = 64, .BN = 64, .BK = 32, .STAGES = 2, .suffix = "-ring2"}};
+constexpr Tile kPartsInBoxes[] = {{.BM = 256, .BN = 128, .BK = kChunk, .STAGES = 4}};
+
+using model::variants;
+
+// Number, name, what the program says of it, variants, needs (model/stage.h explains them).
+const std::vector<model::Stage> stages = {
+    {0, "serial", lesson::kSerial},
+    {1, "naive", lesson::kNaive, variants<Naive, kOnePerThread>()},
+    {2, "coalesced", lesson::kCoalesced, variants<Coalesced, kOnePerThread>()},
+    {3, "shared-memory tiling", lesson::kSharedMemoryTiling,
+     variants<SharedMemoryTiling, kOnePerThread>()},
+    {4, "1D thread coarsening", lesson::kThreadCoarsening1d,
+     variants<ThreadCoarsening1d, kColumns>()},
+    {5, "2D thread tiling", lesson::kThreadTiling2d, variants<ThreadTiling2d, kSquares>()},
+    {6, "vectorized", lesson::kVectorized, variants<Vectorized, kSquares>()},
+    {7, "conflict-free", lesson::kConflictFree, variants<ConflictFree, kSquares>()},
+    {8, "warp tiling", lesson::kWarpTiling, variants<WarpTiling, kOfWarps>()},
+    {9, "async pipeline", lesson::kAsyncPipeline, variants<AsyncPipeline, kPipelined>(), 80},
+    {10, "register pipeline", lesson::kRegisterPipeline, variants<RegisterPipeline, kPipelined>(),
+     80},
+    {11, "balanced", lesson::kBalanced,
+     model::joined(variants<Balanced, kPipelined>(), {model::variant<Ordered, kPipelined[0]>()}),
+     80},
+    {12, "tensor cores", lesson::kTensorCores, variants<TensorCores, kOfFragments>(), 80,
+     model::kTf32, /*runs_from=*/80},
+    {13, "ldmatrix", lesson::kLdmatrix, variants<LdmatrixFragments, kSwizzled>(), 80, model::kTf32,
+     /*runs_from=*/80},
+    {14, "copy engine", lesson::kCopyEngine, variants<CopyEngine, kFragmentsInBoxes>(), 90,
+     model::kTf32, /*runs_from=*/90, /*only_there=*/true, /*specialized=*/true},
+    {15, "warpgroups", lesson::kWarpgroups, variants<Warpgroups, kInBoxes>(), 90, model::kTf32,
+     /*runs_from=*/90, /*only_there=*/true, /*specialized=*/true},
+    {16, "specialized warps", lesson::kSpecializedWarps,
+     model::joined(
+         variants<SpecializedWarps, kInBoxes>(), variants<SpecializedWarpsBf16, kBf16InBoxes>()),
+     90, model::kTf32, /*runs_from=*/90, /*only_there=*/true, /*specialized=*/true},
+    {17, "fp32 from tf32 parts", lesson::kTf32Parts, variants<Tf32Parts, kSplitInBoxes>(), 90,
+     model::kSplitTf32, /*runs_from=*/90, /*only_there=*/true, /*specialized=*/true},
+    {18, "fp32 from fp16 parts", lesson::kFp16Parts,
+     model::with_stand_in(
+         variants<Fp16Parts, kPartsInBoxes>(), variants<Tf32Parts, kSplitInBoxes>()[0],
+         lesson::kTf32Parts),
+     90, model::kSplitFp16, /*runs_from=*/90, /*only_there=*/true, /*specialized=*/true},
+};
+
+// float4 needs every row to be 16-byte aligned. A kernel with maps only stores to C by itself.
 const model::KernelRef& kernel_for(
     const model::Variant& variant, int N, int K, const float* A, const float* B, const float* C) {
-  const auto aligned = [](const float* p) {
-    return reinterpret_cast<std::uintptr_t>(p) % sizeof(float4) == 0;
-  };
-  const bool use_float4 = K % 4 == 0 && N % 4 == 0 && aligned(A) && aligned(B) && aligned(C);
-  return use_float4 ? variant.kernel : variant.kernel_any;
+  const bool only_C = variant.operands == model::Operands::maps;
+  const bool aligned =
+      rows_are_aligned(C, N) && (only_C || (rows_are_aligned(A, K) && rows_are_aligned(B, N)));
+  return aligned ? variant.kernel : variant.kernel_any;
 }
 
-// Memory in which the blocks of stage 11 leave sums for one another: at most two tiles per SM. It
-// is allocated once, and again if a launch needs more. Only one launch at a time may use it.
+// Memory in which the blocks of stage 11 leave sums for one another: at most two tiles per SM. Only
+// one launch at a time may use it.
 Shares shares_in_memory(const model::ShareOut& shares, const model::Variant& variant, int tiles) {
-  static float* sums = nullptr;
-  static unsigned* arrived = nullptr;
-  static std::size_t floats_allocated = 0, tiles_allocated = 0;
-  const std::size_t cut = tiles - shares.whole;
-  const std::size_t floats = cut * shares.parts * variant.BM * variant.BN;
-  if (floats > floats_allocated || cut > tiles_allocated) {
-    floats_allocated = tiles_allocated = 0;
-    cudaFree(sums);
-    cudaFree(arrived);
-    sums = nullptr;
-    arrived = nullptr;
-    if (cudaMalloc(&sums, floats * sizeof(float)) != cudaSuccess ||
-        cudaMalloc(&arrived, cut * sizeof(unsigned)) != cudaSuccess) {
-      throw model::Refusal(
-          "there is no memory for the sums of " + std::to_string(cut) + " tiles in parts");
-    }
-    cudaMemset(arrived, 0, cut * sizeof(unsigned));
-    floats_allocated = floats;
-    tiles_allocated = cut;
-  }
-  return {shares.whole, shares.parts, shares.depth, sums, arrived};
-}
-
-// The copies of A and B that the last launch with bf16 made.
-Bf16Copies& bf16_copies() {
-  static Bf16Copies copies;
-  return copies;
-}
-
-// The maps of A and B for the kernels of stages 13 and 14. In stage 13, A is rounded to tf32 on its
-// way to shared memory. If K is 0, there is nothing to copy, and no map.
-Maps maps_of(const model::Variant& variant, int M, int N, int K, const float* A, const float* B) {
-  if (K == 0) return {};
-  if (model::multiplies_bf16(variant)) {
-    const auto& [a, b] = bf16_copies().of(A, B, M, N, K);
-    constexpr auto kElement = TensorElement::bfloat16;
-    constexpr auto kSwizzle = model::Swizzle::span_128;
-    return {
-        tensor_map_2d(
-            a.elements, M, K, a.pitch_bytes, {variant.BM, variant.BK}, kSwizzle, kElement),
-        tensor_map_2d(b.elements, K, N, b.pitch_bytes, {variant.BK, 64}, kSwizzle, kElement)};
-  }
-  const auto pitch = [](int columns) { return std::uint64_t{sizeof(float)} * columns; };
+  static KeptMemory<float> sums;
+  static KeptMemory<unsigned> arrived;
+  const int cut = tiles - shares.whole;
+  const std::string use = "the sums of " + std::to_string(cut) + " tiles in parts";
   return {
-      tensor_map_2d(
-          A, M, K, pitch(K), {variant.BM, variant.BK}, model::Swizzle::span_128,
-          variant.multiplier == model::Multiplier::wgmma_tf32 ? TensorElement::tfloat32
-                                                              : TensorElement::float32),
-      tensor_map_2d(B, K, N, pitch(N), {variant.BK, 32})};
+      shares.whole, shares.parts, shares.depth,
+      sums.of(model::floats_of_sums(shares, variant, tiles), /*zeros=*/false, use),
+      arrived.of(cut, /*zeros=*/true, use)};
+}
+
+// Of the last launch.
+Parts last_parts{};
+
+// Room for the copies of A and B in parts. The two words for doubts are used in turns.
+struct PartsMemory {
+  KeptMemory<__half> A, B;
+  KeptMemory<float> units_A, units_B;
+  KeptMemory<unsigned> doubts;
+  int launches = 0;
+};
+Parts parts_in_memory(const model::Variant& variant, int M, int N, int K) {
+  auto& [of_A, of_B, units_A, units_B, doubts, launches] = of_this_gpu<PartsMemory>();
+  const std::string use = "A and B in parts";
+  const std::size_t depth = std::size_t{kChunk} * chunks_of(K);
+  const int columns = ceil_div(N, variant.BN) * variant.BN, now = ++launches % 2;
+  unsigned* const words = doubts.of(2, /*zeros=*/true, use);
+  return last_parts = {
+             of_A.of(2 * depth * M, /*zeros=*/false, use),
+             of_B.of(2 * depth * columns, /*zeros=*/false, use),
+             units_A.of(M, /*zeros=*/false, use),
+             units_B.of(depth / kChunk * columns, /*zeros=*/false, use),
+             &words[now],
+             &words[1 - now],
+             columns};
+}
+
+// Whether the last launch's parts were not good enough. Waits for it.
+bool stood_in() {
+  unsigned doubts = 0;
+  if (last_parts.doubts == nullptr) return false;
+  cudaMemcpy(&doubts, last_parts.doubts, sizeof doubts, cudaMemcpyDeviceToHost);
+  return is_doubtful(doubts);
+}
+
+// What stage 18 does before its kernel.
+void split(const Parts& parts, int M, int N, int K, const float* A, const float* B) {
+  launch_aside(split_rows, M, 256, 0, K, A, parts);
+  if (K == 0) return;
+  constexpr int kThreads = 128;
+  const int blocks = parts.columns_B / kThreads * chunks_of(K);
+  launch_aside(split_columns, blocks, kThreads, 0, N, K, B, parts);
 }
 
 template <class... Parameters>
@@ -2193,34 +2241,74 @@ auto* with_parameters(const model::KernelRef& kernel) {
   return reinterpret_cast<void (*)(Parameters...)>(reinterpret_cast<void (*)()>(kernel.function));
 }
 
+// The product of parts, and behind it the kernel that stands in for it. The GPU decides between
+// them: one returns at once.
+void launch_parts(
+    const model::Variant& variant, bool aligned, int sms, int M, int N, int K, float alpha,
+    const float* A, const float* B, float beta, float* C) {
+  const Parts parts = parts_in_memory(variant, M, N, K);
+  split(parts, M, N, K, A, B);
+  PartMaps maps{{}, {}, parts.units_A, parts.units_B, parts.doubts};
+  if (K > 0) {
+    constexpr auto kElement = TensorElement::float16;
+    constexpr auto kSwizzle = model::Swizzle::span_128;
+    const std::uint64_t depth = std::uint64_t{kChunk} * chunks_of(K);
+    maps.A = tensor_map_2d(
+        parts.A, M, 2 * depth, 4 * depth, {variant.BM, 2 * kPartRows}, kSwizzle, kElement);
+    maps.B = tensor_map_2d(
+        parts.B, 2 * depth * parts.columns_B / kPartColumns, kPartColumns, 2 * kPartColumns,
+        {variant.BN / kPartColumns * 2 * kPartRows, kPartColumns}, kSwizzle, kElement);
+  }
+  launch_if(
+      parts.doubts, [](unsigned doubts) { return !is_doubtful(doubts); },
+      with_parameters<int, int, int, float, const PartMaps, float, float*>(variant.kernel),
+      model::blocks_of(variant, M, N, K, sms), variant.threads(), variant.shared_bytes, M, N, K,
+      alpha, maps, beta, C);
+  if (K == 0) return;
+  const model::Variant& other = *variant.stand_in;
+  const auto [a, b] = operand_maps(other, M, N, K, A, B, {parts.doubts, kDoubtful});
+  launch_if(
+      parts.doubts, is_doubtful,
+      with_parameters<int, int, int, float, const Maps, float, float*>(
+          aligned ? other.kernel : other.kernel_any),
+      model::blocks_of(other, M, N, K, sms), other.threads(), other.shared_bytes, M, N, K, alpha,
+      Maps{a, b, parts.doubts}, beta, C);
+}
+
 // One launch of `kernel`, which belongs to `variant`.
 void launch_once(
     const model::Variant& variant, const model::KernelRef& kernel, int sms, int M, int N, int K,
     float alpha, const float* A, const float* B, float beta, float* C) {
-  const dim3 block(variant.block_x, variant.block_y);
-  if (variant.sharing == model::Sharing::grid) {
-    const dim3 grid(ceil_div(N, variant.BN), ceil_div(M, variant.BM));
-    launch(kernel.function, grid, block, variant.shared_bytes, M, N, K, alpha, A, B, beta, C);
-    return;
+  if (variant.stand_in != nullptr) {
+    const bool aligned = &kernel == &variant.kernel;
+    return launch_parts(variant, aligned, sms, M, N, K, alpha, A, B, beta, C);
   }
   const int tiles = model::tiles_of(variant, M, N);
   const model::ShareOut shares = model::share_out(variant, M, N, K, sms);
-  const int blocks = model::blocks_of(shares, tiles);
-  if (variant.sharing == model::Sharing::persistent) {
-    launch(
-        with_parameters<int, int, int, float, const Maps, float, float*>(kernel), blocks, block,
-        variant.shared_bytes, M, N, K, alpha, maps_of(variant, M, N, K, A, B), beta, C);
-  } else {
-    launch(
+  const dim3 block(variant.block_x, variant.block_y);
+  const dim3 grid = variant.sharing == model::Sharing::grid
+                        ? dim3(ceil_div(N, variant.BN), ceil_div(M, variant.BM))
+                        : dim3(model::blocks_of(shares, tiles));
+  const auto launch_as = [&](auto* function, const auto&... operands) {
+    launch(function, grid, block, variant.shared_bytes, M, N, K, alpha, operands...);
+  };
+  if (variant.operands == model::Operands::matrices) {
+    launch_as(kernel.function, A, B, beta, C);
+  } else if (variant.operands == model::Operands::and_shares) {
+    launch_as(
         with_parameters<int, int, int, float, const float*, const float*, float, float*, Shares>(
             kernel),
-        blocks, block, variant.shared_bytes, M, N, K, alpha, A, B, beta, C,
-        shares_in_memory(shares, variant, tiles));
+        A, B, beta, C, shares_in_memory(shares, variant, tiles));
+  } else {
+    const auto [a, b] = operand_maps(variant, M, N, K, A, B);
+    launch_as(
+        with_parameters<int, int, int, float, const Maps, float, float*>(kernel), Maps{a, b}, beta,
+        C);
   }
 }
 
 // C = alpha * A * B + beta * C with one launch, or several where C has more block rows than a grid.
-// If the last launch was of the same A and B, its copies of them are used again.
+// If the last launch was of the same A and B, its copies of them in bf16 are used again.
 void run_again(
     const model::Variant& variant, int sms, int M, int N, int K, float alpha, const float* A,
     const float* B, float beta, float* C) {
@@ -2230,16 +2318,16 @@ void run_again(
         "a dimension of " + std::to_string(largest) + " is too large; the most is " +
         std::to_string(kLargest));
   }
+  last_parts = {};
   if (M == 0 || N == 0) return;
   if (alpha == 0.0f) K = 0;  // as BLAS says, A and B are not read then
   if (K == 0) alpha = 0.0f;  // C = beta * C, even if alpha is infinite
 
   const model::KernelRef& kernel = kernel_for(variant, N, K, A, B, C);
-  const model::Variant& launched = model::launched(variant, &kernel == &variant.kernel);
   constexpr int kMostBlockRows = 65535;  // gridDim.y, on every GPU
   while (M > 0) {
-    const int rows = std::min(M, kMostBlockRows * launched.BM);
-    launch_once(launched, kernel, sms, rows, N, K, alpha, A, B, beta, C);
+    const int rows = std::min(M, kMostBlockRows * variant.BM);
+    launch_once(variant, kernel, sms, rows, N, K, alpha, A, B, beta, C);
     A += static_cast<std::size_t>(rows) * K;
     C += static_cast<std::size_t>(rows) * N;
     M -= rows;
@@ -2249,11 +2337,15 @@ void run_again(
 void run(
     const model::Variant& variant, int sms, int M, int N, int K, float alpha, const float* A,
     const float* B, float beta, float* C) {
-  bf16_copies().forget();  // A and B may have other elements now
+  aligned_copies().forget();  // A and B may have other elements now
   run_again(variant, sms, M, N, K, alpha, A, B, beta, C);
 }
 
-extern const model::StageTable stage_table{stages, kernel_for, run, run_again};
+void prepare(const model::Variant& variant, int M, int N, int K, const float* A, const float* B) {
+  split(parts_in_memory(variant, M, N, K), M, N, K, A, B);
+}
+
+extern const model::StageTable stage_table{stages, kernel_for, run, run_again, prepare, stood_in};
 
 int main(int argc, char** argv) {
   return cli::walk(argc, argv, stage_table);

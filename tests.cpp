@@ -96,15 +96,14 @@ Outcome multiply(
   if (where == Where::traced) {
     // With a sample, blocks run in order. The last block to arrive at a cut tile is then always the
     // same.
-    const lab::Kernel kernel{
-        .traced = gemm, .sample = lab::sample_of(p, table_of(where), variant, c.sms)};
+    const lab::Kernel kernel{.traced = gemm, .sample = lab::sample_of(p, variant, c.sms)};
     counts = *lab::measure(p, kernel, {{&limits()}}, result).counts;
   } else if (where == Where::measured) {
     const lab::Kernel kernel{
         .traced = gemm,
         .plain = lab::gemm_of(experiment_table_plain, in_plain(variant), c.sms),
         .precision = precision,
-        .sample = lab::sample_of(p, table_of(where), variant, c.sms)};
+        .sample = lab::sample_of(p, variant, c.sms)};
     const lab::Reference reference = lab::compute_reference(p);
     lab::Means means{{&limits(), machine::Blocks::kSample}};
     means.reference = &reference;
@@ -285,7 +284,7 @@ template <class From, class Visit>
 void for_each_cutting_variant(const From& from, Visit visit) {
   int visited = 0;
   for_each_variant(from, [&](const model::Stage& stage, const model::Variant& variant) {
-    if (variant.sharing != model::Sharing::cut) return;
+    if (variant.share_out == nullptr) return;
     visit(stage, variant);
     ++visited;
   });
@@ -319,7 +318,7 @@ report::PredictedCounts predicted(
     const model::Stage& stage, const model::Variant& variant, const Case& c,
     const model::Counts& counts) {
   const bool aligned = c.misaligned_floats == 0;
-  lab::Row row = row_of(stage, model::launched(variant, aligned), counts);
+  lab::Row row = row_of(stage, variant, counts);
   row.aligned = aligned;
   lab::Run run{};
   run.M = c.M;
@@ -381,7 +380,7 @@ TEST_CASE("the traced copy computes the same products") {
 TEST_CASE("every variant is right as the program measures it, whatever runs in its place") {
   for_each_variant(Where::measured, [](const model::Stage& stage, const model::Variant& variant) {
     // With tiles to cut, blocks hand sums to one another.
-    if (model::launched(variant, /*aligned=*/false).sharing != model::Sharing::cut) return;
+    if (variant.share_out == nullptr) return;
     check_right(Where::measured, stage, variant, {24, 86, 260, 1, 0, 0, 132});
     check_right(Where::measured, stage, variant, {70, 131, 403, 1, 1, 0, 40});
   });
@@ -545,7 +544,7 @@ TEST_CASE("traced counts per thread equal the stage table's formulas") {
   const auto check = [&](const model::Stage& stage, const model::Variant& variant) {
     for (const Parameters& p : kPairs) {
       if (!testing::chosen(number++, 3)) continue;
-      const model::Variant& v = model::launched(variant, p.misaligned == 0);
+      const model::Variant& v = variant;
       const Case c{v.BM, 2 * v.BN, p.tiles * std::max(variant.BK, 4), 1, p.beta, p.misaligned};
       CAPTURE(std::string(variant.kernel.name));
       CAPTURE(c);
@@ -599,7 +598,9 @@ TEST_CASE(
       continue;
     }
     CHECK(counts.mmas > 0);
-    const int products = v.multiplier == model::Multiplier::wgmma_3xtf32 ? 3 : 1;
+    const bool in_parts = v.multiplier == model::Multiplier::wgmma_3xtf32 ||
+                          v.multiplier == model::Multiplier::wgmma_3xf16;
+    const int products = in_parts ? 3 : 1;
     CHECK(counts.mma_products == products * std::int64_t{c.M} * c.N * c.K);
     ++stages;
   }
@@ -645,7 +646,7 @@ TEST_CASE("the conflict-free stages have no bank conflicts, but the vectorized o
   for_each_variant(
       stage_table_traced, [&](const model::Stage& stage, const model::Variant& variant) {
         const bool vectorized = std::string_view(stage.name) == "vectorized";
-        if (!stage.conflict_free && !vectorized) return;
+        if (!model::lesson_of(stage, variant).conflict_free && !vectorized) return;
         CAPTURE(std::string(variant.kernel.name));
         const Case c{variant.BM, variant.BN, 2 * variant.BK};
         const model::Counts counts = multiply(Where::traced, variant, c).counts;
@@ -663,7 +664,7 @@ TEST_CASE("every access of every stage belongs to a line of its kernel") {
   const auto check = [&](const model::Stage&, const model::Variant& variant) {
     for (const bool aligned : {true, false}) {
       if (!testing::chosen(number++, 3)) continue;
-      const model::Variant& launched = model::launched(variant, aligned);
+      const model::Variant& launched = variant;
       const model::KernelRef& kernel = aligned ? launched.kernel : launched.kernel_any;
       const Case c{variant.BM + 1, variant.BN + 4, 20, 1, 1, aligned ? 0 : 1};
       CAPTURE(std::string(kernel.name));

@@ -186,10 +186,22 @@ lab::Measurement measure_variant(
                                              : lab::Gemm{},
       .plain = lab::gemm_of(plain, same(variant, own, plain), sms),
       .precision = model::precision_of(stage, variant),
-      .sample = lab::sample_of(p, own, variant, sms)};
+      .sample = lab::sample_of(p, variant, sms)};
   if (model::why_not_run(stage, ladder.run.gpu).empty()) {
     kernel.gpu = lab::gemm_of(own, variant, sms);
     kernel.gpu_again = lab::gemm_again_of(own, variant, sms);
+    if (model::multiplies_parts(variant)) kernel.gpu_prepare = lab::prepare_of(own, variant);
+  }
+  bool stood_in = false;
+  if (variant.stand_in != nullptr) {
+    const auto note = [&](lab::Gemm& gemm, const model::StageTable& table) {
+      if (gemm) gemm = lab::noting_stand_in(gemm, table, stood_in);
+    };
+    note(kernel.traced, traced);
+    note(kernel.plain, plain);
+    note(kernel.gpu, own);
+    kernel.stood_in = &stood_in;
+    kernel.of_stand_in = model::precision_of(own.stages, *variant.stand_in);
   }
   lab::Measurement measured = lab::measure(p, kernel, means, result);
   if (!measured.counts) measured.counts = std::move(counted.counts);
@@ -205,14 +217,21 @@ lab::Row stage_row(
   row.name = variant.contrast ? variant.contrast->name : stage.name;
   row.stage = &stage;
   row.why_not_run = model::why_not_run(stage, ladder.run.gpu);
-  const lab::Launched launched = ladder.problem.launched(ladder.tables.own, variant);
+  // Counts of another product are those of the variant itself.
+  const auto that_ran = [&](const model::Variant& chosen) -> const model::Variant& {
+    return row.stood_in && !ladder.counted ? *chosen.stand_in : chosen;
+  };
+  const lab::Launched launched = ladder.problem.launched(ladder.tables.own, that_ran(variant));
   row.aligned = launched.aligned;
-  row.variant = &launched.variant;
+  row.variant = &variant;
   // Without its instructions the compiler made a different kernel, which is not launched.
   if (row.why_not_run.empty()) {
     row.occupancy = lab::occupancy_of(ladder.flags, ladder.run, *row.variant, launched.kernel);
   }
-  if (row.counts) annotate_row(ladder, same(variant, ladder.tables.own, ladder.tables.traced), row);
+  if (row.counts) {
+    const auto& traced = that_ran(same(variant, ladder.tables.own, ladder.tables.traced));
+    annotate_row(ladder, traced, row);
+  }
   return row;
 }
 

@@ -528,7 +528,7 @@ int run_all(const Setting& setting) {
   }
   setting.processes.wait_for_all();
   if (setting.processes.is_first()) {
-    report.recorded = recorded_products(setting.gpu.name, setting.local.name);
+    report.recorded = recorded_products(setting.gpu.name);
     print(stdout, report);
     if (!setting.flags.timeline.empty()) write_timeline(setting, report);
   }

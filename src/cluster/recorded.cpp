@@ -37,6 +37,14 @@ std::string after(std::string_view report, std::string_view label, const char* e
   return std::string(report.substr(0, report.find_first_of(end)));
 }
 
+// What multiplied, of a report: "stage 17, fp32 from tf32 parts" is stage 17. The products of
+// results/gpus-*.txt that say stage 14 were measured when today's stage 17 had that number.
+std::string local_of(std::string_view report) {
+  constexpr std::string_view kNow = "stage 17", kThen = "stage 14, fp32 from tensor cores";
+  const std::string words = after(report, "multiplies by ", "\n");
+  return std::string(words == kThen ? kNow : words.substr(0, words.find(',')));
+}
+
 // Of a report: "2,765" is 2765.
 double number(std::string word) {
   std::erase(word, ',');
@@ -48,7 +56,7 @@ double number(std::string word) {
 RecordedProduct recorded_product(std::string_view report) {
   RecordedProduct product{
       .gpu = after(report, "GPU      ", ","),
-      .local = after(report, "multiplies by ", ",\n"),
+      .local = local_of(report),
       .shape = {},
       .grid = {},
       .resident = report.find("\ndistributed ") != report.npos,
@@ -77,7 +85,8 @@ std::vector<RecordedProduct> recorded_products(const std::string& gpu, const std
     report += text.size() + 1;
     try {
       const RecordedProduct product = recorded_product(text);
-      if (product.gpu == gpu && product.local == local) products.push_back(product);
+      if (product.gpu != gpu || (!local.empty() && product.local != local)) continue;
+      products.push_back(product);
     } catch (const std::invalid_argument&) {
       // It has no times, for example because there was no NCCL.
     }

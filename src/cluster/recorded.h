@@ -15,12 +15,12 @@ namespace cluster {
 
 // What multiplies on each GPU, as reports name it.
 inline constexpr const char* kCublas = "cuBLAS fp32";
-std::string name_of(const model::Stage& stage);  // "stage 14"
+std::string name_of(const model::Stage& stage);  // "stage 17"
 
 // A product that several GPUs, or one, computed by panels.
 struct RecordedProduct {
   std::string gpu;    // "H200"
-  std::string local;  // "stage 14" or kCublas
+  std::string local;  // "stage 17", the number that it has today, or kCublas
   Shape shape;
   Grid grid;
   bool resident;            // else from the host's memory
@@ -31,8 +31,9 @@ struct RecordedProduct {
 // any other text.
 RecordedProduct recorded_product(std::string_view report);
 
-// Those that are embedded in the program, of these GPUs.
-std::vector<RecordedProduct> recorded_products(const std::string& gpu, const std::string& local);
+// Those that are embedded in the program, of these GPUs. Without `local`: whatever multiplied.
+std::vector<RecordedProduct> recorded_products(
+    const std::string& gpu, const std::string& local = "");
 
 struct Speed {
   double tflops;       // 0: nothing is recorded

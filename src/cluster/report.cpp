@@ -78,12 +78,13 @@ void print_recorded(std::FILE* out, const std::vector<RecordedProduct>& products
   std::fprintf(
       out, "\nThe model's error with each product that is recorded on the %s\n",
       products.front().gpu.c_str());
-  std::vector<Cells> lines{{"", "GPUs", "grid", "ms", "predicted ms", "its error"}};
+  std::vector<Cells> lines{
+      {"", "GPUs", "grid", "multiplied by", "ms", "predicted ms", "its error"}};
   for (const RecordedProduct& product : products) {
     const auto [M, N, K] = product.shape;
     lines.push_back(
         {text::printed("%d x %d x %d", M, N, K) + (product.resident ? "" : ", from the host"),
-         text::printed("%d", product.grid.devices()), in_words(product.grid),
+         text::printed("%d", product.grid.devices()), in_words(product.grid), product.local,
          text::significant(product.ms), text::significant(product.predicted_ms),
          text::printed("%+.1f %%", 100 * (product.predicted_ms / product.ms - 1))});
   }

@@ -52,7 +52,7 @@ std::vector<std::string> drawn(const Timeline& timeline, int width);
 // Timelines in a file: what a run recorded, from which its picture can be drawn again.
 
 struct RecordedTimelines {
-  std::string what;  // "16384 x 16384 x 16384 on 2 H200, stage 14"
+  std::string what;  // "16384 x 16384 x 16384 on 2 H200, stage 17"
   Timeline model, measured;
 };
 

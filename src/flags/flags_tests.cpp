@@ -384,7 +384,7 @@ namespace {
 
 std::vector<model::Stage> some_stages() {
   const auto stage = [](int number, const char* name, std::vector<model::Variant> variants) {
-    return model::Stage{number, name, "", 0, {}, std::move(variants)};
+    return model::Stage{number, name, {}, std::move(variants)};
   };
   const auto variant = [](const char* name) {
     return model::Variant{name, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {}, {}};

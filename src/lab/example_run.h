@@ -30,18 +30,17 @@ inline void no_kernel(int, int, int, float, const float*, const float*, float, f
 inline const model::Stage kTiling{
     .number = 5,
     .name = "2D thread tiling",
-    .idea =
-        "A thread computes a square of TM x TN results: every float that it takes from shared "
-        "memory is used TM or TN times.",
-    .needs = 0,
-    .predicted =
-        {.gmem_loads = "ceil(K/BK)*BK*(BM + BN)/threads + TM*TN*reads_C",
-         .gmem_floats = "ceil(K/BK)*BK*(BM + BN)/threads + TM*TN*reads_C",
-         .smem_loads = "ceil(K/BK)*BK*(TM + TN)",
-         .smem_floats = "ceil(K/BK)*BK*(TM + TN)",
-         .gmem_stores = "TM*TN",
-         .smem_stores = "ceil(K/BK)*BK*(BM + BN)/threads",
-         .async_copies = "0"},
+    .lesson =
+        {.idea =
+             "A thread computes a square of TM x TN results: every float that it takes from shared "
+             "memory is used TM or TN times.",
+         .predicted =
+             {.gmem_loads = "ceil(K/BK)*BK*(BM + BN)/threads + TM*TN*reads_C",
+              .gmem_floats = "ceil(K/BK)*BK*(BM + BN)/threads + TM*TN*reads_C",
+              .smem_loads = "ceil(K/BK)*BK*(TM + TN)",
+              .smem_floats = "ceil(K/BK)*BK*(TM + TN)",
+              .gmem_stores = "TM*TN",
+              .smem_stores = "ceil(K/BK)*BK*(BM + BN)/threads"}},
     .variants = {
         {.name = "128x128x8",
          .BM = 128,
@@ -61,16 +60,10 @@ inline const model::Stage kTiling{
 inline const model::Stage kNaive{
     .number = 4,
     .name = "naive",
-    .idea = "A thread for every element of C.",
-    .needs = 0,
-    .predicted =
-        {.gmem_loads = "2*K + reads_C",
-         .gmem_floats = "2*K + reads_C",
-         .smem_loads = "0",
-         .smem_floats = "0",
-         .gmem_stores = "1",
-         .smem_stores = "0",
-         .async_copies = "0"},
+    .lesson =
+        {.idea = "A thread for every element of C.",
+         .predicted =
+             {.gmem_loads = "2*K + reads_C", .gmem_floats = "2*K + reads_C", .gmem_stores = "1"}},
     .variants = {
         {.name = "32x32",
          .BM = 32,

@@ -146,7 +146,7 @@ struct Mma {
   }
 };
 
-// By a warpgroup. A step is a group of four wgmma, as many as stage 13 makes of a K tile.
+// By a warpgroup. A step is a group of four wgmma, as many as stage 15 makes of a K tile.
 template <int N, class Derived>
 struct Wgmma {
   static constexpr int kAtOnce = 4;

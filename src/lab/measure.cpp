@@ -49,14 +49,24 @@ const bool lesson_is_embedded = (embed_lesson(), true);
 
 }  // namespace
 
-machine::SampleOf sample_of(
-    const Problem& p, const model::StageTable& table, const model::Variant& requested, int sms) {
-  const model::Variant& variant = p.launched(table, requested).variant;
+machine::SampleOf sample_of(const Problem& p, const model::Variant& variant, int sms) {
   const int K = p.alpha == 0 ? 0 : p.K;
-  const model::ShareOut shares = model::share_out(variant, p.M, p.N, K, sms);
-  const int tiles = model::tiles_of(variant, p.M, p.N);
-  if (shares.parts == 1 && !model::is_in_turns(shares, tiles)) return {};
-  return [=](machine::Extent) { return model::sample_of(shares, tiles); };
+  const auto sample = [&](const model::Variant& launched) -> machine::SampleOf {
+    const model::ShareOut shares = model::share_out(launched, p.M, p.N, K, sms);
+    const int tiles = model::tiles_of(launched, p.M, p.N);
+    if (shares.parts == 1 && !model::is_in_turns(shares, tiles)) return {};
+    return [=](machine::Extent) { return model::sample_of(shares, tiles); };
+  };
+  machine::SampleOf own = sample(variant);
+  if (variant.stand_in == nullptr) return own;
+  // The launch shows which of the two runs: their tiles differ.
+  const machine::SampleOf other = sample(*variant.stand_in);
+  if (!own && !other) return {};
+  const std::int64_t blocks = model::blocks_of(variant, p.M, p.N, K, sms);
+  return [=](machine::Extent grid) {
+    const machine::SampleOf& chosen = grid.volume() == blocks ? own : other;
+    return chosen ? chosen(grid) : machine::sample_of(grid);
+  };
 }
 
 Measurement measure(const Problem& p, const Kernel& kernel, const Means& means, Floats& result) {
@@ -96,9 +106,14 @@ Measurement measure(const Problem& p, const Kernel& kernel, const Means& means, 
     means.on_gpu->compute(kernel.gpu, result);
     measurement.time =
         means.on_gpu->time(kernel.gpu_again ? kernel.gpu_again : kernel.gpu, means.repetitions);
+    if (kernel.gpu_prepare) {
+      measurement.preparation = means.on_gpu->time(kernel.gpu_prepare, means.repetitions);
+    }
     all_computed = true;
   }
-  if (all_computed) check(p, means, kernel.precision, result, p.M, measurement);
+  measurement.stood_in = kernel.stood_in != nullptr && *kernel.stood_in;
+  const model::Precision& precision = measurement.stood_in ? kernel.of_stand_in : kernel.precision;
+  if (all_computed) check(p, means, precision, result, p.M, measurement);
   return measurement;
 }
 
@@ -172,9 +187,8 @@ const Problem& LongProduct::with_K(int K) {
 }
 
 model::Counts LongProduct::count(
-    const model::StageTable& traced, const model::Variant& requested, machine::Machine machine) {
+    const model::StageTable& traced, const model::Variant& v, machine::Machine machine) {
   const int sms = machine.gpu->sms, K = request_.alpha == 0 ? 0 : sides_.K;
-  const model::Variant& v = with_K(std::min(K, 32 + K % 32)).launched(traced, requested).variant;
   const model::ShareOut shares = model::share_out(v, sides_.M, sides_.N, K, sms);
   const int tiles = model::tiles_of(v, sides_.M, sides_.N);
   constexpr int kMany = 8;  // more than a sample has
@@ -187,9 +201,8 @@ model::Counts LongProduct::count(
     const Problem& p = with_K(K_traced);
     const std::vector<machine::GlobalArray> arrays = p.arrays(result_);
     machine.arrays = arrays;
-    machine.sample = sample_of(p, traced, requested, sms_traced);
-    return trace::trace(
-        machine, arrays, p.product_by(gemm_of(traced, requested, sms_traced), result_));
+    machine.sample = sample_of(p, v, sms_traced);
+    return trace::trace(machine, arrays, p.product_by(gemm_of(traced, v, sms_traced), result_));
   };
   // If every tile is cut along K, a short K would be cut into other parts.
   if (shares.whole == 0) return trace_with(K, 1);

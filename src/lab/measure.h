@@ -66,17 +66,20 @@ struct Kernel {
   Gemm plain = {};   // for the CPU, without hooks: for the blocks that are not traced
   Gemm gpu = {};
   Gemm gpu_again = {};  // the same with the same A and B as before: this is timed. Empty: `gpu` is
+  Gemm gpu_prepare = {};  // only what comes before the kernel: this is timed, too
   model::Precision precision = model::kFp32;
+  // If another variant can stand in: whether it did in the last run, and its precision.
+  const bool* stood_in = nullptr;
+  model::Precision of_stand_in = model::kFp32;
   // The blocks to trace, if blocks hand data to one another or compute several tiles; the plain
   // copy then runs all blocks. Empty: machine/grid.h's choice; the plain copy runs the
   // others.
   machine::SampleOf sample = {};
 };
 
-// The blocks to trace of what the variant of that table launches on a GPU with `sms` SMs. Empty if
+// The blocks to trace of what the variant launches on a GPU with `sms` SMs. Empty if
 // each block computes a tile.
-machine::SampleOf sample_of(
-    const Problem& p, const model::StageTable& table, const model::Variant& variant, int sms);
+machine::SampleOf sample_of(const Problem& p, const model::Variant& variant, int sms);
 
 // What a measurement uses.
 struct Means {

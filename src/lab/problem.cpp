@@ -112,6 +112,22 @@ Gemm gemm_again_of(const model::StageTable& table, const model::Variant& variant
              float* C) { table.run_again(variant, sms, M, N, K, alpha, A, B, beta, C); };
 }
 
+Gemm prepare_of(const model::StageTable& table, const model::Variant& variant) {
+  return [&table, &variant](
+             int M, int N, int K, float alpha, const float* A, const float* B, float, float*) {
+    if (M > 0 && N > 0) table.prepare(variant, M, N, alpha == 0.0f ? 0 : K, A, B);
+  };
+}
+
+Gemm noting_stand_in(Gemm gemm, const model::StageTable& table, bool& stood_in) {
+  return
+      [gemm = std::move(gemm), &table, &stood_in](
+          int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
+        gemm(M, N, K, alpha, A, B, beta, C);
+        stood_in = table.stood_in();
+      };
+}
+
 std::vector<machine::GlobalArray> Problem::arrays(const Floats& result) const {
   const auto bytes = [this](const Floats& matrix) {
     return (matrix.size() - lead) * sizeof(float);
@@ -133,7 +149,7 @@ Launched Problem::launched(const model::StageTable& table, const model::Variant&
   const model::KernelRef& kernel =
       table.kernel_for(variant, N, K_read, A.data() + lead, B.data() + lead, C.data() + lead);
   const bool aligned = &kernel == &variant.kernel;
-  return {kernel, model::launched(variant, aligned), aligned};
+  return {kernel, aligned};
 }
 
 Problem random_problem(

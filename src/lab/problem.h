@@ -55,12 +55,16 @@ using Gemm = std::function<model::Kernel>;
 Gemm gemm_of(const model::StageTable& table, const model::Variant& variant, int sms = 0);
 // The same once more, after that, with the same elements of A and B.
 Gemm gemm_again_of(const model::StageTable& table, const model::Variant& variant, int sms = 0);
+// Only what comes before the kernel, for a variant that multiplies parts.
+Gemm prepare_of(const model::StageTable& table, const model::Variant& variant);
+// The same as `gemm`, which is one of that table. `stood_in` must outlive it, and says whether the
+// variant's stand_in computed the last product.
+Gemm noting_stand_in(Gemm gemm, const model::StageTable& table, bool& stood_in);
 
 // What a product launches that was asked for from one variant (model::launched).
 struct Launched {
   const model::KernelRef& kernel;
-  const model::Variant& variant;
-  bool aligned;  // rows of A, B and C are 16-byte aligned
+  bool aligned;  // rows of the matrices that it reads or stores itself are 16-byte aligned
 };
 
 struct Problem {
@@ -81,7 +85,7 @@ struct Problem {
   std::vector<machine::GlobalArray> arrays(const Floats& result) const;
   // A function that computes the product into `result`; the problem and `result` must outlive it.
   std::function<void()> product_by(Gemm gemm, Floats& result) const;
-  // Which of the variant's kernels computes the product, or which other variant's.
+  // Which of the variant's kernels computes the product.
   Launched launched(const model::StageTable& table, const model::Variant& variant) const;
 };
 

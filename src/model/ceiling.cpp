@@ -26,9 +26,9 @@ double warps(const Variant& variant) {
   return std::ceil(variant.threads() / 32.0);
 }
 
-// fp32 from tf32 parts multiplies high * high, high * low and low * high.
+// fp32 from two parts multiplies high * high, high * low and low * high.
 double products_of_result(Multiplier multiplier) {
-  return multiplier == Multiplier::wgmma_3xtf32 ? 3 : 1;
+  return multiplier == Multiplier::wgmma_3xtf32 || multiplier == Multiplier::wgmma_3xf16 ? 3 : 1;
 }
 
 // For each step of K.
@@ -50,6 +50,8 @@ double products_of_instruction(Multiplier multiplier) {
       return 64 * 256 * 16 / 4;
     case Multiplier::wgmma_3xtf32:
       return 64 * 128 * 8 / 4;
+    case Multiplier::wgmma_3xf16:
+      return 64 * 128 * 16 / 4;
   }
   return 32;
 }
@@ -61,7 +63,8 @@ double operand_wavefronts(const Variant& variant, double products) {
   if (variant.multiplier == Multiplier::ffma || variant.multiplier == Multiplier::mma_tf32)
     return 0;
   constexpr double kRows = 64, kBytesPerWavefront = 128;
-  return products * bytes_of_element(variant) / (kRows * kBytesPerWavefront);
+  const int bytes = multiplies_parts(variant) ? 2 : bytes_of_element(variant);
+  return products * bytes / (kRows * kBytesPerWavefront);
 }
 
 int k_tiles(const Product& product, const Variant& variant) {
@@ -138,7 +141,9 @@ Ceiling ceiling_of(
 
   const auto slowest = std::max_element(result.ms.begin(), result.ms.end());
   result.bound_by = static_cast<UnitIndex>(slowest - result.ms.begin());
-  const auto tflops = [&](double ms) { return 2 * M * N * K / ms * 1e-9; };
+  result.before_ms =
+      bytes_of_parts(variant, product.M, product.N, product.K) / (gpu.dram_gb_per_s * 1e6);
+  const auto tflops = [&](double ms) { return 2 * M * N * K / (ms + result.before_ms) * 1e-9; };
   result.tflops = tflops(*slowest);
   result.copy_ms = std::max(
       {result.ms[kL1], result.ms[kL2], result.ms[kDram], on_sm(work.smem_store_wavefronts)});
@@ -163,12 +168,19 @@ double products_per_clock(const Gpu& gpu, Multiplier multiplier) {
       return 2 * tf32;
     case Multiplier::wgmma_3xtf32:
       return tf32 / products_of_result(multiplier);
+    case Multiplier::wgmma_3xf16:
+      return 2 * tf32 / products_of_result(multiplier);
   }
   return 0;
 }
 
 double peak_tflops(const Gpu& gpu, Multiplier multiplier) {
   return 2e-3 * gpu.sms * products_per_clock(gpu, multiplier) * gpu.boost_ghz;
+}
+
+double bytes_of_parts(const Variant& variant, int M, int N, int K) {
+  constexpr double kReadAndWritten = 2;
+  return multiplies_parts(variant) ? kReadAndWritten * 4 * (double(M) * K + double(K) * N) : 0;
 }
 
 int padded_K(const Product& product, const Variant& variant) {
@@ -182,8 +194,9 @@ double multiplications_of_a_warp(const Product& product, const Variant& variant)
 }
 
 double additions_of_a_warp(const Product& product, const Variant& variant) {
-  if (variant.multiplier != Multiplier::wgmma_3xtf32) return 0;
-  const double of_a_step = 1.0 * variant.BM * variant.BN / variant.BK + variant.BM + variant.BN;
+  if (products_of_result(variant.multiplier) == 1) return 0;
+  const int to_split = multiplies_parts(variant) ? 0 : variant.BM + variant.BN;
+  const double of_a_step = 1.0 * variant.BM * variant.BN / variant.BK + to_split;
   return of_a_step * padded_K(product, variant) / variant.threads();
 }
 

@@ -18,7 +18,7 @@
 // memory are two units here but share one data stage in the hardware, so the traffic of cp.async is
 // under L1 here and under shared memory there. The register banks are in the model of waiting, the
 // instruction cache is in no model. As compiled, only the loop that multiplies counts: not those of
-// warps that prepare its tiles (stage 14 splits A into two parts). For L2 the model has only the
+// warps that prepare its tiles (stage 17 splits A into two parts). For L2 the model has only the
 // traffic that no L1 cache could save.
 #pragma once
 
@@ -58,6 +58,9 @@ struct Ceiling {
   double no_overlap_tflops;  // if a block first copies and then multiplies, never both
   double blocks_per_sm;      // of the busiest SM, over the whole launch
   double busy_share;         // of the SMs, until the last block is done: 1 means no tail
+  // Time that the copies of A and B in parts take before the kernel, at the bandwidth of DRAM; 0 if
+  // there are none. It is in the rates.
+  double before_ms;
 };
 
 struct Product {
@@ -70,6 +73,9 @@ struct Product {
 // the whole GPU, per second at its clock, each counted as two operations.
 double products_per_clock(const Gpu& gpu, Multiplier multiplier);
 double peak_tflops(const Gpu& gpu, Multiplier multiplier);
+
+// The bytes that making these copies reads and writes; 0 if the variant has none.
+double bytes_of_parts(const Variant& variant, int M, int N, int K);
 
 // K rounded up to whole tiles: the last one is filled with zeros and multiplied like the others.
 int padded_K(const Product& product, const Variant& variant);

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "lab/problem.h"
+#include "lab/experiments/experiment.h"
 #include "model/compiled_kernel.h"
 
 namespace model {
@@ -71,19 +71,20 @@ TEST_CASE("spaces do not matter in a kernel's name, and an unknown kernel has no
 TEST_CASE("a main loop multiplies, and copies what it multiplies") {
   std::map<std::string, int> runs_from;
   std::set<std::string> copied_by_others;
-  for (const Stage& stage : stage_table_plain.stages) {
+  for (const Stage& stage : experiment_table_plain.stages) {
     for (const Variant& variant : stage.variants) {
       runs_from.try_emplace(variant.kernel.name, stage.runs_from);
       runs_from.try_emplace(variant.kernel_any.name, stage.runs_from);
       if (!stage.specialized) continue;
       copied_by_others.insert(variant.kernel.name);
-      if (variant.otherwise == nullptr) copied_by_others.insert(variant.kernel_any.name);
+      copied_by_others.insert(variant.kernel_any.name);
     }
   }
   for (const CompiledKernel& record : compiled_kernels()) {
     CAPTURE(record.kernel);
     CAPTURE(record.compute_capability);
     if (!record.has_loop()) continue;
+    if (!runs_from.contains(std::string(record.kernel))) continue;  // those of a pre-pass
     // A trap stands for an instruction that the GPU lacks.
     if (record.compute_capability < runs_from[std::string(record.kernel)]) continue;
     const InstructionMix& loop = record.loop;
@@ -194,7 +195,9 @@ std::string nvcc_here() {
   return std::filesystem::exists(usual) ? usual : "";
 }
 
-// The kernels in gemm_steps.cu, with explicit instances of three of them, one of each kind.
+// The kernels in gemm_steps.cu, with explicit instances of three of them, one of each kind. Beside
+// these, the two of stage 18's pre-pass are no templates.
+constexpr std::size_t kInstances = 5;
 void write_source(const std::string& path) {
   std::ifstream whole("gemm_steps.cu");
   std::ofstream source(path);
@@ -236,11 +239,13 @@ TEST_CASE("nvcc's output equals the record, if it is the recorded version") {
   REQUIRE(now.size() > 2);
   std::vector<std::string> others;
   for (std::size_t i = 2; i < now.size(); ++i) {
+    // nvcc schedules this kernel in another way in the short file than beside all others.
+    if (!all && now[i].starts_with("{\"split_rows\"")) continue;
     if (std::find(recorded.begin(), recorded.end(), now[i]) == recorded.end()) {
       others.push_back(now[i]);
     }
   }
-  CHECK(now.size() - 2 == (all ? compiled_kernels().size() : 3));
+  CHECK(now.size() - 2 == (all ? compiled_kernels().size() : kInstances));
   if (now[1] != recorded[1]) {
     MESSAGE(
         "not compared: \"" << now[1] << "\", but recorded is \"" << recorded[1] << "\"; "

@@ -94,6 +94,7 @@ void add(Counts& to, const Counts& from) {
   for (std::int64_t Counts::*member : kSums) to.*member += from.*member;
   to.warp = from.warp;
   to.local_bytes = std::max(to.local_bytes, from.local_bytes);
+  to.box_bytes_in_flight = std::max(to.box_bytes_in_flight, from.box_bytes_in_flight);
   for (const LineCounts& line : from.lines) add(to.lines, line);
 }
 

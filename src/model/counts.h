@@ -162,6 +162,8 @@ struct Counts {
   // Boxes that are outside of their matrix, and the sectors that ncu counts for all boxes
   // (model/warp_access.h).
   std::int64_t boxes_outside = 0, box_sectors_delivered = 0;
+  // The most bytes of boxes that one block had in flight: started, and not yet waited for.
+  std::int64_t box_bytes_in_flight = 0;
   // Of smem_loads: ldmatrix.
   std::int64_t ldmatrix_requests = 0, ldmatrix_wavefronts = 0;
   // Atomics on global memory, each of which is counted among both the loads and the stores.

@@ -17,6 +17,14 @@ double gamma(double n, double u) {
   return n * u < 1 ? n * u / (1 - n * u) : kInfinity;
 }
 
+// The same for the sum of K products, a scaling and an addition.
+double accumulated(double K, const Precision& precision) {
+  if (precision.chunk == 0) return gamma(K + 2, precision.u_acc);
+  const double chunks = std::ceil(K / precision.chunk);
+  const double of_chunk = gamma(std::min<double>(K, precision.chunk), precision.u_acc);
+  return (1 + of_chunk) * (1 + gamma(chunks + 2, kFp32.u_acc)) - 1;
+}
+
 // 0 if the value is 0, even if the factor is unknown.
 double scaled(double factor, double value) {
   return value == 0 ? 0 : factor * value;
@@ -67,7 +75,7 @@ Error compare(
     const float* C0, Precision precision, float alpha) {
   const double u_in = precision.u_in;
   const double of_product =
-      2 * u_in + u_in * u_in + (1 + u_in) * (1 + u_in) * gamma(K + 2.0, precision.u_acc);
+      2 * u_in + u_in * u_in + (1 + u_in) * (1 + u_in) * accumulated(K, precision);
   const double of_c0 = gamma(2, precision.u_acc);
   const double underflow = (K * std::abs(double{alpha}) + 2) * kSmallestFp32;
 

@@ -32,6 +32,8 @@ struct Precision {
   // Distance of the smallest numbers that the multiplier uses. It can lose that much of an input
   // that is too small for u_in.
   double step_in = 0;
+  // The products that are added with u_acc before fp32 takes over their sum; 0: all.
+  int chunk = 0;
 };
 inline constexpr Precision kFp32{0.0, 0x1p-24};
 // A tensor core cuts its sums off where fp32 would round them, and so loses up to twice as much.
@@ -42,6 +44,12 @@ inline constexpr Precision kBf16{.u_in = 0x1p-8, .u_acc = 0x1p-23, .step_in = 0x
 // and is rounded by 2^-12 of that. The product of the two second numbers is left out: 2^-20.
 // Together 2 * 2^-22 + 2^-20 = 2 u_in.
 inline constexpr Precision kSplitTf32{.u_in = 0x1.8p-21, .u_acc = 0x1p-23, .step_in = 0x1p-136};
+
+// Each input as two fp16 numbers, which together lose at most 2^-23 of it. The product of the two
+// second numbers is left out: 2^-22. Numbers that are too small for the parts lose 2^-23 of the sum
+// at most, or another kernel runs (is_doubtful() in gemm_steps.cu). And 2^-23 is added to make up
+// for what the tensor cores cut off. Together 2 * 2^-23 + 2^-22 + 2 * 2^-23 = 2 u_in.
+inline constexpr Precision kSplitFp16{.u_in = 0x1.8p-22, .u_acc = 0x1p-23, .chunk = 64};
 
 // Compares C with the exact result. All row-major M x N.
 //   exact      alpha*A*B + beta*C0, accumulated in fp64
@@ -54,7 +62,8 @@ inline constexpr Precision kSplitTf32{.u_in = 0x1.8p-21, .u_acc = 0x1p-23, .step
 //     + (K |alpha| + 2) 2^-149,   gamma(n) = n u_acc / (1 - n u_acc),
 // the standard error bound of an inner product (Higham, Accuracy and Stability of Numerical
 // Algorithms, chapter 3), with rounded inputs, then a scaling and an addition; each operation may
-// also lose up to the smallest fp32 number to underflow. For K u_acc >= 1 there is no bound. For a
+// also lose up to the smallest fp32 number to underflow. With a chunk, gamma(K + 2) becomes that of
+// the chunk and, for u_acc = 2^-24, gamma(K / chunk + 2). For K u_acc >= 1 there is no bound. For a
 // narrower C, storing it may add u_out of |alpha| |A| |B| + |beta C0| and of that bound, and
 // smallest_out. (Inputs below step_in / u_in need a larger magnitude: lab/measure.h.)
 //

@@ -119,6 +119,30 @@ TEST_CASE("inputs rounded to tf32 have a wider bound than fp32") {
   CHECK(!compare(1, 1, 1 << 20, &outside, &none, &magnitude, 0, nullptr, kTf32).bound_ok);
 }
 
+TEST_CASE("if fp32 adds up the sums of chunks, a sum may lose less") {
+  const double exact = 1, magnitude = 8;
+  const auto is_right = [&](int K, double error, const Precision& precision) {
+    const float value = static_cast<float>(exact + error);
+    return compare(1, 1, K, &value, &exact, &magnitude, 0, nullptr, precision).bound_ok;
+  };
+  const auto gamma = [](double n, double u) { return n * u / (1 - n * u); };
+  Precision whole = kSplitFp16;
+  whole.chunk = 0;
+  for (const int K : {1, 64, 65, 4096}) {
+    CAPTURE(K);
+    // As compare() says it: a chunk on tensor cores, then one more fp32 addition for each.
+    const double u = kSplitFp16.u_in, of_chunk = gamma(std::min(K, 64), 0x1p-23);
+    const double sum = (1 + of_chunk) * (1 + gamma(std::ceil(K / 64.0) + 2, 0x1p-24)) - 1;
+    const double bound = magnitude * (2 * u + u * u + (1 + u) * (1 + u) * sum);
+    CHECK(is_right(K, 0.98 * bound, kSplitFp16));
+    CHECK(!is_right(K, 1.02 * bound + 0x1p-23, kSplitFp16));
+    if (K == 4096) CHECK(is_right(K, 1.02 * bound + 0x1p-23, whole));
+  }
+  // The parts of fp16 and of tf32 lose about as much, and far less than a single tf32 number.
+  CHECK(kSplitFp16.u_in < kSplitTf32.u_in);
+  CHECK(kSplitTf32.u_in < kTf32.u_in / 500);
+}
+
 TEST_CASE("the norms are those of the difference and of the reference") {
   const float C[] = {3, 0, 0, 4.5f};
   const double exact[] = {3, 0, 0, 4}, magnitude[] = {3, 0, 0, 4};

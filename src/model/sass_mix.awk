@@ -10,9 +10,10 @@
 # If blocks compute several tiles, the loop over these encloses the loop over K, more than once: for
 # the last K tile, too. So of tensor-core loops, a loop within that has at least half of the mma is
 # the main loop, and what encloses it is not looked at.
-# A loop is the code between a backward branch and its target. If there are several paths through an
-# iteration, the shortest one that loads from global memory counts: that is the path of a block
-# inside the matrices.
+# A loop is the code between a backward branch and its target, unless the kernel ends between them:
+# the compiler puts code that seldom runs after the end, and from there it branches back. If there
+# are several paths through an iteration, the shortest one that loads from global memory counts: that
+# is the path of a block inside the matrices.
 #
 # Math is every instruction that multiplies and adds, on any pipe: FFMA, DFMA, HFMA2 and IDP on the
 # lanes, and those of the tensor cores (HMMA, HGMMA and so on: `mma`). A warp's mma makes hundreds of
@@ -117,6 +118,7 @@ function digit(number, place) {
     conditional[instructions] = predicated || $0 ~ /BRA[.A-Z]* !?U?P[0-9]/
   }
   stalls[instructions] = 0
+  ends_before[instructions + 1] = ends_before[instructions] + (opcode == "EXIT" && !predicated)
   ++instructions
 }
 
@@ -133,6 +135,13 @@ function math_between(first, last, i, sum) {
 function mma_between(first, last, i, sum) {
   for (i = first; i <= last; ++i) sum += kind[i] == "mma"
   return sum + 0
+}
+
+# Whether that instruction is a branch that ends a loop.
+function is_loop(i, start) {
+  if (target[i] == "" || !(target[i] in place)) return 0
+  start = place[target[i]]
+  return start < i && ends_before[start] + 0 == ends_before[i] + 0
 }
 
 # Whether the loop loads from global memory.
@@ -265,9 +274,8 @@ function finish(i, start, work, best, better, over_tiles, first, last, outer_fir
   if (kernel != "" && instructions > 0) {
     first = outer_first = -1
     for (i = 0; i < instructions; ++i) {
-      if (target[i] == "" || !(target[i] in place)) continue
+      if (!is_loop(i)) continue
       start = place[target[i]]
-      if (start >= i) continue
       work = math_between(start, i)
       if (start > last) better = copies_between(start, i) > copies_between(first, last)
       else better = i - start < last - first
@@ -279,16 +287,16 @@ function finish(i, start, work, best, better, over_tiles, first, last, outer_fir
     }
     over_tiles = 0
     for (i = 0; first >= 0 && i < instructions; ++i) {
-      if (target[i] == "" || !(target[i] in place)) continue
+      if (!is_loop(i)) continue
       start = place[target[i]]
-      if (start < first || i >= last || start >= i || mma_between(first, last) == 0) continue
+      if (start < first || i >= last || mma_between(first, last) == 0) continue
       if (2 * mma_between(start, i) < mma_between(first, last)) continue
       first = start
       last = i
       over_tiles = 1
     }
     for (i = 0; first >= 0 && !over_tiles && i < instructions; ++i) {
-      if (target[i] == "" || !(target[i] in place)) continue
+      if (!is_loop(i)) continue
       start = place[target[i]]
       if (start > first || i <= last) continue
       if (outer_first < 0 || i - start < outer_last - outer_first) {
@@ -314,6 +322,7 @@ function finish(i, start, work, best, better, over_tiles, first, last, outer_fir
   clear(products)
   clear(operation)
   clear(stalls)
+  clear(ends_before)
   clear(target)
   clear(conditional)
   clear(fewest)

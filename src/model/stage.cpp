@@ -157,26 +157,6 @@ auto ceil_div(auto a, auto b) {
 
 }  // namespace
 
-ShareOut share_out(int tiles, int k_tiles, int sms) {
-  // In K tiles. To start a block, to store its sums and to add them up costs about as much as a few
-  // K tiles, so less than kLeastSaved is not worth it (measured on an H200, results/fp32-log.md).
-  constexpr int kOverhead = 4, kLeastSaved = 16, kLeastDepth = 8;
-  const ShareOut none{tiles, 1, k_tiles};
-  const int left = sms > 0 ? tiles % sms : 0;
-  if (left == 0) return none;
-  int depth = k_tiles;
-  if (const int parts = sms / left; parts >= 2) {
-    depth = std::max(ceil_div(k_tiles, parts), kLeastDepth);
-  } else if (const int idle = sms - left; idle > 0) {
-    // Every tile loses its last part to the idle SMs, which compute several of them, one after the
-    // other. All are done at the same time if depth = rounds * (k_tiles - depth + kOverhead).
-    const int rounds = ceil_div(left, idle);
-    depth = ceil_div(std::int64_t{rounds} * (k_tiles + kOverhead), rounds + 1);
-  }
-  if (k_tiles - depth < kLeastSaved) return none;
-  return {tiles - left, ceil_div(k_tiles, depth), depth};
-}
-
 int tiles_of(const Variant& variant, int M, int N) {
   return ceil_div(M, variant.BM) * ceil_div(N, variant.BN);
 }
@@ -187,7 +167,8 @@ ShareOut share_out(const Variant& variant, int M, int N, int K, int sms) {
   if (variant.sharing == Sharing::persistent) {
     return {tiles, 1, k_tiles, sms > 0 ? std::min(sms, tiles) : tiles};
   }
-  return share_out(tiles, k_tiles, variant.sharing == Sharing::cut ? sms : 0);
+  const bool may_cut = variant.share_out != nullptr && sms > 0;
+  return may_cut ? variant.share_out(tiles, k_tiles, sms) : ShareOut{tiles, 1, k_tiles};
 }
 
 bool is_in_turns(const ShareOut& shares, int tiles) {
@@ -197,6 +178,10 @@ bool is_in_turns(const ShareOut& shares, int tiles) {
 int blocks_of(const ShareOut& shares, int tiles) {
   if (shares.blocks > 0) return shares.blocks;
   return shares.whole + (tiles - shares.whole) * shares.parts;
+}
+
+int blocks_of(const Variant& variant, int M, int N, int K, int sms) {
+  return blocks_of(share_out(variant, M, N, K, sms), tiles_of(variant, M, N));
 }
 
 double most_tiles(const ShareOut& shares, int tiles, int k_tiles, int sms) {
@@ -253,10 +238,15 @@ double clocks_of(const Variant& variant, const Gpu& gpu, double results, double 
   return results / products + bytes / (l2_bytes_per_clock(gpu) / gpu.sms);
 }
 
-// So must what runs in its place.
+// The share of the clocks that the smaller tile may take: suited_variant() has the reasons.
+double worth_it(const Variant& larger, const Variant& smaller) {
+  if (smaller.multiplier == Multiplier::ffma) return 0.75;
+  const bool is_much_smaller = 2 * smaller.BM * smaller.BN < larger.BM * larger.BN;
+  return is_much_smaller ? 0.7 : 0.8;
+}
+
 bool fits(const Variant& variant, const Gpu& gpu) {
-  return std::max(variant.shared_bytes, launched(variant, /*aligned=*/false).shared_bytes) <=
-         gpu.smem_bytes_per_block;
+  return variant.shared_bytes <= gpu.smem_bytes_per_block;
 }
 
 }  // namespace
@@ -277,27 +267,40 @@ const Variant& first_variant(const Stage& stage, const Gpu& gpu) {
   return stage.variants.front();
 }
 
+namespace {
+
+bool has_lanes(const Stage& stage, const Gpu& gpu) {
+  return stage.runs_from == 0 || gpu.warp.lanes == kGpuWarp.lanes;
+}
+
+bool has_room(const Stage& stage, const Gpu& gpu) {
+  return stage.variants.empty() || fits(first_variant(stage, gpu), gpu);
+}
+
+}  // namespace
+
 std::string why_not_run(const Stage& stage, const Gpu& gpu) {
-  if (!is_traceable(stage, gpu)) return "needs warps of 32";
+  if (!has_lanes(stage, gpu)) return "needs warps of 32";
+  if (!has_room(stage, gpu)) {
+    return "needs " + std::to_string(first_variant(stage, gpu).shared_bytes / 1024) + " KB SMEM";
+  }
   const bool later = gpu.compute_capability > stage.runs_from && !stage.only_there;
   if (later || gpu.compute_capability == stage.runs_from || stage.runs_from == 0) return "";
   return "needs sm_" + std::to_string(stage.runs_from) + (stage.only_there ? "a" : "");
 }
 
 bool is_traceable(const Stage& stage, const Gpu& gpu) {
-  return stage.runs_from == 0 || gpu.warp.lanes == kGpuWarp.lanes;
+  return has_lanes(stage, gpu) && has_room(stage, gpu);
 }
 
 const Variant& suited_variant(const Stage& stage, const Gpu& gpu, int M, int N) {
-  constexpr double kWorthIt = 0.75, kWorthItWithLoads = 0.7;
   constexpr long long kWarpsToHideWaiting = 12;
   const Variant* chosen = &first_variant(stage, gpu);
   if (!has_clock(gpu) || M == 0 || N == 0) return *chosen;
   for (const Variant& variant : stage.variants) {
     if (!variant.for_small || !fits(variant, gpu)) continue;
     const Spread now = spread(*chosen, gpu, M, N), then = spread(variant, gpu, M, N);
-    const bool with_loads = variant.multiplier != Multiplier::ffma;
-    const bool sooner = then.clocks <= (with_loads ? kWorthItWithLoads : kWorthIt) * now.clocks;
+    const bool sooner = then.clocks <= worth_it(*chosen, variant) * now.clocks;
     const bool more_warps = chosen->pipeline == 0 && now.warps < kWarpsToHideWaiting &&
                             then.warps > now.warps && then.results <= now.results;
     if (sooner || more_warps) chosen = &variant;

@@ -28,14 +28,31 @@ struct Contrast;
 // How the tiles of C become blocks.
 enum class Sharing {
   grid,       // a block per tile, in a grid with C's rows and columns
-  ordered,    // a block per tile, in an order of the kernel's own
-  cut,        // the same, but the tiles of the last wave are cut along K (ShareOut)
+  ordered,    // a block per tile or part of one (ShareOut), in an order of the kernel's own
   persistent  // a block per SM, each with several tiles one after the other
+};
+
+// How the tiles of C are shared out among the SMs of a GPU. The first `whole` tiles have a block
+// each. Each of the others is cut along K into `parts` parts, with a block each: `depth` K tiles,
+// and in the last part what is left. Blocks are numbered whole tiles first, then the first parts of
+// all cut tiles, then the second parts, and so on.
+struct ShareOut {
+  int whole;
+  int parts;       // of a tile that is cut; 1 if none is
+  int depth;       // K tiles
+  int blocks = 0;  // that compute the whole tiles, with as many or one more each; 0: one for each
 };
 
 // What multiplies: FFMAs, or one of the tensor cores' instructions, or three of them for a product.
 // They differ in precision and rate.
-enum class Multiplier { ffma, mma_tf32, wgmma_tf32, wgmma_bf16, wgmma_3xtf32 };
+enum class Multiplier { ffma, mma_tf32, wgmma_tf32, wgmma_bf16, wgmma_3xtf32, wgmma_3xf16 };
+
+// What a kernel gets besides M, N, K, alpha, beta and C.
+enum class Operands {
+  matrices,    // A and B
+  and_shares,  // and how the tiles are shared out (Shares in gemm_steps.cu)
+  maps         // in place of A and B, what the copy engine needs (Maps)
+};
 
 // One choice of tile sizes. Sizes that a stage does not have are 0.
 struct Variant {
@@ -46,15 +63,19 @@ struct Variant {
   int pipeline;            // tiles in flight
   int block_x, block_y;    // threads of a block
   int shared_bytes;        // bytes of dynamic shared memory per block
-  KernelRef kernel;        // if rows of A, B and C are 16-byte aligned
+  KernelRef kernel;        // if rows of the matrices that it reads or stores are 16-byte aligned
   KernelRef kernel_any;    // for every other shape and pointer; the same kernel in scalar stages
   bool for_small = false;  // may run in place of an earlier one where C is small (suited_variant)
   Sharing sharing = Sharing::grid;
+  // Decides for `tiles` tiles of C with `k_tiles` K tiles each which of them are cut. Null: none
+  // is.
+  ShareOut (*share_out)(int tiles, int k_tiles, int sms) = nullptr;
   Multiplier multiplier = Multiplier::ffma;
-  // The variant that runs, with its kernel_any, in place of this one for every other shape and
-  // pointer. Null: this one does, with its own.
-  const Variant* otherwise = nullptr;
-  const Predicted* predicted = nullptr;  // null: the stage's
+  Operands operands = Operands::matrices;
+  // The variant that runs in place of this one if A and B are not for it. The GPU decides that, in
+  // each run. Null: this one takes all matrices.
+  const Variant* stand_in = nullptr;
+  const Predicted* predicted = nullptr;  // null: its lesson's
   const Contrast* contrast = nullptr;    // null: its kernel is the stage's
 
   int threads() const { return block_x * block_y; }
@@ -65,26 +86,26 @@ inline bool multiplies_bf16(const Variant& variant) {
   return variant.multiplier == Multiplier::wgmma_bf16;
 }
 
+// Whether the run begins with copies of A and B in two parts each.
+inline bool multiplies_parts(const Variant& variant) {
+  return variant.multiplier == Multiplier::wgmma_3xf16;
+}
+
 // Of A and B, as the kernel reads them.
 inline int bytes_of_element(const Variant& variant) {
   return multiplies_bf16(variant) ? 2 : 4;
 }
 
-// What runs if rows of A, B and C are 16-byte aligned, or are not.
-inline const Variant& launched(const Variant& variant, bool aligned) {
-  return aligned || variant.otherwise == nullptr ? variant : *variant.otherwise;
-}
-
 // What one thread of an interior block does, as formulas in M, N, K, the variant's sizes, `threads`
 // and `reads_C` (1 if beta is not 0). evaluate() computes them.
 struct Predicted {
-  const char* gmem_loads;   // accesses: a float4 counts once
-  const char* gmem_floats;  // floats loaded
-  const char* smem_loads;
-  const char* smem_floats;
-  const char* gmem_stores;
-  const char* smem_stores;
-  const char* async_copies;
+  const char* gmem_loads = "0";   // accesses: a float4 counts once
+  const char* gmem_floats = "0";  // floats loaded
+  const char* smem_loads = "0";
+  const char* smem_floats = "0";
+  const char* gmem_stores = "0";
+  const char* smem_stores = "0";
+  const char* async_copies = "0";
 };
 
 // A question after the stage's chapter. The program computes the answer. The formula may use the
@@ -98,15 +119,6 @@ struct Question {
   bool of_32_lanes = false;  // it is about 32 lanes, so it is not asked on the paper GPU
 };
 inline constexpr bool kOf32Lanes = true;
-
-// What is not as in its stage for a variant with another kernel, which stands beside the stage's as
-// a contrast. It has no swizzles that threads would have to know.
-struct Contrast {
-  const char* name;
-  const char* idea;
-  Precision precision;
-  std::vector<Question> questions;
-};
 
 // A tile in shared memory whose rows are swizzled: chunk c of 16 bytes of row r lies at
 // c ^ r % keys.
@@ -122,28 +134,54 @@ struct RowSwizzle {
   std::vector<int> walk;
 };
 
+// What the program says of a kernel: school/lesson/lessons.h.
+struct Lesson {
+  const char* idea = "";  // one or two sentences
+  Predicted predicted = {};
+  bool conflict_free = false;  // no load from or store to shared memory has a bank conflict
+  std::vector<Question> questions = {};
+  std::vector<RowSwizzle> swizzles = {};
+};
+
+// What is not as in its stage for a variant with another kernel, which stands beside the stage's as
+// a contrast.
+struct Contrast {
+  const char* name;
+  Precision precision;
+  Lesson lesson;
+};
+
 // Everything that differs from stage to stage is here. No other file knows a stage by its number,
 // or the number of stages. Numbers ascend but may have gaps.
 struct Stage {
   int number;
   const char* name;
-  const char* idea;  // one or two sentences
-  int needs;         // lowest compute capability with the hardware that it uses, 0 for any
-  Predicted predicted;
-  std::vector<Variant> variants;  // the first is for large products (suited_variant)
-  std::vector<Question> questions = {};
+  Lesson lesson;
+  std::vector<Variant> variants = {};  // the first is for large products (suited_variant)
+  int needs = 0;  // lowest compute capability with the hardware that it uses, 0 for any
   Precision precision = kFp32;  // how it rounds, for its error bound
-  bool conflict_free = false;   // no load from or store to shared memory has a bank conflict
   int runs_from = 0;  // lowest compute capability with instructions that its kernels must have
   bool only_there = false;  // later ones do not have them
   // Its warps have different tasks: the predicted counts are those of the thread that does most of
   // each.
   bool specialized = false;
-  std::vector<RowSwizzle> swizzles = {};
 };
+
+inline const Lesson& lesson_of(const Stage& stage, const Variant& variant) {
+  return variant.contrast != nullptr ? variant.contrast->lesson : stage.lesson;
+}
 
 inline Precision precision_of(const Stage& stage, const Variant& variant) {
   return variant.contrast != nullptr ? variant.contrast->precision : stage.precision;
+}
+
+// Of a stand-in: that of the first stage whose kernels multiply like it.
+inline Precision precision_of(std::span<const Stage> stages, const Variant& stand_in) {
+  for (const Stage& stage : stages) {
+    if (stage.variants.empty()) continue;
+    if (stage.variants.front().multiplier == stand_in.multiplier) return stage.precision;
+  }
+  return kFp32;
 }
 
 // The stage with that number; null if there is none.
@@ -168,6 +206,11 @@ struct StageTable {
   // The same product once more, with the same elements of A and B as the last `run`: copies of them
   // in other formats, if the variant takes any, are not made again.
   decltype(run) run_again;
+  // What `run` does before the kernel, for variants that multiply parts.
+  void (*prepare)(const Variant& variant, int M, int N, int K, const float* A, const float* B) =
+      nullptr;
+  // Whether in the last run another variant stood in for one that has a `stand_in`. Waits for it.
+  bool (*stood_in)() = nullptr;
 };
 
 // Evaluates the formulas of the stage table, so that the formula that a reader sees is the one that
@@ -184,26 +227,9 @@ struct Named {
 // anything else, for a division by zero, and for brackets that are nested more than 100 deep.
 double evaluate(std::string_view formula, std::span<const Named> names);
 
-// How the tiles of C are shared out among the SMs of a GPU, if some are cut along K.
-
-// The first `whole` tiles have a block each. Each of the others is cut along K into `parts` parts,
-// with a block each: `depth` K tiles, and in the last part what is left. Blocks are numbered whole
-// tiles first, then the first parts of all cut tiles, then the second parts, and so on.
-struct ShareOut {
-  int whole;
-  int parts;       // of a tile that is cut; 1 if none is
-  int depth;       // K tiles
-  int blocks = 0;  // that compute the whole tiles, with as many or one more each; 0: one for each
-};
-
-// For `tiles` tiles of C with `k_tiles` K tiles each. All SMs get equally many tiles, and the rest,
-// tiles % sms, would occupy only some of them. These are cut, unless that saves too little or the
-// parts would be too short. With 0 SMs no tile is cut.
-ShareOut share_out(int tiles, int k_tiles, int sms);
-
-// For a product. Only a variant with Sharing::cut cuts tiles. With Sharing::persistent, block b
-// computes the tiles b, b + blocks, b + 2 blocks, ..., and there is one for each SM; with 0 SMs,
-// one for each tile.
+// How a variant shares out the tiles of a product. With Sharing::persistent, block b computes the
+// tiles b, b + blocks, b + 2 blocks, ..., and there is one for each SM; with 0 SMs, one for each
+// tile. With 0 SMs no tile is cut.
 ShareOut share_out(const Variant& variant, int M, int N, int K, int sms);
 int tiles_of(const Variant& variant, int M, int N);
 
@@ -212,6 +238,7 @@ bool is_in_turns(const ShareOut& shares, int tiles);
 
 // The number of blocks.
 int blocks_of(const ShareOut& shares, int tiles);
+int blocks_of(const Variant& variant, int M, int N, int K, int sms);
 
 // The work of the SM that is done last, in whole tiles. The parts are chosen so that no SM takes
 // longer for its other parts than for a first one.
@@ -254,8 +281,12 @@ const Variant& first_variant(const Stage& stage, const Gpu& gpu);
 // product takes as long as the busiest SM. So a later variant that fits and is marked `for_small`
 // is taken if it leaves the busiest SM at most 3/4 of the clocks of the one chosen so far. With the
 // fp32 units, these are 3/4 of the results, and the margin pays for the additional loads. With
-// tensor cores, whose clocks include the loads, they must be at most 7/10: on an H200, 0.74 was not
-// worth it (stage 13 at 1024 x 1024 x 1024), and 0.62 was (stage 14 at the same size).
+// tensor cores, whose clocks include the loads, the margin depends on the tile. If it has at least
+// half of the other's results, its instructions are nearly as wide, and 4/5 of the clocks are
+// enough: on an H200 in stage 16, 192x128 at 3072 x 3072 x 3072 has 0.79 of the clocks of 256x128
+// and takes 0.79 of the time. A much smaller tile reuses less of what it loads to registers and is
+// waited for more often, so its clocks must be at most 7/10: 64x64 was not worth it with 0.75 of
+// those of 128x128 (stage 16 at 1024 x 1024 x 1024), and with 0.62 it was (stage 17 there).
 //
 // Warps hide each other's waiting, unless the stage has tiles in flight for that. So if the busiest
 // SM would have fewer than 12 warps (3 per scheduler) in a stage without a pipeline, a later
@@ -275,7 +306,8 @@ const Variant& comparable_variant(
 // What `gpu` lacks to run the kernels of `stage`, in a few words: "needs sm_80". Empty if nothing.
 std::string why_not_run(const Stage& stage, const Gpu& gpu);
 
-// Whether they can be traced for it: instructions of a whole warp exchange data between 32 lanes.
+// Whether they can be traced for it. Instructions of a whole warp exchange data between 32 lanes,
+// and a block must have the shared memory of one of the variants.
 bool is_traceable(const Stage& stage, const Gpu& gpu);
 
 }  // namespace model

@@ -1,5 +1,5 @@
 // Tensor cores: their arithmetic, the narrow numbers that they multiply, and how their operands lie
-// in shared memory.
+// in the lanes' registers and in shared memory.
 #pragma once
 
 #include <cstdint>
@@ -98,6 +98,42 @@ TwoTf32 split_into_tf32(float x);
 
 // `value` as an integer.
 double rounded_to_integer(double value, Toward toward);
+
+// Fragments: matrices that the 32 lanes of a warp hold together. PTX ISA 9.0, "Matrix fragments for
+// mma.m16n8k8" and its neighbours: blocks of eight rows, of each of which four lanes hold a part.
+
+struct FragmentPosition {
+  int major, minor;
+};
+
+// Each lane holds `per` neighbouring elements of one row ("major") of every block, which is four
+// times as wide. Factors have their rows along k: the major index is the row of A or the column of
+// B. The major index of a sum is its row.
+struct FragmentLayout {
+  int majors, minors, per;
+
+  constexpr int elements() const { return majors * minors / 32; }
+  constexpr int blocks() const { return elements() / per; }
+  // The first element of a block.
+  constexpr FragmentPosition corner(int block) const {
+    const int down = majors / 8;
+    return {block % down * 8, block / down * 4 * per};
+  }
+  // Element i of a lane.
+  constexpr FragmentPosition position(int lane, int i) const {
+    const FragmentPosition first = corner(i / per);
+    return {first.major + lane / 4, first.minor + lane % 4 * per + i % per};
+  }
+};
+
+// d (rows x 8) += a (rows x depth) * b (depth x 8), for factors of that many bits.
+struct MmaFragments {
+  FragmentLayout a, b, d;
+};
+constexpr MmaFragments fragments_of_mma(int rows, int depth, int bits) {
+  const int in_word = bits < 32 ? 32 / bits : 1;
+  return {{rows, depth, in_word}, {8, depth, in_word}, {rows, 8, 2}};
+}
 
 // The swizzles of the copy engine (TMA) and of wgmma: which 16 bytes of shared memory hold which 16
 // bytes of a tile. PTX ISA 9.0, "Swizzling modes" of tensors.

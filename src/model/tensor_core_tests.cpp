@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <limits>
 #include <random>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "model/tensor_core.h"
@@ -413,6 +415,51 @@ TEST_CASE("without a swizzle an operand is made of matrices of eight rows of 16 
   CHECK(address_in(matrix, 1, 0) == 272);
   CHECK(address_in(matrix, 1, 16) == 272 + 128);
   CHECK(address_in(matrix, 9, 20) == 256 + 512 + 16 + 128 + 4);
+}
+
+TEST_CASE("each element of a fragment is in one register of one lane, as the PTX ISA has it") {
+  const auto is_spread = [](const FragmentLayout& layout) {
+    std::set<std::pair<int, int>> elements;
+    for (int lane = 0; lane < 32; ++lane) {
+      for (int i = 0; i < layout.elements(); ++i) {
+        const auto [major, minor] = layout.position(lane, i);
+        if (major >= layout.majors || minor >= layout.minors) return false;
+        elements.insert({major, minor});
+      }
+    }
+    return static_cast<int>(elements.size()) == layout.majors * layout.minors;
+  };
+  for (const auto& [rows, depth, bits] :
+       {std::array{16, 4, 32},
+        {16, 8, 32},
+        {16, 8, 16},
+        {16, 16, 16},
+        {16, 16, 8},
+        {16, 32, 8},
+        {8, 16, 8},
+        {8, 4, 64}}) {
+    CAPTURE(rows);
+    CAPTURE(depth);
+    CAPTURE(bits);
+    const MmaFragments mma = fragments_of_mma(rows, depth, bits);
+    CHECK(is_spread(mma.a));
+    CHECK(is_spread(mma.b));
+    CHECK(is_spread(mma.d));
+  }
+  // simulator/cuda/instructions.h has these formulas, for m16n8k8 of tf32.
+  const auto [a, b, d] = fragments_of_mma(16, 8, 32);
+  for (int lane = 0; lane < 32; ++lane) {
+    for (int i = 0; i < 4; ++i) {
+      CHECK(a.position(lane, i).major == lane / 4 + i % 2 * 8);
+      CHECK(a.position(lane, i).minor == lane % 4 + i / 2 * 4);
+      CHECK(d.position(lane, i).major == lane / 4 + i / 2 * 8);
+      CHECK(d.position(lane, i).minor == 2 * (lane % 4) + i % 2);
+    }
+    for (int i = 0; i < 2; ++i) {
+      CHECK(b.position(lane, i).major == lane / 4);
+      CHECK(b.position(lane, i).minor == lane % 4 + 4 * i);
+    }
+  }
 }
 
 }  // namespace model

@@ -385,7 +385,7 @@ AsyncCopySplit split_async_copy(const WarpAccess& to, const WarpAccess& from) {
 }
 
 BoxCost box_cost(const Box& box) {
-  constexpr std::int64_t kSector = 32, kLine = 128;
+  constexpr std::int64_t kSector = 32, kLine = 128, kMoved = 16;
   const auto rounded_up = [](std::int64_t bytes) { return (bytes + kSector - 1) / kSector; };
   BoxCost cost{box.rows * box.row_bytes, 0, 0, 0, rounded_up(box.bytes_of_other_rows)};
   if (cost.bytes == 0) return cost;
@@ -395,7 +395,9 @@ BoxCost box_cost(const Box& box) {
         static_cast<std::int64_t>(box.address + static_cast<std::uint64_t>(row) * box.pitch_bytes);
     const std::int64_t end = begin + box.row_bytes;
     const std::int64_t first = begin / kSector, last = rounded_up(end);
-    cost.delivered += last - first + rounded_up(box.bytes_before) + rounded_up(box.bytes_after);
+    const std::int64_t rest = (end + kMoved - 1) / kMoved * kMoved - end;  // of its last piece
+    cost.delivered += rounded_up(end + rest) - first + rounded_up(box.bytes_before) +
+                      rounded_up(std::max<std::int64_t>(0, box.bytes_after - rest));
     cost.sectors += std::max(last, counted) - std::max(first, counted);
     counted = std::max(last, counted);
     cost.lines += (end + kLine - 1) / kLine - begin / kLine;

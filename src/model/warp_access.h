@@ -260,7 +260,9 @@ struct Box {
 // measured. `delivered` is what ncu counts as read into L1 by the copy engine
 // (l1tex__m_xbar2l1tex_read_sectors_mem_global_op_tma_ld), measured on an H200
 // (data/h200_tma_boxes.csv, boxes of 128 bytes per row): each row counts the sectors that its inner
-// part touches, and for what is outside on either side one per 32 bytes, rounded up.
+// part touches, and for what is outside on either side one per 32 bytes, rounded up. A piece of 16
+// bytes that is partly inside counts as inside (rows of 127 and of 509 floats,
+// results/h200-ncu-251x509x127.txt).
 BoxCost box_cost(const Box& box);
 
 }  // namespace model

@@ -523,6 +523,14 @@ TEST_CASE("ncu counts the sectors of a box as an H200 does, with zeros for what 
   }
 }
 
+TEST_CASE("a piece of 16 bytes that is partly inside of the matrix counts as inside") {
+  for (const std::int64_t inside : {128, 124, 116}) {  // of 128 bytes
+    CHECK(box_cost({0, 1, inside, 512, 0, 128 - inside, 0}).delivered == 4);
+  }
+  CHECK(box_cost({0, 1, 112, 512, 0, 16, 0}).delivered == 5);
+  CHECK(box_cost({0, 1, 100, 512, 0, 28, 0}).delivered == 5);
+}
+
 TEST_CASE("a box outside of its matrix costs nothing, but ncu counts its zeros") {
   const BoxCost cost = box_cost({1024, 0, 0, 512, 0, 0, 4096});
   CHECK(cost.delivered == 128);

@@ -9,7 +9,7 @@
 #   KIND   kernel; device (another function of the GPU); host (any other function); struct; member
 #          (a struct's function for the GPU, or a struct in it); stage (an entry of the stages' table)
 #   STAGE  the stage or variant that the comment above it begins with, as in "// Stage 2: coalesced"
-#          or "// Variant NAME of stage 13: ...": 2 or 13:NAME. Of an entry, its number. Otherwise -
+#          or "// Variant NAME of stage 16: ...": 2 or 16:NAME. Of an entry, its number. Otherwise -
 #   ABOVE  the first line of that comment, or else FIRST
 #   FIRST  the first line, which may be a template's head; LINE: the one with the name; LAST: the last
 #
@@ -20,7 +20,7 @@ function indent(l) { match(text[l], /^ */); return RLENGTH }
 # The name that line l gives to a struct or function, or "".
 function name_in(l,   code, end, depth) {
   code = text[l]
-  if (match(code, /^ *struct [A-Za-z_0-9]+ {/)) {
+  if (match(code, /^ *struct [A-Za-z_0-9]+ [{:]/)) {
     split(substr(code, RSTART, RLENGTH), words, " ")
     return words[2]
   }
@@ -66,18 +66,17 @@ function definition(l, above, stage,   last, line, kind, name) {
 }
 
 # The entries of the table that begins in line l. Returns its last line.
-function entries(l,   last, first, number, name) {
+function entries(l,   last, first, part, number, name) {
   last = last_of(l)
   for (; l <= last; ++l) {
-    if (first && (l == last || text[l] ~ /^ *{\.number = /)) {
+    if (first && (l == last || text[l] ~ /^ *{[0-9]+, "/)) {
       print "stage", number, first, first, first, l - 1, name
     }
-    if (match(text[l], /^ *{\.number = [0-9]+/)) {
+    if (text[l] ~ /^ *{[0-9]+, "/) {
       first = l
-      number = substr(text[l], index(text[l], "=") + 2, RLENGTH - index(text[l], "=") - 1)
-    }
-    if (match(text[l], /^ *\.name = ".*"/)) {
-      name = substr(text[l], index(text[l], "\"") + 1, RLENGTH - index(text[l], "\"") - 1)
+      split(text[l], part, /[{,"]/)
+      number = part[2]
+      name = part[4]
     }
   }
   return last

@@ -218,6 +218,7 @@ std::vector<Launch> one_change(const Plan&) {
       {"6 not unrolled", 6, "not-unrolled", {}},
       {"6 with B padded", 6, "padded-b", {}},
       {"7 with warp tiles, still 8x8", 8, "any-registers-8x8", {}},
+      {"8 without warp tiles", 7, "16x8-3-blocks", {}},
       {"9, copies after the first loads", 9, "copies-later", {}},
       {"10 by columns, back and forth", 10, "by-columns", {}}};
 }

@@ -59,6 +59,9 @@ __global__ void swapped_tiling(
 template <int BM, int BN, int BK, int TM, int TN, int PAD, int SWIZZLE, int VEC>
 __global__ void __launch_bounds__((BM / TM) * (BN / TN))
     padded(int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
+  static_assert(
+      SWIZZLE % 4 == 0 && BM % (2 * SWIZZLE + (SWIZZLE == 0)) == 0,
+      "a swizzle must keep four neighbours together, and within the row");
   constexpr int kThreads = (BM / TM) * (BN / TN);
   __shared__ __align__(16) float As[BK][BM + PAD];
   __shared__ __align__(16) float Bs[BK][BN];
@@ -114,74 +117,36 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN))
   }
 }
 
-template <int BM, int BN, bool DOWN_COLUMNS>
-model::Variant swapped_untiled_variant(const char* name) {
-  constexpr auto kernel = swapped_untiled<BM, BN, DOWN_COLUMNS>;
-  return variant(
-      name, BM, BN, 0, 0, 0, 1, 1, DOWN_COLUMNS ? BM : BN, DOWN_COLUMNS ? BN : BM, ref<kernel>(),
-      ref<kernel>());
-}
-
-template <int BM, int BN, int BK>
-model::Variant swapped_tiling_variant(const char* name) {
-  static_assert(
-      BM == BK && BN == BK,
-      "every thread copies one element of either tile, so both must have the block's shape");
-  constexpr auto kernel = swapped_tiling<BM, BN, BK>;
-  return variant(name, BM, BN, BK, 0, 0, 1, 1, BN, BM, ref<kernel>(), ref<kernel>());
-}
-
-template <int BM, int BN, int BK, int TM, int TN, int PAD, int SWIZZLE>
-model::Variant padded_variant(const char* name) {
-  constexpr int kThreads = (BM / TM) * (BN / TN);
-  static_assert(
-      BM % TM == 0 && BN % TN == 0,
-      "the tile's rows and columns must divide evenly among the threads");
-  static_assert(
-      copies_whole_rows(kThreads, 4, BM, BK) && copies_whole_rows(kThreads, 4, BK, BN),
-      "the threads must copy whole rows of a tile at a time");
-  static_assert(TM % 4 == 0 && TN % 4 == 0, "a float4 holds four neighbours");
-  static_assert(
-      SWIZZLE % 4 == 0 && BM % (2 * SWIZZLE + (SWIZZLE == 0)) == 0,
-      "a swizzle must keep four neighbours together, and within the row");
-  return variant(
-      name, BM, BN, BK, 0, 0, TM, TN, BN / TN, BM / TM,
-      ref<padded<BM, BN, BK, TM, TN, PAD, SWIZZLE, 4>>(),
-      ref<padded<BM, BN, BK, TM, TN, PAD, SWIZZLE, 1>>());
-}
-
 // A variant with a changed kernel in place of its own.
-template <auto kernel, auto kernel_any>
+template <auto kernel, auto kernel_any = kernel>
 model::Variant changed(const char* name, model::Variant variant) {
   variant.name = name;
-  variant.kernel = ref<kernel>();
-  variant.kernel_any = ref<kernel_any>();
+  variant.kernel = model::ref<kernel>();
+  variant.kernel_any = model::ref<kernel_any>();
   return variant;
 }
 
-template <int BM, int BN, int WM, int WN, int TM, int TN>
+template <Tile t>
 model::Variant any_registers(const char* name) {
   return changed<
-      warp_tiling_any_registers<BM, BN, 8, WM, WN, TM, TN, 4>,
-      warp_tiling_any_registers<BM, BN, 8, WM, WN, TM, TN, 1>>(
-      name, warp_tiling_variant<BM, BN, 8, WM, WN, TM, TN>(name));
+      warp_tiling_any_registers<t.BM, t.BN, t.BK, t.WM, t.WN, t.TM, t.TN, 4>,
+      warp_tiling_any_registers<t.BM, t.BN, t.BK, t.WM, t.WN, t.TM, t.TN, 1>>(
+      name, model::variant<WarpTiling, t>());
 }
 
 // A stage with more variants, some of which may have conflicts.
-model::Stage with_more(int number, std::vector<model::Variant> variants) {
+model::Stage with_more(int number, const std::vector<model::Variant>& variants) {
   model::Stage stage = *model::find_stage(stages, number);
-  stage.conflict_free = false;
-  stage.variants.insert(stage.variants.end(), variants.begin(), variants.end());
+  stage.lesson.conflict_free = false;
+  stage.variants = model::joined(stage.variants, variants);
   return stage;
 }
 
 // A variant whose number of loads from shared memory differs from its stage's.
-model::Stage with_other_shared_loads(
-    int number, const char* smem_loads, const char* smem_floats, model::Variant variant) {
+model::Stage with_other_shared_loads(int number, const char* smem_loads, model::Variant variant) {
   model::Stage stage = *model::find_stage(stages, number);
-  stage.conflict_free = false;
-  stage.predicted.smem_loads = smem_loads;
-  stage.predicted.smem_floats = smem_floats;
+  stage.lesson.conflict_free = false;
+  stage.lesson.predicted.smem_loads = smem_loads;
   stage.variants = {variant};
   return stage;
 }
@@ -196,76 +161,101 @@ std::vector<model::Stage> with_the_others(std::vector<model::Stage> list) {
   return list;
 }
 
+constexpr Tile kMoreColumns[] = {
+    // With TM 1 this is stage 3 without the condition that the tile is square.
+    {.BM = 8, .BN = 32, .BK = 32, .suffix = "-tm1"},
+    {.BM = 32, .BN = 32, .BK = 32, .TM = 8, .suffix = "-tm8"}};
+constexpr Tile kMoreSquares[] = {
+    {.BM = 128, .BN = 64, .BK = 8, .TM = 8, .TN = 8},
+    {.BM = 128, .BN = 128, .BK = 16, .TM = 8, .TN = 8},
+    {.BM = 64, .BN = 64, .BK = 16, .TM = 4, .TN = 4, .suffix = "-4x4"}};
+constexpr Tile kMoreSpread[] = {
+    {.BM = 128, .BN = 64, .BK = 8, .TM = 8, .TN = 8},
+    {.BM = 64, .BN = 128, .BK = 8, .TM = 8, .TN = 8},
+    {.BM = 128, .BN = 128, .BK = 8, .TM = 16, .TN = 8, .suffix = "-16x8"}};
+constexpr Tile kMoreOfWarps[] = {
+    {128, 128, 8, 64, 64, 16, 8, 0, false, "-64x64"},
+    {.BM = 128, .BN = 64, .BK = 8, .WM = 64, .WN = 64, .TM = 16, .TN = 8},
+    {.BM = 64, .BN = 128, .BK = 8, .WM = 64, .WN = 64, .TM = 16, .TN = 8}};
+constexpr Tile kOtherRings[] = {
+    {128, 256, 8, 64, 64, 16, 8, 2, false, "-2"},
+    {128, 256, 8, 64, 64, 16, 8, 3, false, "-3"},
+    {128, 256, 8, 64, 64, 16, 8, 5, false, "-5"}};
+
+// The variants whose kernels are changed.
+using model::variant;
+const model::Variant kTiling = variant<ThreadTiling2d, kSquares[0]>();
+const model::Variant kVectorized = variant<Vectorized, kSquares[0]>();
+const model::Variant kConflictFree = variant<ConflictFree, kSquares[0]>();
+const model::Variant kAsync = variant<AsyncPipeline, kPipelined[0]>();
+const model::Variant kRegister = variant<RegisterPipeline, kPipelined[0]>();
+
 const std::vector<model::Stage> experiment_stages = with_the_others({
     with_more(
-        1, {naive_variant<32, 8>("32x8"), swapped_untiled_variant<32, 32, true>("swapped-grid")}),
+        1, {variant<Naive, Tile{.BM = 32, .BN = 8}>(),
+            changed<swapped_untiled<32, 32, true>>(
+                "swapped-grid", variant<Naive, kOnePerThread[0]>())}),
     with_more(
-        2,
-        {coalesced_variant<8, 32>("8x32"), swapped_untiled_variant<32, 32, false>("swapped-grid")}),
-    with_more(3, {swapped_tiling_variant<32, 32, 32>("swapped-grid")}),
-    // With TM 1 this is stage 3 without the condition that the tile is square.
+        2, {variant<Coalesced, Tile{.BM = 8, .BN = 32}>(),
+            changed<swapped_untiled<32, 32, false>>(
+                "swapped-grid", variant<Coalesced, kOnePerThread[0]>())}),
     with_more(
-        4, {thread_coarsening_1d_variant<8, 32, 32, 1>("8x32x32-tm1"),
-            thread_coarsening_1d_variant<32, 32, 32, 8>("32x32x32-tm8")}),
+        3, {changed<swapped_tiling<32, 32, 32>>(
+               "swapped-grid", variant<SharedMemoryTiling, kOnePerThread[0]>())}),
+    with_more(4, variants<ThreadCoarsening1d, kMoreColumns>()),
     with_more(
-        5, {thread_tiling_2d_variant<128, 64, 8, 8, 8>("128x64x8"),
-            thread_tiling_2d_variant<128, 128, 16, 8, 8>("128x128x16"),
-            thread_tiling_2d_variant<64, 64, 16, 4, 4>("64x64x16-4x4"),
-            changed<tiling_unrolled<128, 128, 8, 8, 8>, tiling_unrolled<128, 128, 8, 8, 8>>(
-                "unrolled", thread_tiling_2d_variant<128, 128, 8, 8, 8>("")),
-            changed<
-                tiling_unrolled_other_index<128, 128, 8, 8, 8>,
-                tiling_unrolled_other_index<128, 128, 8, 8, 8>>(
-                "unrolled-other-index", thread_tiling_2d_variant<128, 128, 8, 8, 8>(""))}),
+        5, model::joined(
+               variants<ThreadTiling2d, kMoreSquares>(),
+               {changed<tiling_unrolled<128, 128, 8, 8, 8>>("unrolled", kTiling),
+                changed<tiling_unrolled_other_index<128, 128, 8, 8, 8>>(
+                    "unrolled-other-index", kTiling)})),
     with_more(
-        6,
-        {vectorized_variant<128, 64, 8, 8, 8>("128x64x8"),
-         vectorized_variant<128, 128, 16, 8, 8>("128x128x16"),
-         vectorized_variant<64, 64, 16, 4, 4>("64x64x16-4x4"),
-         changed<
-             vectorized_not_unrolled<128, 128, 8, 8, 8, 4>,
-             vectorized_not_unrolled<128, 128, 8, 8, 8, 1>>(
-             "not-unrolled", vectorized_variant<128, 128, 8, 8, 8>("")),
-         changed<
-             vectorized_padded_b<128, 128, 8, 8, 8, 4>, vectorized_padded_b<128, 128, 8, 8, 8, 1>>(
-             "padded-b", vectorized_variant<128, 128, 8, 8, 8>(""))}),
+        6, model::joined(
+               variants<Vectorized, kMoreSquares>(),
+               {changed<
+                    vectorized_not_unrolled<128, 128, 8, 8, 8, 4>,
+                    vectorized_not_unrolled<128, 128, 8, 8, 8, 1>>("not-unrolled", kVectorized),
+                changed<
+                    vectorized_padded_b<128, 128, 8, 8, 8, 4>,
+                    vectorized_padded_b<128, 128, 8, 8, 8, 1>>("padded-b", kVectorized)})),
     with_more(
-        7, {conflict_free_variant<128, 64, 8, 8, 8>("128x64x8"),
-            conflict_free_variant<64, 128, 8, 8, 8>("64x128x8"),
-            conflict_free_variant<128, 128, 8, 16, 8>("128x128x8-16x8"),
-            padded_variant<128, 128, 8, 8, 8, 0, 0>("unpadded"),
-            padded_variant<128, 128, 8, 8, 8, 0, 16>("swizzled")}),
+        7, model::joined(
+               variants<ConflictFree, kMoreSpread>(),
+               {changed<padded<128, 128, 8, 8, 8, 0, 0, 4>, padded<128, 128, 8, 8, 8, 0, 0, 1>>(
+                    "unpadded", kConflictFree),
+                changed<padded<128, 128, 8, 8, 8, 0, 16, 4>, padded<128, 128, 8, 8, 8, 0, 16, 1>>(
+                    "swizzled", kConflictFree),
+                changed<
+                    conflict_free_3_blocks<128, 128, 8, 16, 8, 4>,
+                    conflict_free_3_blocks<128, 128, 8, 16, 8, 1>>(
+                    "16x8-3-blocks", variant<ConflictFree, kMoreSpread[2]>())})),
     with_other_shared_loads(
-        7, "ceil(K/BK)*BK*(TM + TN/4)", kFloat4.smem_floats,
-        padded_variant<128, 128, 8, 8, 8, 1, 0>("padded-by-1")),
+        7, "ceil(K/BK)*BK*(TM + TN/4)",
+        changed<padded<128, 128, 8, 8, 8, 1, 0, 4>, padded<128, 128, 8, 8, 8, 1, 0, 1>>(
+            "padded-by-1", kConflictFree)),
     with_more(
-        8, {warp_tiling_variant<128, 128, 8, 64, 64, 16, 8>("128x128x8-64x64"),
-            warp_tiling_variant<128, 64, 8, 64, 64, 16, 8>("128x64x8"),
-            warp_tiling_variant<64, 128, 8, 64, 64, 16, 8>("64x128x8"),
-            any_registers<128, 128, 32, 128, 16, 8>("any-registers"),
-            any_registers<128, 128, 32, 64, 8, 8>("any-registers-8x8"),
-            any_registers<128, 256, 64, 64, 16, 8>("any-registers-128x256")}),
+        8, model::joined(
+               variants<WarpTiling, kMoreOfWarps>(),
+               {any_registers<kOfWarps[0]>("any-registers"),
+                any_registers<Tile{128, 128, 8, 32, 64, 8, 8}>("any-registers-8x8"),
+                any_registers<Tile{128, 256, 8, 64, 64, 16, 8}>("any-registers-128x256")})),
     with_more(
-        9, {async_pipeline_variant<128, 256, 8, 64, 64, 16, 8, 2>("128x256x8-2"),
-            async_pipeline_variant<128, 256, 8, 64, 64, 16, 8, 3>("128x256x8-3"),
-            async_pipeline_variant<128, 256, 8, 64, 64, 16, 8, 5>("128x256x8-5"),
-            changed<
-                ring_checked<128, 256, 8, 64, 64, 16, 8, 4, 4>,
-                ring_checked<128, 256, 8, 64, 64, 16, 8, 4, 1>>(
-                "checked", async_pipeline_variant<128, 256, 8, 64, 64, 16, 8, 4>("")),
-            changed<
-                ring_copies_later<128, 256, 8, 64, 64, 16, 8, 4, 4>,
-                ring_copies_later<128, 256, 8, 64, 64, 16, 8, 4, 1>>(
-                "copies-later", async_pipeline_variant<128, 256, 8, 64, 64, 16, 8, 4>(""))}),
+        9, model::joined(
+               variants<AsyncPipeline, kOtherRings>(),
+               {changed<
+                    ring_checked<128, 256, 8, 64, 64, 16, 8, 4, 4>,
+                    ring_checked<128, 256, 8, 64, 64, 16, 8, 4, 1>>("checked", kAsync),
+                changed<
+                    ring_copies_later<128, 256, 8, 64, 64, 16, 8, 4, 4>,
+                    ring_copies_later<128, 256, 8, 64, 64, 16, 8, 4, 1>>("copies-later", kAsync)})),
     with_more(
         10, {changed<
                  fragments_forwards<128, 256, 8, 64, 64, 16, 8, 4, 4>,
-                 fragments_forwards<128, 256, 8, 64, 64, 16, 8, 4, 1>>(
-                 "forwards", register_pipeline_variant<128, 256, 8, 64, 64, 16, 8, 4>("")),
+                 fragments_forwards<128, 256, 8, 64, 64, 16, 8, 4, 1>>("forwards", kRegister),
              changed<
                  fragments_by_columns<128, 256, 8, 64, 64, 16, 8, 4, 4>,
-                 fragments_by_columns<128, 256, 8, 64, 64, 16, 8, 4, 1>>(
-                 "by-columns", register_pipeline_variant<128, 256, 8, 64, 64, 16, 8, 4>(""))}),
+                 fragments_by_columns<128, 256, 8, 64, 64, 16, 8, 4, 1>>("by-columns", kRegister)}),
 });
 
-extern const model::StageTable experiment_table{experiment_stages, kernel_for, run, run_again};
+extern const model::StageTable experiment_table{experiment_stages, kernel_for, run,
+                                                run_again,         prepare,    stood_in};

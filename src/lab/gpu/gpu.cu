@@ -9,7 +9,7 @@
 
 #include "lab/gpu/sensors.h"
 #include "model/refusal.h"
-#include "simulator/cuda/bf16_copies.h"
+#include "simulator/cuda/aligned_copies.h"
 
 namespace gpu {
 namespace {
@@ -273,12 +273,13 @@ void cublas_sgemm(
 void cublas_bf16(
     bool again, int M, int N, int K, float alpha, const float* A, const float* B, float beta,
     float* C) {
-  static Bf16Copies copies;
+  static AlignedCopies copies;
   if (!again) copies.forget();
   if (M == 0 || N == 0) return;
   // Without any K, cuBLAS looks at neither.
-  const Bf16Copies::Both both = K == 0 ? Bf16Copies::Both{} : copies.of(A, B, M, N, K);
-  const auto pitch = [](const Bf16Matrix& matrix) {
+  const AlignedCopies::Both both =
+      K == 0 ? AlignedCopies::Both{} : copies.of(A, B, M, N, K, CopiedAs::bf16);
+  const auto pitch = [](const AlignedMatrix& matrix) {
     return std::max(static_cast<int>(matrix.pitch_bytes / 2), 1);
   };
   check(cublasGemmEx(

@@ -12,7 +12,7 @@ NVCCFLAGS := -std=c++20 -O3 $(NVCC_INCLUDES) -lineinfo \
 	-Xcompiler=-Wall,-Wextra,-fopenmp$(if $(filter 1,$(WERROR)),$(comma)-Werror)
 gpu.flags = $(NVCC) $(NVCCFLAGS)
 
-GPU_PARTS := $(BUILD)/src/lab/gpu/gpu.o $(BUILD)/src/lab/gpu/bf16_copies.o
+GPU_PARTS := $(BUILD)/src/lab/gpu/gpu.o $(BUILD)/src/lab/gpu/aligned_copies.o
 ifneq ($(HAS_GPU),)
 THE_GPU := $(GPU_PARTS)
 SEVERAL_GPUS := $(BUILD)/src/cluster/gpus.o $(BUILD)/src/cluster/communicators.o

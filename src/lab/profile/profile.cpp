@@ -102,9 +102,17 @@ bool loads_wide(const model::Counts& counts) {
   return counts.smem_loads.floats.sum != counts.smem_loads.accesses.sum;
 }
 
+// Whether that is a launch in which the kernel stands in for another stage's and returns at once:
+// the tensor cores, whose count this is, had nothing to do.
+bool returns_at_once(const lab::Row& row, std::optional<double> tensor) {
+  return row.stage != nullptr && row.variant->multiplier == model::Multiplier::wgmma_3xtf32 &&
+         tensor.value_or(0) == 0;
+}
+
 // The launches in ncu's output to set beside the row's counts: of a stage those that differ,
 // because a warm-up and its repetitions are equal, and of a user's kernel the sum of the first
-// ones, as many as are traced.
+// ones, as many as are traced. A kernel that is also launched to stand in for another stage's
+// returns at once there: such launches are left out.
 std::vector<NcuLaunch> counted_launches(
     const std::vector<NcuLaunch>& launches, const lab::Run& traced, const lab::Row& row) {
   const int most = !traced.program.empty() || !row.launch ? 1 : row.launch->launches;
@@ -112,6 +120,7 @@ std::vector<NcuLaunch> counted_launches(
   int added = 0;
   for (const NcuLaunch& launch : launches) {
     if (!same_kernel(launch.kernel, lab::kernel_name(row))) continue;
+    if (traced.K > 0 && returns_at_once(row, launch.values.back())) continue;
     const auto is_equal = [&](const NcuLaunch& other) { return other.values == launch.values; };
     if (row.stage != nullptr ? !std::ranges::any_of(counted, is_equal) : added == 0) {
       counted.push_back(launch);
@@ -132,7 +141,7 @@ bool compare_launch(
     std::FILE* out, const NcuLaunch& launch, const lab::Row& row,
     const std::optional<model::SharedLoads>& compiled) {
   const model::Counts& counts = *row.counts;
-  const bool tf32 = !model::multiplies_bf16(*row.variant);
+  const bool tf32 = !model::multiplies_bf16(*row.variant) && !model::multiplies_parts(*row.variant);
   // A user's loads may stay in registers, whatever their width.
   const bool as_written = row.stage != nullptr && loads_wide(counts);
   bool all_agree = true;
@@ -286,6 +295,7 @@ std::optional<Shares> counted_shares(
       whole &= i == model::kTensor || launch.values[i].has_value();
     }
     if (!whole || !same_kernel(launch.kernel, lab::kernel_name(row))) continue;
+    if (returns_at_once(row, launch.values[model::kTensor])) continue;
     if (*launch.values[kLaunchBlocks] != static_cast<double>(row.counts->blocks)) continue;
     shares.emplace();  // the last of several launches, when clocks and caches are warm
     for (int unit = 0; unit < model::kUnits; ++unit)

@@ -17,8 +17,12 @@ csv=$(mktemp)
 trap 'rm -f "$csv"' EXIT
 
 untraced="--trace none" # nobody reads what the program prints under ncu
+once=
 case $what in
-  counts) metrics=$("$program" --ncu-metrics) ;;
+  counts)
+    metrics=$("$program" --ncu-metrics)
+    once="--filter-mode per-launch-config --launch-count 1" # a warm-up and repetitions are equal
+    ;;
   units) metrics=$("$program" --ncu-unit-metrics) ;;
   caches) metrics=$("$program" --ncu-cache-metrics) untraced= ;; # an experiment takes no --trace
   *)
@@ -26,7 +30,7 @@ case $what in
     exit 2
     ;;
 esac
-"$ncu" --csv --page raw --print-units base --clock-control none --metrics "$metrics" \
+"$ncu" --csv --page raw --print-units base --clock-control none --metrics "$metrics" $once \
   "$program" --device gpu --reps 1 --hazards off $untraced "$@" >"$csv" 2>&1 || {
   echo "$0: ncu failed: $(grep -m 1 '==ERROR==' "$csv" || tail -n 1 "$csv")" >&2
   exit 2

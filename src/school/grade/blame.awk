@@ -68,7 +68,7 @@ NR == FNR && /^[0-9]/ {
 NR == FNR && /^[<>]/ {
   text = substr($0, 3)
   names_in(text)
-  if (text ~ /__syncthreads|__pipeline_|start_copy/) orders = 1
+  if (text ~ /__syncthreads|__pipeline_|start_copy|mbarrier_/) orders = 1
   if (text ~ /^ *}$/) {
     if (!braces++) first_brace = first
     last_brace = last
@@ -99,6 +99,8 @@ END {
     }
     for (name in declared) --known
   } while (known < 0)
+  # A barrier that is given what the solution computes differently, such as a parity.
+  for (n = 1; n <= FNR; ++n) if (line[n] ~ /mbarrier_/ && uses_a_name(line[n])) orders = 1
   while (match(hint, /lines? [0-9]+((, | and )[0-9]+)*/)) {
     numbers = substr(hint, RSTART + 5, RLENGTH - 5)
     hint = substr(hint, RSTART + RLENGTH)
@@ -113,7 +115,7 @@ END {
         if (stands_under(control[c], depth[c], n) || (c in returns && n >= control[c])) exit 0
       }
       if (braces > 1 && n >= first_brace && n <= last_brace) exit 0
-      if (orders && all ~ /race on|barrier|cp\.async/) exit 0
+      if (orders && all ~ /race on|barrier|cp\.async|for the copy|without a fence/) exit 0
     }
   }
   if (named) print named

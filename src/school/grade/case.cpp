@@ -302,6 +302,7 @@ void measure(Case& c) {
   values["async_load_floats"] = counts.async_gmem.floats.sum;
   values["async_store_floats"] = counts.async_smem.floats.sum;
   values["local_bytes"] = counts.local_bytes;
+  values["box_bytes_in_flight"] = counts.box_bytes_in_flight;
   values["in_flight_bytes"] = 0;
   for (const model::LineCounts& line : counts.lines)
     values["in_flight_bytes"] += line.in_flight_bytes;

@@ -63,6 +63,8 @@ std::array<const char*, 3> array_names(const Multiplication& product);
 // among async_copies; async_load_floats are those that it loads from global memory, and
 // async_store_floats those that it stores, from any source. in_flight_bytes: the bytes that
 // cp.async had in flight for a warp, summed over all requests that load from shared memory.
+// box_bytes_in_flight: the most bytes of boxes that a block had in flight. Each box counts as a
+// gmem_load, a smem_store and an async copy.
 // relative_error: the norm of the results' errors divided by that of the exact results; bias: the
 // part of an exact result by which they are too large on average, negative if they are too small.
 void measure(Case& c);

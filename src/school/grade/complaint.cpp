@@ -523,9 +523,16 @@ Complaint complaint_about(const Shape& shape, const guard::Ended& ended) {
   const char* or_else = ended.how == guard::Ended::timed_out || ended.how == guard::Ended::exhausted
                             ? "; or does each thread do the work of all threads?"
                             : "";
-  return {
+  Complaint complaint{
       std::string(symptom) + " (" + shape_text(shape) + ")", ended.sentence + or_else,
       ended.line.empty() ? "no line is known" : ended.line, Gravity::hazard};
+  for (const Stop& stop : exercise.stops) {
+    if (!stop.applies(shape, ended.sentence)) continue;
+    complaint.phase = stop.text;
+    complaint.place += ": " + ended.sentence;
+    break;
+  }
+  return complaint;
 }
 
 }  // namespace grade

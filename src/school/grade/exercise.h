@@ -132,6 +132,14 @@ struct Hint {
   std::function<std::string(const Case&)> place = {};  // in place of the grader's own
 };
 
+// A typical mistake that stops the kernel before its end, such as a wait that lasts forever. It is
+// recognized by the shape and by the sentence that says what happened. The first that applies is
+// reported; the sentence then follows at HINT=2.
+struct Stop {
+  std::function<bool(const Shape&, const std::string& sentence)> applies;
+  const char* text;
+};
+
 // The student's `answer NAME: TEXT` lines.
 using Answers = std::map<std::string, std::string>;
 
@@ -170,6 +178,7 @@ struct Exercise {
   std::function<float(float, const Shape&)> element = {};
   std::vector<Target> targets = {};
   std::vector<Hint> hints = {};
+  std::vector<Stop> stops = {};
   std::vector<Question> questions = {};
   // Called first, before any report of what the kernel did; none: nothing to complain about.
   std::function<std::optional<Complaint>(const Submission&)> check_answers = {};

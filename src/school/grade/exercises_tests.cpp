@@ -99,6 +99,17 @@ TEST_CASE("a missing guard explains what happens after it, and a missing barrier
   CHECK_FALSE(hint_is_allowed("line 2: the load of x", answer, ordered));
 }
 
+TEST_CASE("a parity that is computed wrongly explains a tile that is used too early") {
+  const std::string rest =
+      "  mbarrier_wait(&full[0], parity);\n  sum += ring[0];\n  other += B[0];\n";
+  const std::string answer = "  const int parity = tile % 2;\n" + rest;
+  const std::string solution = "  const int parity = tile / 3 % 2;\n" + rest;
+  const std::string use = "loads on line 3 without having waited for the copy";
+  CHECK(hint_is_allowed(use, answer, solution));
+  CHECK_FALSE(hint_is_allowed("line 3: the load of ring", answer, solution));
+  CHECK_FALSE(hint_is_allowed(use, answer, answer + "  C[0] = sum;\n"));
+}
+
 namespace {
 
 // An answer, or a user's file, whose compilation takes unlimited time or memory.

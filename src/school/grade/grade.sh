@@ -136,10 +136,14 @@ if [ -e "$folder/kernel.cu" ]; then
   [ "${BRIEF:-}" = 1 ] || cat "$work/why" >&2
 
   # Checks the external symbols that the compiled answer needs; its text was checked before. Nothing
-  # may run before main. Instructions of the tensor cores are for the exercises that include them.
+  # may run before main. Instructions of the tensor cores, or of the copy engine, are for the exercises
+  # that include them.
   instructions=^$
-  ! grep -qx '#include "simulator/cuda/instructions.h"' "$folder/kernel.cu" ||
+  if grep -qx '#include "simulator/cuda/instructions.h"' "$folder/kernel.cu"; then
     instructions='^(_Z11ldmatrix_x4RA4_jPKv|_Z16mma_m16n8k8_tf32RA4_fRA4_KjRA2_S1_|_Z12cvt_rna_tf32f)$'
+  elif grep -qx '#include "simulator/cuda/hopper_instructions.h"' "$folder/kernel.cu"; then
+    instructions='^(_Z13mbarrier_(initPmj|waitPmj)|_Z19fence_mbarrier_initv|_Z15mbarrier_arrivePm|_Z25mbarrier_arrive_expect_txPmj|_Z23cp_async_bulk_tensor_2dPvPK11CUtensorMapiiPm|_Z13tensor_map_2dPKvmmm9TensorBoxN5model7SwizzleE13TensorElement)$'
+  fi
   stranger=$(nm -u "$work/raw.o" | awk -v instructions="$instructions" '
     $2 ~ instructions { next }
     $2 ~ /^(__tsan_|__sanitizer_cov_trace_pc$|__ubsan_handle_out_of_bounds$|simt_announce$|_ZN4simt|_Z[0-9]+__pipeline_|memcpy$|memset$)/ ||

@@ -142,7 +142,7 @@ const Names kTypes = {"auto",     "bool",      "char",    "short",   "int",     
                       "int16_t",  "int32_t",   "int64_t", "uint8_t", "uint16_t", "uint32_t",
                       "uint64_t", "ptrdiff_t", "uint",    "uchar",   "ushort",   "float2",
                       "float3",   "float4",    "int2",    "int3",    "int4",     "uint2",
-                      "uint3",    "uint4",     "double2", "dim3"};
+                      "uint3",    "uint4",     "double2", "dim3",    "void"};
 
 }  // namespace
 
@@ -166,6 +166,7 @@ const char* why_refused(std::string_view name) {
       {"catch", kNoExceptions},
       {"typeid", "there is no typeid in a kernel"},
       {"launch", "a kernel launches no kernel here"},
+      {"tensor_map_2d", "a kernel makes no tensor map; the host has made those of A and B"},
       {"volatile", "volatile hides what the compiler would do; leave it out"},
       {"goto", "write a loop"}};
   // The ways, besides loads and stores, in which CUDA's threads exchange values.
@@ -234,9 +235,16 @@ bool may_be_called(std::string_view name) {
   return kNames.contains(name) || kTypes.contains(name) || is_cuda(name);
 }
 
-std::span<const std::string_view> instructions() {
-  static constexpr std::string_view kNames[] = {"ldmatrix_x4", "mma_m16n8k8_tf32", "cvt_rna_tf32"};
-  return kNames;
+std::span<const Instructions> instructions() {
+  static constexpr std::string_view kTensorCores[] = {
+      "ldmatrix_x4", "mma_m16n8k8_tf32", "cvt_rna_tf32"};
+  static constexpr std::string_view kBarriers[] = {
+      "mbarrier_init", "fence_mbarrier_init", "mbarrier_arrive", "mbarrier_arrive_expect_tx",
+      "mbarrier_wait"};
+  static constexpr Instructions kAll[] = {
+      {"simulator/cuda/instructions.h", kTensorCores},
+      {"simulator/cuda/hopper_instructions.h", kBarriers}};
+  return kAll;
 }
 
 bool is_type(std::string_view name) {
@@ -368,7 +376,9 @@ std::set<std::string> helpers_in(const std::vector<std::string>& skeleton) {
   for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
     if (tokens[i].is("__global__")) host_or_kernel = true;
     if (!tokens[i].is_name() || !tokens[i + 1].is("(")) continue;
-    if (host_or_kernel || (i > 0 && tokens[i - 1].is("void")) || tokens[i].is("launch")) {
+    const bool host =
+        i > 0 && tokens[i - 1].is("void") && !(i > 1 && tokens[i - 2].is("__device__"));
+    if (host_or_kernel || host || tokens[i].is("launch")) {
       if (!tokens[i].is("__launch_bounds__")) {
         not_for_kernels.insert(tokens[i].text);
         host_or_kernel = false;
@@ -378,8 +388,10 @@ std::set<std::string> helpers_in(const std::vector<std::string>& skeleton) {
     }
   }
   for (const std::string& name : not_for_kernels) helpers.erase(name);
-  if (std::ranges::find(skeleton, "#include \"simulator/cuda/instructions.h\"") != skeleton.end()) {
-    helpers.insert(instructions().begin(), instructions().end());
+  for (const auto& [header, functions] : instructions()) {
+    const std::string include = "#include \"" + std::string(header) + "\"";
+    if (std::ranges::find(skeleton, include) == skeleton.end()) continue;
+    helpers.insert(functions.begin(), functions.end());
   }
   return helpers;
 }

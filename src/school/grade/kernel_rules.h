@@ -43,8 +43,12 @@ bool is_cuda(std::string_view name);
 // Whether a bracket may follow the name: a keyword, a type or a function of CUDA.
 bool may_be_called(std::string_view name);
 
-// Functions of cuda/instructions.h, for the exercises that include it.
-std::span<const std::string_view> instructions();
+// Functions of a header, for the exercises that include it.
+struct Instructions {
+  std::string_view header;
+  std::span<const std::string_view> functions;
+};
+std::span<const Instructions> instructions();
 
 // Types that need no declaration: a name after one of them is declared there.
 bool is_type(std::string_view name);

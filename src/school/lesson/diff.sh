@@ -22,4 +22,4 @@ text() {
 }
 from=$(text "$1")
 to=$(text "$2")
-diff -U 1000 --label "$1" --label "$2" <(echo "$from") <(echo "$to") || [ $? = 1 ]
+diff --minimal -U 1000 --label "$1" --label "$2" <(echo "$from") <(echo "$to") || [ $? = 1 ]

@@ -365,7 +365,7 @@ TEST_CASE("the page's loads, intensities and bounds of tiles are those of the mo
     ++times[fault];
     if (fault != 0) continue;
     ++possible;
-    const model::TileCosts costs = model::tile_costs(product, sizes, vec, of.predicted);
+    const model::TileCosts costs = model::tile_costs(product, sizes, vec, of.lesson.predicted);
     CHECK(page[at + "costs.threads"] == std::to_string(costs.threads));
     CHECK(page[at + "costs.smemBytes"] == std::to_string(costs.smem_bytes));
     CHECK(is_near(page[at + "costs.gmem_loads"], costs.gmem_loads));
@@ -373,7 +373,7 @@ TEST_CASE("the page's loads, intensities and bounds of tiles are those of the mo
     CHECK(is_near(page[at + "costs.smem_stores"], costs.smem_stores));
     CHECK(is_near(page[at + "costs.operationsPerGmemByte"], costs.operations_per_gmem_byte));
     CHECK(is_near(page[at + "costs.operationsPerSmemByte"], costs.operations_per_smem_byte));
-    const auto bound = model::tile_bound(gpus[gpu], product, sizes, vec, of.predicted);
+    const auto bound = model::tile_bound(gpus[gpu], product, sizes, vec, of.lesson.predicted);
     if (!bound) {
       CHECK(page[at + "bound"] == "null");
       continue;

@@ -122,7 +122,7 @@ std::string kernel_json(const model::Stage& stage, const model::Variant& variant
 }
 
 std::string tiles_json(const model::StageTable& table, const model::Stage& stage) {
-  const model::Predicted& formulas = stage.predicted;
+  const model::Predicted& formulas = stage.lesson.predicted;
   std::vector<std::string> sizes;
   for (const model::Variant& variant : stage.variants) {
     sizes.push_back(object(
@@ -158,7 +158,7 @@ bool has_plain_tiles(const model::Stage& stage) {
 
 int floats_at_once(const model::Stage& stage) {
   const bool is_wide =
-      std::string_view(stage.predicted.gmem_loads).find("vec") != std::string::npos;
+      std::string_view(stage.lesson.predicted.gmem_loads).find("vec") != std::string::npos;
   return is_wide ? 4 : 1;
 }
 

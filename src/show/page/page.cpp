@@ -125,7 +125,7 @@ Measured measured(
   row.stage = &stage;
   const lab::Launched launched = p.launched(traced, variant);
   row.aligned = launched.aligned;
-  row.variant = &launched.variant;
+  row.variant = &variant;
   if (model::why_not_run(stage, run.gpu).empty()) {
     row.occupancy = lab::occupancy_of({}, run, *row.variant, launched.kernel);
   }
@@ -136,7 +136,7 @@ ShownScene shown(const lab::Row& row, model::Recording recording, const lab::Run
   const model::Variant& variant = *row.variant;
   ShownScene scene;
   scene.name = text::printed("stage %d, %s (%s)", row.number, row.name.c_str(), variant.name);
-  scene.idea = variant.contrast != nullptr ? variant.contrast->idea : row.stage->idea;
+  scene.idea = model::lesson_of(*row.stage, variant).idea;
   scene.stage = row.number;
   scene.M = run.M;
   scene.N = run.N;

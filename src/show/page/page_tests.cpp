@@ -275,7 +275,7 @@ TEST_CASE("a user's text cannot become markup of the page") {
 TEST_CASE("a step's script takes less than 16 ms, and the heap stays below 200 MB") {
   if (there_is_no_browser()) return;
   Browser& browser = testing::shared_browser();
-  browser.open(ladder_page() + "#stage=13&step=0");
+  browser.open(ladder_page() + "#stage=16&step=0");
   CHECK(number(browser, "page.player.recording.threads") == 384);
   const std::string median = browser.evaluate(
       "(() => { const times = []; for (let i = 0; i < 100; ++i) { const begin = performance.now(); "

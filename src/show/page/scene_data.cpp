@@ -227,9 +227,10 @@ std::string sites_data(const step::StepScene& scene) {
 // warp of a wgmma holds the same of A and, for every eight columns, of the sums; B stays in shared
 // memory. (PTX ISA 9.0, "Register fragments" of wgmma.)
 std::string fragments_data(model::Multiplier multiplier) {
-  if (multiplier == model::Multiplier::ffma || multiplier == model::Multiplier::wgmma_bf16) {
-    return "[]";
-  }
+  using model::Multiplier;
+  const bool from_shared =
+      multiplier == Multiplier::wgmma_bf16 || multiplier == Multiplier::wgmma_3xf16;
+  if (multiplier == Multiplier::ffma || from_shared) return "[]";
   const auto tile = [](const char* name, simt::FragmentLayout layout, bool by_columns) {
     const int rows = by_columns ? layout.minors : layout.majors;
     const int columns = by_columns ? layout.majors : layout.minors;

@@ -120,7 +120,7 @@ struct StepTime {
 std::vector<StepTime> step_times(const StepPlan& plan, double load_cycles, double multiply_cycles);
 
 // The recorded work of a block whose warps divide the tasks: one thread starts copies into a ring
-// of tiles, warpgroups multiply, and in stage 14 three warps make the low parts before.
+// of tiles, warpgroups multiply, and perhaps other warps make low parts of the tiles before.
 
 // What a warpgroup does with a tile along K; times in cycles.
 struct Use {
@@ -131,7 +131,7 @@ struct Use {
   double released;  // it reports that it no longer needs the tile
 };
 
-// The work of the warps that make low parts of a tile of A (stage 14), from the first to the last.
+// The work of the warps that make low parts of a tile of A, from the first to the last.
 struct Split {
   double requested, begin, end;  // they wait for the tile, and then store until `end`
 };
@@ -152,7 +152,11 @@ struct Ring {
   double multiplying;  // the part of the time from the first multiplication on with one under way
 };
 
-// For a stage with a ring of boxes. The order of a thread's actions, what it waits for and how much
+// Whether a stage works like that: its threads copy or multiply, and a place of the ring is a tile
+// along K. Only then do its actions show what it does.
+bool has_ring(const TracedStage& stage);
+
+// For a stage with such a ring. The order of a thread's actions, what it waits for and how much
 // it copies are as recorded. The pace gives the times: the copy engine works on one box after the
 // other, and the tensor cores on one multiplication after the other. The loads of fragments, and
 // the loads and stores of low parts, take a cycle per wavefront. Throws std::logic_error if threads

@@ -16,6 +16,15 @@
 
 namespace pictures {
 
+namespace {
+
+// Stage 11's variant for large products, which cuts tiles of 128 x 256.
+model::Variant balanced() {
+  return model::find_stage(stage_table_plain.stages, 11)->variants[0];
+}
+
+}  // namespace
+
 TEST_CASE("if no tile is cut, the launch takes whole waves, and SMs idle in the last one") {
   const std::vector<SmTime> times = sm_times({5, 1, 4}, 5, 4, 3);
   REQUIRE(times.size() == 5);
@@ -46,7 +55,7 @@ TEST_CASE("every K tile of every tile is computed once, by an SM that does nothi
   for (const auto& [tiles, k_tiles, sms] :
        {std::tuple{512, 512, 132}, {20, 128, 132}, {133, 256, 132}, {60, 64, 132}, {7, 100, 3}}) {
     CAPTURE(tiles);
-    const model::ShareOut shares = model::share_out(tiles, k_tiles, sms);
+    const model::ShareOut shares = balanced().share_out(tiles, k_tiles, sms);
     std::map<int, int> computed;  // K tiles by tile
     std::map<int, int> free;      // when an SM is, by SM
     long long work = 0;
@@ -69,11 +78,7 @@ TEST_CASE("every K tile of every tile is computed once, by an SM that does nothi
 }
 
 TEST_CASE("a product that needs no cuts has no picture of them") {
-  model::Variant variant{};
-  variant.BM = 128;
-  variant.BN = 256;
-  variant.BK = 8;
-  variant.sharing = model::Sharing::cut;
+  model::Variant variant = balanced();
   const model::Gpu& gpu = *model::find_gpu("H200");
   const auto drawn = [&](int M, int N, int K) {
     const auto drawing = draw_sm_times(variant, gpu, M, N, K);
@@ -85,7 +90,7 @@ TEST_CASE("a product that needs no cuts has no picture of them") {
   CHECK(drawn(133 * 128, 256, 16384).find("the last tile has 128 parts") != std::string::npos);
   CHECK(drawn(1024, 1024, 4096).find("in 1 wave, in which 100 SMs are idle") != std::string::npos);
   CHECK(drawn(1024, 1024, 4096).find("each of the last 32 tiles has 4 parts") != std::string::npos);
-  variant.sharing = model::Sharing::ordered;
+  variant.share_out = nullptr;
   CHECK(drawn(4096, 4096, 4096) == "");
 }
 
@@ -290,7 +295,7 @@ namespace {
 
 // What the first block of the stage does in a product with this many tiles. Both stages have rings
 // of boxes.
-TracedStage traced(int tiles, int number = 13) {
+TracedStage traced(int tiles, int number = 16) {
   const auto stage = std::ranges::find(stage_table_traced.stages, number, &model::Stage::number);
   REQUIRE(stage != stage_table_traced.stages.end());
   const model::Variant& v = stage->variants[0];
@@ -374,7 +379,7 @@ TEST_CASE("a ring's tiles are copied, multiplied and given back, place by place"
 TEST_CASE("low parts of a tile are made when it has come, and before it is multiplied") {
   for (const double multiply : {kMultiply, 40 * kMultiply}) {
     CAPTURE(multiply);
-    const Ring ring = ring_of(traced(10, 14), {kCopy, multiply, 0, 1, 0});
+    const Ring ring = ring_of(traced(10, 17), {kCopy, multiply, 0, 1, 0});
     REQUIRE(ring.tiles.size() == 10);
     CHECK(ring.places == 4);
     check_order(ring);

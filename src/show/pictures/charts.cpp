@@ -160,9 +160,9 @@ Loads per_result(const lab::Run& run, const lab::Row& row, model::Traffic model:
   return {share(traffic.floats), share(traffic.accesses)};
 }
 
-// The copy engine moves many floats at a time, so loads cannot be counted per result.
+// The copy engine moves many floats at a time; a load moves four at most.
 bool in_boxes(const Loads& of) {
-  return of.floats > 0 && of.loads < 0.005;
+  return of.floats > 4 * of.loads;
 }
 
 // "64 floats in 16 loads"; for loads of single floats, one number is enough.
@@ -172,7 +172,10 @@ std::string words(const Loads& of) {
   };
   if (of.floats == 0) return "none";
   const std::string floats = number(of.floats) + (number(of.floats) == "1" ? " float" : " floats");
-  if (in_boxes(of)) return floats + ", in boxes";
+  if (in_boxes(of)) {
+    const bool also = of.loads >= 0.005;
+    return floats + ", in boxes" + (also ? " and " + number(of.loads) + " loads" : "");
+  }
   return of.loads == of.floats
              ? floats
              : floats + " in " + number(of.loads) + (of.loads == 1 ? " load" : " loads");
@@ -247,6 +250,8 @@ const char* instruction_of(model::Multiplier multiplier) {
       return "wgmma bf16";
     case model::Multiplier::wgmma_3xtf32:
       return "wgmma 3 x tf32";
+    case model::Multiplier::wgmma_3xf16:
+      return "wgmma 3 x f16";
   }
   return "";
 }
@@ -384,7 +389,7 @@ double draw_table(
 }  // namespace
 
 Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured) {
-  constexpr double kLeft = 70, kRight = 492, kTop = 92, kBottom = 452;
+  constexpr double kLeft = 70, kRight = 492, kTop = 92, kBottom = 640;
   const model::Gpu& gpu = run.gpu;
   auto [roofs, peaks, dots] = roofline_of(run, measured);
   const double peak = peaks.back().tflops;      // the highest
@@ -417,11 +422,13 @@ Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured) {
   for (std::size_t i = 0; i < peaks.size(); ++i) {
     const double y = y_of(peaks[i].tflops);
     svg.line(x_of(peaks[i].tflops / roofs[0].tb_per_s), y, kRight, y, "thick");
-    const bool under_another = i + 1 < peaks.size() && y - y_of(peaks[i + 1].tflops) < 28;
-    svg.text(
-        under_another ? kRight - 56 : kRight, under_another ? y + 16 : y - 8,
-        (peaks[i].stages.size() > 1 ? "stages " : "stage ") + in_words(peaks[i].stages),
-        {.anchor = Anchor::end, .small = true});
+    std::vector<int> stages = peaks[i].stages;
+    if (i + 1 < peaks.size() && peaks[i + 1].tflops == peaks[i].tflops) continue;  // one name
+    for (std::size_t j = i; j > 0 && peaks[j - 1].tflops == peaks[i].tflops; --j) {
+      stages.insert(stages.end(), peaks[j - 1].stages.begin(), peaks[j - 1].stages.end());
+    }
+    std::sort(stages.begin(), stages.end());
+    svg.text(kRight, y - 8, in_words(stages), {.anchor = Anchor::end, .small = true});
   }
   const double table_end = draw_table(svg, kTop + 4, dots, roofs, peaks);
 
@@ -437,9 +444,10 @@ Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured) {
     constexpr double kRoom = 32, kHigh = 17;
     const double x = x_of(dot.intensity), dot_y = y_of(dot.tflops);
     const auto follows = [&](double at) { return x < at && at < x + kRoom; };
-    const auto at_its_height = [&](const Roof& roof) {
-      return x + (dot_y - y_of(dot.intensity * roof.tb_per_s)) / slope;
+    const auto at_height = [&](const Roof& roof, double y) {
+      return x + (y - y_of(dot.intensity * roof.tb_per_s)) / slope;
     };
+    const auto at_its_height = [&](const Roof& roof) { return at_height(roof, dot_y); };
     bool left =
         std::any_of(
             roofs.begin(), roofs.end(),
@@ -469,6 +477,12 @@ Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured) {
       constexpr double kClear = 9;
       const double roof_y = y_of(roof.tflops), above = numbers.above - roof_y;
       if (std::abs(above) < kClear) numbers.above = roof_y + std::copysign(kClear, above);
+    }
+    for (const Roof& roof : roofs) {  // a number on the left keeps off a roof that rises past it
+      const double below = at_height(roof, numbers.above + 8);
+      const bool crossed = below < numbers.beside + width + 3 &&
+                           at_height(roof, numbers.above - 8) > numbers.beside - 3;
+      if (left && crossed) numbers.beside = below - width - 4;
     }
     svg.line(
         x, dot_y, left ? numbers.beside + width + 1 : numbers.beside - 3, numbers.above, "thin");

@@ -560,10 +560,11 @@ double draw(Svg& svg, double y, const Box& box) {
 }  // namespace
 
 Drawing draw_box(const TracedStage& stage) {
+  const std::vector<model::RowSwizzle>& swizzles = stage.stage->lesson.swizzles;
   const auto of_B = std::find_if(
-      stage.stage->swizzles.begin(), stage.stage->swizzles.end(),
+      swizzles.begin(), swizzles.end(),
       [](const model::RowSwizzle& swizzle) { return std::string_view(swizzle.tile) == "B"; });
-  if (of_B == stage.stage->swizzles.end()) throw std::logic_error("B is not swizzled");
+  if (of_B == swizzles.end()) throw std::logic_error("B is not swizzled");
   const Box boxes[] = {box_of_wgmma(stage.block), box_of_lanes(stage.block, *of_B)};
   std::string finding =
       "The copy engine writes chunk c of row r of a box to place c ^ r % 8 of its row.";

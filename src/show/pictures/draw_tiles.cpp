@@ -94,7 +94,6 @@ Tile tile_of(const TracedStage& stage) {
     const bool multiplied =
         request(moved).direction == model::Direction::load && request(moved).shared == (v.BK > 0);
     if (!multiplied || !is_warp) continue;
-    tile.together |= request(moved).access.matrices > 0;
     for (const Element& e : moved.elements) {
       if (e.matrix == 'A' && e.col < tile.depth) {
         tile.warp_A.insert({e.row - tile.row0, e.col});
@@ -106,6 +105,7 @@ Tile tile_of(const TracedStage& stage) {
       }
     }
   }
+  tile.together = v.multiplier != model::Multiplier::ffma;
   if (tile.together) tile.thread_A = tile.thread_B = {};
   return tile;
 }
@@ -235,6 +235,8 @@ std::string finding_of(const TracedStage& stage, const Tile& tile) {
   };
   const bool tiles_of_K = stage.variant->BK > 0;
   const std::vector<Rectangle> pieces = rectangles(tile.thread_C);
+  const std::string parts =
+      text::printed("%zu pieces of %d × %d", pieces.size(), pieces[0].rows, pieces[0].cols);
   const std::string reads =
       tile.together
           ? "A tensor core multiplies for the whole warp: for each step of k, the lanes together "
@@ -250,10 +252,9 @@ std::string finding_of(const TracedStage& stage, const Tile& tile) {
              text::grouped(stage.block.threads).c_str(), tile.BM, tile.BN) +
          (tiles_of_K ? text::printed(", %d of K at a time", tile.depth) : "") +
          text::printed("; each warp computes %zu × %zu of it. ", rows.size(), cols.size()) + reads +
-         (pieces.size() == 1 ? ""
-                             : text::printed(
-                                   " Its results are %zu pieces of %d × %d.", pieces.size(),
-                                   pieces[0].rows, pieces[0].cols));
+         (tile.together        ? text::printed(" A thread has %s of the results.", parts.c_str())
+          : pieces.size() == 1 ? ""
+                               : text::printed(" Its results are %s.", parts.c_str()));
 }
 
 }  // namespace

@@ -83,8 +83,8 @@ struct Traced {
 };
 
 // The stage's speed in the product of the recorded times: its counts there follow from those of two
-// short ones.
-Pace pace(const model::StageTable& table, const Traced& traced, int size) {
+// short ones. Nothing if the compiled kernel is not recorded.
+std::optional<Pace> pace(const model::StageTable& table, const Traced& traced, int size) {
   lab::Run run{};
   run.M = run.N = run.K = size;
   run.alpha = 1;
@@ -94,11 +94,29 @@ Pace pace(const model::StageTable& table, const Traced& traced, int size) {
   lab::Row row = traced.row;
   row.occupancy = lab::occupancy_of({}, run, *row.variant, row.variant->kernel);
   row.counts = model::extrapolated(*near.counts, *row.counts, (size - kShort) / (kSide - kShort));
+  if (!lab::compiled_ceiling(run, row)) return std::nullopt;
   return pace_of(run, row);
 }
 
-PacedStage paced(const model::StageTable& table, const Traced& traced, int size) {
-  return {traced.stage.stage, plan_of(traced.stage), pace(table, traced, size)};
+// What a stage's picture depends on.
+
+// Whether a request moves more than its lanes ask for.
+bool wastes_sectors(const BlockRequests& block) {
+  return std::ranges::any_of(block.requests, [](const Request& request) {
+    return !request.shared && request.pieces > request.ideal;
+  });
+}
+
+bool has_wgmma(const BlockRequests& block) {
+  return std::ranges::any_of(block.actions, [](const Action& action) {
+    return action.recorded.kind == model::RecordedAction::Kind::multiply;
+  });
+}
+
+bool swizzles_B(const model::Stage& stage) {
+  return std::ranges::any_of(stage.lesson.swizzles, [](const model::RowSwizzle& swizzle) {
+    return std::string_view(swizzle.tile) == "B";
+  });
 }
 
 Traced traced(const model::StageTable& table, const model::Stage& stage) {
@@ -125,14 +143,15 @@ void add_shares(
     return WaveOfStage{
         one.stage, one.variant, first_wave(table, *one.variant, gpu, kManyTiles, kManyTiles)};
   };
-  using model::Sharing;
-  const Sharing then = before.stage.variant->sharing, here = now.stage.variant->sharing;
-  if (then == Sharing::grid && here != Sharing::grid) {
+  const auto in_grid = [](const TracedStage& one) {
+    return one.variant->sharing == model::Sharing::grid;
+  };
+  if (in_grid(before.stage) && !in_grid(now.stage)) {
     drawn.push_back(
         {now.stage.stage, kAboutWave,
          draw_first_wave(wave(before.stage), wave(now.stage), kManyTiles, kManyTiles)});
   }
-  if (then == Sharing::cut) return;
+  if (before.stage.variant->share_out != nullptr) return;
   if (auto sms = draw_sm_times(*now.stage.variant, gpu, size, size, size)) {
     drawn.push_back({now.stage.stage, kAboutSms, std::move(*sms)});
   }
@@ -162,8 +181,9 @@ std::vector<Picture> draw_pictures(const model::StageTable& table) {
   std::optional<Traced> before;
   std::optional<Picture> life;
   bool warp_tiles = false;   // there was a stage with them
-  bool boxes = false;        // and one whose tiles are boxes of the copy engine
-  bool steps_ahead = false;  // and one that loads them
+  bool fragments = false;    // and one with mma
+  bool boxes = false;        // and one that multiplies boxes of the copy engine
+  bool steps_ahead = false;  // and one that loads steps of k ahead
   lab::Run run{};
   run.M = run.N = run.K = kSide;
   run.gpu = *model::find_gpu(kGpu);
@@ -174,21 +194,39 @@ std::vector<Picture> draw_pictures(const model::StageTable& table) {
     const auto add = [&](const Subject& subject, Drawing drawing) {
       drawn.push_back({&stage, subject, std::move(drawing)});
     };
+    const model::Multiplier multiplier = latest.stage.variant->multiplier;
+    const bool is_new = !before || multiplier != before->stage.variant->multiplier;
     if (!stage.specialized) {
-      add(kAboutTiles, draw_tiles(latest.stage));
-      add(kAboutCoalescing, draw_coalescing(latest.stage.block));
+      if (is_new || multiplier == model::Multiplier::ffma) {
+        add(kAboutTiles, draw_tiles(latest.stage));
+      }
+      // The stage that ends a waste is the last one with something to see.
+      if (wastes_sectors(latest.stage.block) || (before && wastes_sectors(before->stage.block))) {
+        add(kAboutCoalescing, draw_coalescing(latest.stage.block));
+      }
       if (auto banks = draw_banks(latest.stage.block)) add(kAboutBanks, std::move(*banks));
-    } else {
-      if (!std::exchange(boxes, true)) add(kAboutBoxes, draw_box(latest.stage));
-      add(kAboutRing, draw_ring(latest.stage, pace(table, latest, main.size)));
+    }
+    if (multiplier == model::Multiplier::mma_tf32 && !std::exchange(fragments, true)) {
+      add(kAboutFragments, draw_fragments(latest.stage));
+    }
+    if (has_wgmma(latest.stage.block) && swizzles_B(stage) && !std::exchange(boxes, true)) {
+      add(kAboutBoxes, draw_box(latest.stage));
+    }
+    if (has_ring(latest.stage)) {
+      if (const auto known = pace(table, latest, main.size)) {
+        add(kAboutRing, draw_ring(latest.stage, *known));
+      }
     }
     if (latest.stage.variant->WM > 0 && !std::exchange(warp_tiles, true)) {
       add(kAboutLanes, draw_lanes(latest.stage));
     }
     if (latest.stage.variant->pipeline > 1 && before && !life) {
-      const PacedStage old = paced(table, *before, main.size);
-      add(kAboutPipeline, draw_pipeline(old, paced(table, latest, main.size), main));
-      life = draw_block_life(before->stage, old.pace);
+      const auto old_pace = pace(table, *before, main.size), now = pace(table, latest, main.size);
+      if (old_pace && now) {
+        const PacedStage old{before->stage.stage, plan_of(before->stage), *old_pace};
+        add(kAboutPipeline, draw_pipeline(old, {&stage, plan_of(latest.stage), *now}, main));
+        life = draw_block_life(before->stage, *old_pace);
+      }
     }
     if (before) {
       add_shares(table, *before, latest, main.size, drawn);

@@ -77,6 +77,7 @@ inline constexpr Subject kAboutSteps{"steps", "loading while multiplying"};
 inline constexpr Subject kAboutSms{"sms", "which SM works on what"};
 inline constexpr Subject kAboutWave{"wave", "what the blocks that run together read"};
 inline constexpr Subject kAboutLanes{"lanes", "a warp's lanes on its tile"};
+inline constexpr Subject kAboutFragments{"fragments", "which lane holds which element of an mma"};
 inline constexpr Subject kAboutBoxes{"boxes", "how boxes lie in shared memory"};
 inline constexpr Subject kAboutRing{"ring", "copy engine and tensor cores over time"};
 inline constexpr Subject kAboutWriters{"writers", "which thread writes which element of C"};
@@ -97,6 +98,10 @@ Drawing draw_writers(const BlockRequests& block);
 // Which lane of a warp computes which part of the warp's tile, and which lanes load the same float4
 // of A and of B. For a stage with a warp tile.
 Drawing draw_lanes(const TracedStage& stage);
+
+// Which lane holds which element of an mma, and to which mma the neighbouring columns go that a
+// lane loads. For a stage that multiplies so, and loads four columns of B at a time.
+Drawing draw_fragments(const TracedStage& stage);
 
 // When a warp loads and when it multiplies, for each step of k: in a stage that loads a step when
 // it multiplies it, and in one that loads ahead. A load takes this many cycles.

@@ -129,12 +129,12 @@ TEST_CASE("figures say what the trace says: stage 1 is uncoalesced, 6 has confli
   CHECK(says("padding-and-swizzle", "as it is: a row in 1 wavefront, a column in 32 wavefronts"));
   // Two boxes of 256 x 32 and 32 x 128 for each 32 of K, and 2 floats of B for every 2 results.
   CHECK(
-      says("stage13-boxes", "In B's box, what lanes 0–15 read in one wavefront lies in 32 banks"));
-  CHECK(says("stage13-ring", "has 4 places, and each tile along K takes 784 cycles to copy"));
-  CHECK(says("stage13-ring", "all waits for that tile name phase 1 instead of 0"));
-  CHECK(says("stage14-ring", "Warps make the low parts of a tile of A in"));
-  CHECK(says("loads", "4 floats, in boxes, from global memory"));
-  CHECK(says("loads", "4 floats in 1.5 loads from shared memory"));
+      says("stage15-boxes", "In B's box, what lanes 0–15 read in one wavefront lies in 32 banks"));
+  CHECK(says("stage16-ring", "has 4 places, and each tile along K takes 784 cycles to copy"));
+  CHECK(says("stage16-ring", "all waits for that tile name phase 1 instead of 0"));
+  CHECK(says("stage17-ring", "Warps make the low parts of a tile of A in"));
+  CHECK(says("loads", "loads 3.64 floats, in boxes and 0.64 loads, from global memory"));
+  CHECK(says("loads", "and none from shared memory"));
 }
 
 TEST_CASE("every byte that no lane requests looks the same, even in a perfect request") {
@@ -374,7 +374,7 @@ struct TwoStages {
     tile.name = "128x128";
     tile.BM = tile.BN = 128;
     model::Stage first{};
-    first.number = 1, first.name = "first", first.idea = "";
+    first.number = 1, first.name = "first", first.lesson.idea = "";
     first.variants = {tile};
     model::Stage last = first;
     last.number = 2, last.name = "last";
@@ -418,7 +418,7 @@ TEST_CASE("the roofline has the roof of every instruction that a stage multiplie
     const std::string svg = svg_file(with);
     CHECK(open_elements(svg) == 0);
     for (const std::string& words : std::vector<std::string>{
-             "1: FMA", "13.9", "66.9", "2: " + name, ridge, text::significant(peak), "stage 2"}) {
+             "1: FMA", "13.9", "66.9", "2: " + name, ridge, text::significant(peak), "2"}) {
       CAPTURE(words);
       CHECK(svg.find(">" + words + "<") != std::string::npos);
     }

@@ -264,6 +264,22 @@ void act(Play& play, Player& player) {
 
 }  // namespace
 
+bool has_ring(const TracedStage& stage) {
+  std::set<int> that_copy, that_multiply;
+  for (const Action& action : stage.block.actions) {
+    if (copies(action)) that_copy.insert(action.recorded.thread);
+    if (action.recorded.kind == Kind::multiply) that_multiply.insert(action.recorded.thread);
+  }
+  const bool apart =
+      std::ranges::none_of(that_copy, [&](int thread) { return that_multiply.contains(thread); });
+  // The thread that copies arrives once for each place that it fills.
+  const auto filled = std::ranges::count_if(stage.block.actions, [&](const Action& action) {
+    return action.recorded.kind == Kind::arrive && that_copy.contains(action.recorded.thread);
+  });
+  return apart && !that_copy.empty() && !that_multiply.empty() &&
+         filled * stage.variant->BK == stage.block.K;
+}
+
 Ring ring_of(const TracedStage& stage, const Pace& pace) {
   Play play{stage, pace, players_of(stage.block), {}, {}, {}};
   prepare(play);

@@ -304,6 +304,7 @@ void add_result(std::vector<Fact>& facts, const lab::Run& run, const lab::Row& r
   const Writer time{facts, "time.", row.time.has_value()};
   const Writer add{facts, "", true};
   add("cublas_error", or_null(row.cublas_error));
+  add("stood_in", row.stood_in);
   add("time_ms", row.time ? or_null(timing.median_ms) : FactValue());
   time("min_ms", timing.min_ms);
   time("max_ms", timing.max_ms);
@@ -312,6 +313,8 @@ void add_result(std::vector<Fact>& facts, const lab::Run& run, const lab::Row& r
   time("repetitions", timing.repetitions);
   time("partial", timing.partial);
   time("busy_before_ms", or_null(timing.busy_before_ms));
+  const Writer before{facts, "", row.preparation.has_value()};
+  before("preparation_ms", row.preparation.value_or(lab::Timing{}).median_ms);
   add_device(facts, timing.device);
   add("tflops", or_null(lab::tflops(run, row)));
   add("cublas_ratio", or_null(lab::cublas_ratio(run, row)));

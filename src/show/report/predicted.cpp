@@ -41,15 +41,14 @@ std::vector<model::Named> formula_names(const lab::Run& run, const lab::Row& row
 }
 
 const model::Predicted& formulas_of(const lab::Row& row) {
-  return row.variant->predicted != nullptr ? *row.variant->predicted : row.stage->predicted;
+  return row.variant->predicted != nullptr ? *row.variant->predicted
+                                           : model::lesson_of(*row.stage, *row.variant).predicted;
 }
 
 std::optional<PredictedCounts> predicted(const lab::Run& run, const lab::Row& row) {
   if (!row.stage || !row.variant) return std::nullopt;
   const std::vector<model::Named> names = formula_names(run, row);
-  const auto value = [&](const char* formula) {
-    return formula ? model::evaluate(formula, names) : 0;
-  };
+  const auto value = [&](const char* formula) { return model::evaluate(formula, names); };
   const model::Predicted& formulas = formulas_of(row);
   PredictedCounts counts;
   counts.gmem_loads = value(formulas.gmem_loads);
@@ -117,8 +116,7 @@ std::optional<double> evaluated(const char* formula, const std::vector<model::Na
 
 std::vector<model::Question> questions_of(const lab::Run& run, const lab::Row& row) {
   if (!row.stage || !row.variant) return {};
-  const model::Contrast* const contrast = row.variant->contrast;
-  std::vector<model::Question> questions = contrast ? contrast->questions : row.stage->questions;
+  std::vector<model::Question> questions = model::lesson_of(*row.stage, *row.variant).questions;
   if (run.gpu.warp != model::kGpuWarp) {
     std::erase_if(questions, [](const model::Question& question) { return question.of_32_lanes; });
   }

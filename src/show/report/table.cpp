@@ -184,6 +184,11 @@ std::vector<Entry> entries_of(const lab::Run& run, const std::vector<std::string
          "A and B are rounded to bf16 before the kernel and its clock start; also for cuBLAS "
          "bf16"});
   }
+  if (any_row([](const lab::Row& row) { return row.stood_in; })) {
+    entries.push_back(
+        {"stand-in",
+         "fp16 parts would have lost too much of this A and B, so the stage before ran instead"});
+  }
   if (!model::has_clock(run.gpu)) {
     entries.push_back(
         {"no clock", "the " + run.gpu.name + " only counts: it has no times and no ceilings"});
@@ -273,6 +278,10 @@ void print_legend(std::FILE* out) {
       {"bf16",
        "a variant that multiplies bf16 gets copies of A and B that are rounded before its clock "
        "starts, and so does cuBLAS bf16, which the table shows beside it on a GPU"},
+      {"fp16 parts",
+       "a variant that multiplies them makes them anew in each run, and that is in its time. Its "
+       "counts are those of the kernel that multiplies them. Where they would lose too much of A "
+       "and B, the GPU runs the stage before instead, and a line below the table says so"},
       {"% of cuBLAS", "speed over that of cuBLAS fp32 in the same run"},
       {"times the", "stage before: its speed divided by that of the stage before (--wide)"},
       {"ceiling",
@@ -429,7 +438,7 @@ std::vector<Fact> facts_of(const model::Stage& stage, const model::Variant& v, b
       {"pipeline", v.pipeline},
       {"threads_per_block", v.threads()},
       {"smem_bytes_dynamic", v.shared_bytes},
-      {"cuts_tiles", v.sharing == model::Sharing::cut},
+      {"cuts_tiles", v.share_out != nullptr},
       {"kernel", v.kernel.name},
       {"kernel_any", v.kernel_any.name},
       {"needs_compute_capability", stage.needs}};
@@ -515,7 +524,7 @@ std::string memory_for_sums(
     std::int64_t most = 0;  // floats
     for (const model::Variant& v : stage.variants) {
       const std::int64_t of_two_tiles = std::int64_t{2} * v.BM * v.BN * choice.gpu.sms;
-      if (v.sharing == model::Sharing::cut) most = std::max(most, of_two_tiles);
+      if (v.share_out != nullptr) most = std::max(most, of_two_tiles);
     }
     if (most == 0) continue;
     text += text::labelled(

@@ -91,3 +91,19 @@ void launch(
       shared_bytes, [](void* context) { (*static_cast<Thread*>(context))(); }, &thread,
       sizeof thread);
 }
+
+// The same for kernels beside the one that is studied (src/simulator/cuda/launch.h).
+template <class... Parameters, class... Arguments>
+void launch_aside(
+    void (*kernel)(Parameters...), dim3 grid, dim3 block, int shared_bytes,
+    Arguments... arguments) {
+  const simt::Aside aside;
+  launch(kernel, grid, block, shared_bytes, arguments...);
+}
+
+template <class... Parameters, class... Arguments>
+void launch_if(
+    const unsigned* word, bool (*wanted)(unsigned), void (*kernel)(Parameters...), dim3 grid,
+    dim3 block, int shared_bytes, Arguments... arguments) {
+  if (wanted(simt::word_at(word))) launch(kernel, grid, block, shared_bytes, arguments...);
+}

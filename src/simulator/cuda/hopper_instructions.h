@@ -73,6 +73,8 @@ SIMT_ALWAYS_INLINE inline void setmaxnreg_dec() {
 
 // The barrier `id` (1 to 15; 0 is __syncthreads) for `threads` threads, a multiple of 32.
 void bar_sync(int id, int threads);
+// Arrives there, and does not wait for the others.
+void bar_arrive(int id, int threads);
 
 #else
 
@@ -151,6 +153,9 @@ __device__ __forceinline__ void setmaxnreg_dec() {
 }
 __device__ __forceinline__ void bar_sync(int id, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+__device__ __forceinline__ void bar_arrive(int id, int threads) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
 #endif

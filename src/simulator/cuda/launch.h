@@ -3,6 +3,12 @@
 // On the GPU it is kernel<<<grid, block, shared_bytes>>>(args...), plus the opt-in that more than
 // 48 KB of shared memory requires. On the CPU every thread of the grid runs as a fiber
 // (src/simulator/cuda/cpu.h).
+//
+// launch_aside(...): the same for a kernel that prepares data for one that is studied. On the CPU
+// all of its blocks run, and they are neither traced nor counted.
+//
+// launch_if(word, wanted, ...): the same for a kernel that returns at once unless
+// wanted(*word), where the word is in the GPU's memory. On the CPU it is not launched then.
 #pragma once
 
 #ifndef __NVCC__
@@ -17,14 +23,28 @@ template <class... Parameters, class... Arguments>
 void launch(
     void (*kernel)(Parameters...), dim3 grid, dim3 block, int shared_bytes,
     Arguments... arguments) {
-  constexpr int kSharedWithoutOptIn = 48 * 1024;
-  if (shared_bytes > kSharedWithoutOptIn) {
+  // Needed above 48 KB, with the kernel's own __shared__ variables.
+  if (shared_bytes > 0) {
     cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
   }
   kernel<<<grid, block, shared_bytes>>>(arguments...);
   if (cudaError_t error = cudaGetLastError(); error != cudaSuccess) {
     throw model::Refusal(std::string("the GPU refused the launch: ") + cudaGetErrorString(error));
   }
+}
+
+template <class... Parameters, class... Arguments>
+void launch_aside(
+    void (*kernel)(Parameters...), dim3 grid, dim3 block, int shared_bytes,
+    Arguments... arguments) {
+  launch(kernel, grid, block, shared_bytes, arguments...);
+}
+
+template <class... Parameters, class... Arguments>
+void launch_if(
+    const unsigned*, bool (*)(unsigned), void (*kernel)(Parameters...), dim3 grid, dim3 block,
+    int shared_bytes, Arguments... arguments) {
+  launch(kernel, grid, block, shared_bytes, arguments...);
 }
 
 #endif

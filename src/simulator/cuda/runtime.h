@@ -20,6 +20,18 @@ void run_grid(
     const void* kernel, Extent grid, Extent block, int shared_bytes, void (*thread)(void*),
     void* context, std::size_t context_bytes);
 
+// While this object exists, launches run all of their blocks, neither traced nor counted.
+class Aside {
+ public:
+  Aside();
+  ~Aside();
+  Aside(const Aside&) = delete;
+  Aside& operator=(const Aside&) = delete;
+};
+
+// For host code: a word in memory from cudaMalloc.
+unsigned word_at(const unsigned* address);
+
 // A kernel of a rewritten file calls this first. So a launch, which knows only a call, learns which
 // kernel is called.
 void kernel_begins();

@@ -20,7 +20,7 @@ struct CUtensorMap {
 
 // The elements of a matrix, and what the copy engine makes of those that it loads: tfloat32 are
 // floats that it rounds to tf32.
-enum class TensorElement { float32, tfloat32, bfloat16 };
+enum class TensorElement { float32, tfloat32, bfloat16, float16 };
 
 struct TensorBox {
   int rows, columns;  // at most 256 each
@@ -67,6 +67,7 @@ static inline CUtensorMap tensor_map_2d(
   const CUresult result = encode(
       &map,
       element == TensorElement::bfloat16   ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
+      : element == TensorElement::float16  ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
       : element == TensorElement::tfloat32 ? CU_TENSOR_MAP_DATA_TYPE_TFLOAT32
                                            : CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
       2, const_cast<void*>(matrix), sizes, pitch, box_sizes, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,

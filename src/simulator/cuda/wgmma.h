@@ -28,6 +28,9 @@
 // K-major, 64 rows. b is "N-major": its rows are those of the descriptor's tile, with n as the
 // position in the row. So a row-major matrix is read as it lies in memory. Only elements of 16 bits
 // can be read so. PTX ISA 9.0, "Shared memory matrix layout" of wgmma.
+//
+// With f16 it is the other way round here: a is M-major, which is the same for a as N-major for b,
+// and b is K-major.
 
 #ifndef __NVCC__
 #include "simulator/cuda/vector_types.h"
@@ -42,14 +45,16 @@ namespace simt {
 unsigned shared_address(const void* pointer);
 void wgmma_tf32(float* d, int registers, const unsigned* a, std::uint64_t b, bool adds);
 void wgmma_bf16(float* d, int registers, std::uint64_t a, std::uint64_t b, bool adds);
+void wgmma_f16(float* d, int registers, std::uint64_t a, std::uint64_t b, bool adds);
 void wait_for_wgmma_groups(int groups_in_flight);
 }  // namespace simt
 
-// N is twice the number of d's registers: 64, 128 or 256. If it does not add, d = a * b.
+// N is twice the number of d's registers: 64, 128, 192 (only tf32) or 256. If it does not add,
+// d = a * b.
 template <int registers>
 SIMT_ALWAYS_INLINE inline void wgmma_m64nNk8_tf32(
     float (&d)[registers], const unsigned (&a)[4], std::uint64_t b, bool adds = true) {
-  static_assert(registers == 32 || registers == 64 || registers == 128, "N is 64, 128 or 256");
+  static_assert(registers % 32 == 0 && registers <= 128, "N is 64, 128, 192 or 256");
   simt::wgmma_tf32(d, registers, a, b, adds);
 }
 
@@ -58,6 +63,13 @@ SIMT_ALWAYS_INLINE inline void wgmma_m64nNk16_bf16(
     float (&d)[registers], std::uint64_t a, std::uint64_t b, bool adds = true) {
   static_assert(registers == 32 || registers == 64 || registers == 128, "N is 64, 128 or 256");
   simt::wgmma_bf16(d, registers, a, b, adds);
+}
+
+template <int registers>
+SIMT_ALWAYS_INLINE inline void wgmma_m64nNk16_f16(
+    float (&d)[registers], std::uint64_t a, std::uint64_t b, bool adds = true) {
+  static_assert(registers == 64, "N is 128");
+  simt::wgmma_f16(d, registers, a, b, adds);
 }
 
 template <int groups_in_flight>
@@ -112,7 +124,7 @@ __device__ __forceinline__ void wgmma_fence_operand(float (&d)[registers]) {
 #define THIRTY_TWO(d, i) EIGHT(d, i), EIGHT(d, i + 8), EIGHT(d, i + 16), EIGHT(d, i + 24)
 #define INPUTS(a, b, adds) "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(int(adds))
 // Whether it adds is a predicate. The two numbers after it: a and b have their own sign. The last
-// two with bf16: a is K-major, b is not.
+// two, of 16-bit elements: whether a and b are transposed, which is not K-major.
 #define WGMMA(shape_and_types, adds, d_and_inputs, as_they_are) \
   "{\n"                                                         \
   ".reg .pred adds;\n"                                          \
@@ -122,6 +134,7 @@ __device__ __forceinline__ void wgmma_fence_operand(float (&d)[registers]) {
 #define TF32(shape, adds, d_and_inputs) WGMMA(shape ".f32.tf32.tf32", adds, d_and_inputs, "1, 1")
 #define BF16(shape, adds, d_and_inputs) \
   WGMMA(shape ".f32.bf16.bf16", adds, d_and_inputs, "1, 1, 0, 1")
+#define F16(shape, adds, d_and_inputs) WGMMA(shape ".f32.f16.f16", adds, d_and_inputs, "1, 1, 1, 0")
 
 __device__ __forceinline__ void wgmma_m64nNk8_tf32(
     float (&d)[32], const unsigned (&a)[4], std::uint64_t b, bool adds = true) {
@@ -137,6 +150,15 @@ __device__ __forceinline__ void wgmma_m64nNk8_tf32(
                   "{" TEN() TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) "%60, %61, %62, %63}, "
                                                                "{%64, %65, %66, %67}, %68")
               : THIRTY_TWO(d, 0), THIRTY_TWO(d, 32)
+              : INPUTS(a, b, adds));
+}
+__device__ __forceinline__ void wgmma_m64nNk8_tf32(
+    float (&d)[96], const unsigned (&a)[4], std::uint64_t b, bool adds = true) {
+  SIMT_SM_90A(TF32(
+                  "m64n192k8", "%101",
+                  "{" TEN() TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) TEN(6) TEN(7)
+                      TEN(8) "%90, %91, %92, %93, %94, %95}, {%96, %97, %98, %99}, %100")
+              : THIRTY_TWO(d, 0), THIRTY_TWO(d, 32), THIRTY_TWO(d, 64)
               : INPUTS(a, b, adds));
 }
 __device__ __forceinline__ void wgmma_m64nNk8_tf32(
@@ -174,6 +196,14 @@ __device__ __forceinline__ void wgmma_m64nNk16_bf16(
               : "l"(a), "l"(b), "r"(int(adds)));
 }
 
+__device__ __forceinline__ void wgmma_m64nNk16_f16(
+    float (&d)[64], std::uint64_t a, std::uint64_t b, bool adds = true) {
+  SIMT_SM_90A(F16("m64n128k16", "%66",
+                  "{" TEN() TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) "%60, %61, %62, %63}, %64, %65")
+              : THIRTY_TWO(d, 0), THIRTY_TWO(d, 32)
+              : "l"(a), "l"(b), "r"(int(adds)));
+}
+
 #undef TEN
 #undef EIGHT
 #undef THIRTY_TWO
@@ -181,6 +211,7 @@ __device__ __forceinline__ void wgmma_m64nNk16_bf16(
 #undef WGMMA
 #undef TF32
 #undef BF16
+#undef F16
 
 #endif
 

@@ -1,33 +1,13 @@
 // Which lane holds which elements of a wmma fragment. CUDA leaves that open. Here it is as in the
-// mma instructions that the fragments become (PTX ISA 9.0, "Matrix fragments for mma.m16n8k16" and
-// its neighbours): blocks of eight rows, of each of which four lanes hold a part.
+// mma instructions that the fragments become.
 #pragma once
+
+#include "model/tensor_core.h"
 
 namespace simt {
 
-struct FragmentPosition {
-  int major, minor;
-};
-
-// Each lane holds `per` neighbouring elements of one row ("major") of every block, which is four
-// times as wide. Factors have their rows along k: the major index is the row of A or the column of
-// B. The major index of an accumulator is its row, except in 8 x 32, where it is the column.
-struct FragmentLayout {
-  int majors, minors, per;
-
-  constexpr int elements() const { return majors * minors / 32; }
-  constexpr int blocks() const { return elements() / per; }
-  // The first element of a block.
-  constexpr FragmentPosition corner(int block) const {
-    const int down = majors / 8;
-    return {block % down * 8, block / down * 4 * per};
-  }
-  // Element i of a lane.
-  constexpr FragmentPosition position(int lane, int i) const {
-    const FragmentPosition first = corner(i / per);
-    return {first.major + lane / 4, first.minor + lane % 4 * per + i % per};
-  }
-};
+using model::FragmentLayout;
+using model::FragmentPosition;
 
 enum class WmmaType { f16, bf16, tf32, f32, f64, s8, u8, s32 };
 
@@ -46,6 +26,7 @@ constexpr FragmentLayout factor_layout(int rows, int k, WmmaType type) {
 constexpr bool has_columns_as_rows(int m, int n) {
   return m == 8 && n == 32;
 }
+// The major index of an accumulator is its row, except in 8 x 32, where it is the column.
 constexpr FragmentLayout accumulator_layout(int m, int n) {
   return has_columns_as_rows(m, n) ? FragmentLayout{n, m, 2} : FragmentLayout{m, n, 2};
 }

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <malloc.h>
 #include <omp.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -115,6 +116,25 @@ TEST_CASE("a locked child can use threads, memory, exceptions, questions and tim
   CHECK(ended.sentence == "");
   CHECK(ended.how == Ended::done);
   CHECK(ended.report == "heard!");
+}
+
+// While a thread ends, signals are blocked, and the C library frees what it kept for the thread. A
+// system call that the lock refuses would then end the child silently.
+TEST_CASE("a locked child may free much memory while signals are blocked") {
+  const Ended ended = run_in_child(kGuard, [](std::FILE*) {
+    mallopt(M_TRIM_THRESHOLD, 1 << 17);  // as at the start of a program
+    lock(1);
+    on_fresh_thread([] {
+      sigset_t all;
+      sigfillset(&all);
+      pthread_sigmask(SIG_BLOCK, &all, nullptr);
+      std::vector<std::vector<char>> blocks(400);
+      for (auto& block : blocks) block.resize(100'000);
+    });
+    return Outcome{0, ""};
+  });
+  CHECK(ended.sentence == "");
+  CHECK(ended.how == Ended::done);
 }
 
 TEST_CASE(

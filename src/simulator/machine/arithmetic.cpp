@@ -1,12 +1,14 @@
+#include <algorithm>
 #include <cfenv>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <string>
 
 #include "model/refusal.h"
 #include "model/tensor_core.h"
-#include "simulator/cuda/bf16_copies.h"
+#include "simulator/cuda/aligned_copies.h"
 #include "simulator/cuda/intrinsics.h"
 #include "simulator/machine/memory.h"
 
@@ -113,26 +115,30 @@ float __frsqrt_rn(float a) {
   return static_cast<float>(1 / std::sqrt(static_cast<double>(a)));
 }
 
-Bf16Matrix Bf16Copies::copy(
-    const char* name, Memory& to, const float* matrix, int rows, int columns) {
+AlignedMatrix AlignedCopies::copy(
+    const char* name, Memory& to, const float* matrix, int rows, int columns, CopiedAs as,
+    CopyOnlyIf) {
   using machine::MemoryKind;
-  const std::uint64_t pitch = pitch_bytes(columns);
+  const std::uint64_t pitch = pitch_bytes(columns, as);
   const std::size_t bytes = rows * pitch;
   if (bytes > to.bytes) {
     if (to.begin != nullptr) machine::free_array(to.begin, MemoryKind::device, MemoryKind::device);
-    to = {static_cast<std::uint16_t*>(machine::allocate_array(bytes, name, MemoryKind::device))};
+    to = {machine::allocate_array(bytes, name, MemoryKind::device)};
     if (to.begin == nullptr) {
-      throw model::Refusal(std::string("there is no memory for ") + name + " in bf16");
+      throw model::Refusal(std::string("there is no memory for a copy of ") + name);
     }
     to.bytes = bytes;
   }
   const machine::OpenDeviceMemory open(to.begin);
   for (int row = 0; row < rows; ++row) {
-    std::uint16_t* const first = to.begin + row * (pitch / 2);
-    for (int column = 0; column < columns; ++column) {
-      first[column] =
-          model::narrowed(matrix[std::size_t(row) * columns + column], model::kBfloat16);
+    const float* const from = matrix + std::size_t(row) * columns;
+    void* const first = static_cast<char*>(to.begin) + row * pitch;
+    if (as == CopiedAs::fp32) {
+      std::memcpy(first, from, columns * sizeof(float));
+      continue;
     }
+    const auto narrow = [](float value) { return model::narrowed(value, model::kBfloat16); };
+    std::transform(from, from + columns, static_cast<std::uint16_t*>(first), narrow);
   }
   return {to.begin, pitch};
 }

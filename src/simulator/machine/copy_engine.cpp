@@ -227,6 +227,16 @@ void machine::arrive_when_copied(void* at, bool is_additional, const void* place
 namespace machine {
 namespace {
 
+// The barrier with id 0 is __syncthreads.
+void require_named(const char* function, int id, int threads, const void* place) {
+  if (id >= 1 && id <= 15 && threads >= 32 && threads <= 1024 && threads % 32 == 0) return;
+  fault(
+      std::string("it calls ") + function + "(" + std::to_string(id) + ", " +
+          std::to_string(threads) +
+          "); the id is 1 to 15, and the number of threads a multiple of 32",
+      place);
+}
+
 BlockBarrier& named_barrier(int id, int threads, const void* place) {
   constexpr int kMostId = 15, kMostThreads = 1024;
   if (id < 0 || id > kMostId || threads < 32 || threads > kMostThreads || threads % 32 != 0) {
@@ -295,13 +305,13 @@ void mbarrier_wait(std::uint64_t* barrier, unsigned parity) {
 }
 void bar_sync(int id, int threads) {
   const void* const place = HERE;
-  if (id < 1 || id > 15 || threads < 32 || threads > 1024 || threads % 32 != 0) {
-    machine::fault(
-        "it calls bar_sync(" + std::to_string(id) + ", " + std::to_string(threads) +
-            "); the id is 1 to 15, and the number of threads a multiple of 32",
-        place);
-  }
+  machine::require_named("bar_sync", id, threads, place);
   machine::sync_named_barrier(id, threads, place);
+}
+void bar_arrive(int id, int threads) {
+  const void* const place = HERE;
+  machine::require_named("bar_arrive", id, threads, place);
+  machine::arrive_at_named_barrier(id, threads, place);
 }
 #undef HERE
 
@@ -437,7 +447,7 @@ CUtensorMap tensor_map_2d(
   require(
       pitch_bytes >= columns * contents.element_bytes(),
       "rows " + number(pitch_bytes) + " bytes apart are shorter than " + number(columns) +
-          (contents.element_bytes() == 4 ? " floats" : " bf16"));
+          (contents.element_bytes() == 4 ? " floats" : " numbers of 16 bits"));
   require(
       box.rows > 0 && box.columns > 0 && box.rows <= kMostOfBox && box.columns <= kMostOfBox,
       "a box of " + number(box.rows) + " x " + number(box.columns) + "; 1 to 256 are possible");

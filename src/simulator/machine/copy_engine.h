@@ -73,7 +73,9 @@ struct TensorMap {
   model::Swizzle swizzle;
   TensorElement element;
 
-  int element_bytes() const { return element == TensorElement::bfloat16 ? 2 : 4; }
+  int element_bytes() const {
+    return element == TensorElement::bfloat16 || element == TensorElement::float16 ? 2 : 4;
+  }
   int row_bytes() const { return box.columns * element_bytes(); }
   std::size_t box_bytes() const { return static_cast<std::size_t>(box.rows) * row_bytes(); }
 };

@@ -38,13 +38,14 @@ struct Session {
   model::Counts counts{};
 };
 Session* session = nullptr;
+int launches_aside = 0;  // objects simt::Aside
 
 model::Counts run_in(Session chosen, const std::function<void()>& host) {
-  session = &chosen;
-  warpSize = chosen.machine->gpu->warp.lanes;  // for the host, too
   struct Restore {
-    ~Restore() { session = nullptr; }
-  } restore;
+    Session* before;
+    ~Restore() { session = before; }
+  } restore{std::exchange(session, &chosen)};
+  warpSize = chosen.machine->gpu->warp.lanes;  // for the host, too
   host();
   return std::move(chosen.counts);
 }
@@ -268,7 +269,28 @@ void simt::run_grid(
   name_kernel(function_name(kernel));
   const Launch launch = launch_of(kernel, grid, block, shared_bytes);
   require_launchable(*session->machine->gpu, launch);
-  run_blocks(launch, thread, context, context_bytes);
+  if (launches_aside == 0 || session->machine->traces_aside) {
+    return run_blocks(launch, thread, context, context_bytes);
+  }
+  const Machine& machine = *session->machine;
+  const Machine all{.gpu = machine.gpu, .own_variables = machine.own_variables};
+  for (const model::Hazard& hazard : run_in({&all, session->arrays, nullptr}, [&] {
+                                       run_blocks(launch, thread, context, context_bytes);
+                                     }).hazards) {
+    model::add(session->counts.hazards, hazard);
+  }
+}
+
+simt::Aside::Aside() {
+  ++machine::launches_aside;
+}
+simt::Aside::~Aside() {
+  --machine::launches_aside;
+}
+
+unsigned simt::word_at(const unsigned* address) {
+  const machine::OpenDeviceMemory open(address);
+  return *address;
 }
 
 namespace machine {

@@ -87,6 +87,7 @@ struct Machine {
   // The kernels come from a rewritten file: other variables than the device's are the host's.
   bool host_variables = false;
   bool own_variables = true;  // the program has __device__ variables, to which a kernel may store
+  bool traces_aside = false;  // also trace and count launches beside those that are studied
   std::span<const GlobalArray> arrays = {};  // for run(): used to name what an access missed
 };
 

@@ -134,19 +134,17 @@ struct Factors {
 // The factors of all lanes as matrices; `of` makes one from its bits.
 template <class T, class Of>
 void take_factors(const Operands& operands, const MmaShape& shape, Factors<T>& factors, Of of) {
-  const int bits = shape.bits(), elements = std::max(1, 32 / bits);
+  const int bits = shape.bits();
+  const auto [of_a, of_b, of_d] = shape.fragments();
   for (int l = 0; l < model::kWarpSize; ++l) {
     const MmaOperands& lane = *static_cast<const MmaOperands*>(operands[l]);
-    const int g = l / 4, t = l % 4;
-    for (int e = 0; e < elements; ++e) {
-      for (int i = 0; i < shape.a_words(); ++i) {
-        const int row = shape.rows == 8 ? g : g + i % 2 * 8;
-        const int block = shape.rows == 8 ? i : i / 2;
-        factors.a[row][(block * 4 + t) * elements + e] = of(shape.a, element(lane.a[i], bits, e));
-      }
-      for (int i = 0; i < shape.b_words(); ++i) {
-        factors.b[g][(i * 4 + t) * elements + e] = of(shape.b, element(lane.b[i], bits, e));
-      }
+    for (int i = 0; i < of_a.elements(); ++i) {
+      const auto [row, k] = of_a.position(l, i);
+      factors.a[row][k] = of(shape.a, element(lane.a[i / of_a.per], bits, i % of_a.per));
+    }
+    for (int i = 0; i < of_b.elements(); ++i) {
+      const auto [column, k] = of_b.position(l, i);
+      factors.b[column][k] = of(shape.b, element(lane.b[i / of_b.per], bits, i % of_b.per));
     }
   }
 }
@@ -155,13 +153,12 @@ void take_factors(const Operands& operands, const MmaShape& shape, Factors<T>& f
 template <class Visit>
 void for_each_result(const Operands& operands, const MmaShape& shape, Visit visit) {
   const int in_word = shape.d == Accumulator::f16 ? 2 : 1;
-  const int words_in_row = 2 / in_word;
+  const model::FragmentLayout of_d = shape.fragments().d;
   for (int l = 0; l < model::kWarpSize; ++l) {
     MmaOperands& lane = *static_cast<MmaOperands*>(operands[l]);
-    for (int i = 0; i < shape.d_words(); ++i) {
-      for (int e = 0; e < in_word; ++e) {
-        visit(lane.d[i], l / 4 + i / words_in_row * 8, l % 4 * 2 + i % words_in_row + e, e);
-      }
+    for (int i = 0; i < of_d.elements(); ++i) {
+      const auto [row, column] = of_d.position(l, i);
+      visit(lane.d[i / in_word], row, column, i % in_word);
     }
   }
 }
@@ -262,13 +259,16 @@ int MmaShape::bits() const {
   return 64;
 }
 int MmaShape::a_words() const {
-  return rows * depth * bits() / model::kWarpSize / std::max(bits(), 32);
+  return fragments().a.blocks();
 }
 int MmaShape::b_words() const {
-  return kColumns * depth * bits() / model::kWarpSize / std::max(bits(), 32);
+  return fragments().b.blocks();
 }
 int MmaShape::d_words() const {
-  return rows * kColumns / model::kWarpSize / (d == Accumulator::f16 ? 2 : 1);
+  return fragments().d.elements() / (d == Accumulator::f16 ? 2 : 1);
+}
+model::MmaFragments MmaShape::fragments() const {
+  return model::fragments_of_mma(rows, depth, bits());
 }
 
 void load_matrices(

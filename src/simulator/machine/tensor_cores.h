@@ -42,13 +42,11 @@ struct MmaShape {
   int a_words() const;  // per lane, of 32 bits, or of 64 for f64
   int b_words() const;
   int d_words() const;
+  model::MmaFragments fragments() const;
   bool operator==(const MmaShape&) const = default;
 };
 
-// With g = l / 4, t = l % 4 and e elements to a word, element j of word i of lane l is
-//   of a  in row g + i % 2 * 8 (g if there are 8 rows), column i / 2 * 4 * e + t * e + j
-//   of b  in row i * 4 * e + t * e + j, column g
-//   of d  in row g + i / (2 / e) * 8, column 2 * t + i % (2 / e) + j
+// A lane's elements in its words, in the order of the shape's fragments.
 struct MmaOperands {
   const MmaShape* shape;
   std::array<std::uint64_t, 4> a, b, d;

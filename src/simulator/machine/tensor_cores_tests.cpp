@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "model/tensor_core.h"
-#include "simulator/cuda/bf16_copies.h"
+#include "simulator/cuda/aligned_copies.h"
 #include "simulator/cuda/instructions.h"
 #include "simulator/machine/memory.h"
 
@@ -84,9 +84,9 @@ float of_bits(std::uint32_t bits) {
   return std::bit_cast<float>(bits);
 }
 
-std::uint16_t at(const Bf16Matrix& matrix, int row, int column) {
+std::uint16_t at(const AlignedMatrix& matrix, int row, int column) {
   const OpenDeviceMemory open(matrix.elements);
-  return matrix.elements[row * matrix.pitch_bytes / 2 + column];
+  return static_cast<const std::uint16_t*>(matrix.elements)[row * matrix.pitch_bytes / 2 + column];
 }
 
 }  // namespace
@@ -96,8 +96,8 @@ TEST_CASE("copies in bf16 are rounded to nearest, of two to the even one") {
                                 of_bits(0x3f808001), of_bits(0x3f817fff), of_bits(0x80000001),
                                 of_bits(0x7f7fffff), of_bits(0xff800000), of_bits(0x7fc00001)};
   const std::vector<float> B(9, 1.0f);
-  Bf16Copies copies;
-  const Bf16Copies::Both& both = copies.of(A.data(), B.data(), 1, 1, 9);
+  AlignedCopies copies;
+  const AlignedCopies::Both& both = copies.of(A.data(), B.data(), 1, 1, 9, CopiedAs::bf16);
   const std::uint16_t expected[] = {0x3f80, 0x3f80, 0x3f82, 0x3f81, 0x3f81,
                                     0x8000, 0x7f80, 0xff80, 0x7fff};
   for (int i = 0; i < 9; ++i) CHECK(at(both.A, 0, i) == expected[i]);
@@ -108,8 +108,8 @@ TEST_CASE("rows of a copy in bf16 start at multiples of 16 bytes") {
   std::vector<float> A(3 * 5), B(5 * 11);
   for (int i = 0; i < 15; ++i) A[i] = static_cast<float>(i);
   for (int i = 0; i < 55; ++i) B[i] = static_cast<float>(-i);
-  Bf16Copies copies;
-  const Bf16Copies::Both& both = copies.of(A.data(), B.data(), 3, 11, 5);
+  AlignedCopies copies;
+  const AlignedCopies::Both& both = copies.of(A.data(), B.data(), 3, 11, 5, CopiedAs::bf16);
   CHECK(both.A.pitch_bytes == 16);
   CHECK(both.B.pitch_bytes == 32);
   const auto bits = [](float value) {
@@ -121,19 +121,34 @@ TEST_CASE("rows of a copy in bf16 start at multiples of 16 bytes") {
   }
 }
 
+TEST_CASE("copies in fp32 have the same elements in rows that start at multiples of 16 bytes") {
+  const std::vector<float> A = {1, 2, 3, 4, 5, 6}, B = {7, 8, 9};
+  AlignedCopies copies;
+  const AlignedCopies::Both& both = copies.of(A.data(), B.data(), 2, 1, 3, CopiedAs::fp32);
+  CHECK(both.A.pitch_bytes == 16);
+  CHECK(both.B.pitch_bytes == 16);
+  const OpenDeviceMemory open(both.A.elements), open_B(both.B.elements);
+  for (int i = 0; i < 6; ++i) {
+    CHECK(static_cast<const float*>(both.A.elements)[i / 3 * 4 + i % 3] == A[i]);
+  }
+  for (int i = 0; i < 3; ++i) CHECK(static_cast<const float*>(both.B.elements)[4 * i] == B[i]);
+}
+
 TEST_CASE("copies in bf16 are made again for other matrices, and after forget()") {
   std::vector<float> A(4, 1.0f), B(4, 2.0f);
-  Bf16Copies copies;
-  copies.of(A.data(), B.data(), 2, 2, 2);
+  AlignedCopies copies;
+  copies.of(A.data(), B.data(), 2, 2, 2, CopiedAs::bf16);
   A[0] = 3;
-  CHECK(at(copies.of(A.data(), B.data(), 2, 2, 2).A, 0, 0) == 0x3f80);  // as they were
+  CHECK(
+      at(copies.of(A.data(), B.data(), 2, 2, 2, CopiedAs::bf16).A, 0, 0) ==
+      0x3f80);  // as they were
   copies.forget();
-  CHECK(at(copies.of(A.data(), B.data(), 2, 2, 2).A, 0, 0) == 0x4040);
+  CHECK(at(copies.of(A.data(), B.data(), 2, 2, 2, CopiedAs::bf16).A, 0, 0) == 0x4040);
   const std::vector<float> larger(64, 4.0f);
-  const Bf16Copies::Both& both = copies.of(larger.data(), B.data(), 32, 2, 2);
+  const AlignedCopies::Both& both = copies.of(larger.data(), B.data(), 32, 2, 2, CopiedAs::bf16);
   CHECK(at(both.A, 31, 1) == 0x4080);
   CHECK(at(both.B, 1, 1) == 0x4000);
-  CHECK(at(copies.of(A.data(), B.data(), 2, 2, 2).A, 0, 0) == 0x4040);
+  CHECK(at(copies.of(A.data(), B.data(), 2, 2, 2, CopiedAs::bf16).A, 0, 0) == 0x4040);
 }
 
 }  // namespace machine

@@ -376,6 +376,18 @@ void simt::wgmma_bf16(float* d, int registers, std::uint64_t a, std::uint64_t b,
        machine::WgmmaElement::bf16,
        machine::OperandTile{a}});
 }
+void simt::wgmma_f16(float* d, int registers, std::uint64_t a, std::uint64_t b, bool adds) {
+  machine::start_wgmma(
+      {d,
+       registers,
+       nullptr,
+       {},
+       {b},
+       adds,
+       HERE,
+       machine::WgmmaElement::f16,
+       machine::OperandTile{a, model::Major::mn}});
+}
 
 void wgmma_commit_group() {
   machine::running_worker->running().wgmma.commit();

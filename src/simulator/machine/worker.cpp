@@ -288,6 +288,25 @@ const Thread* Worker::in_async_wait() const {
   return found == end ? nullptr : &*found;
 }
 
+namespace {
+
+// "with parity 0 for empty (byte 8)"
+std::string phase_of(const AsyncWait& wait, std::span<const KernelArray> arrays) {
+  const std::string phase = "with parity " + std::to_string(wait.parity);
+  const auto address = reinterpret_cast<std::uintptr_t>(wait.barrier->shared);
+  const auto array = std::ranges::find_if(
+      arrays, [&](const KernelArray& known) { return known.shared && known.holds(address); });
+  if (array == arrays.end()) return phase;
+  return phase + " for " + array->name + " (byte " + std::to_string(address - array->begin) + ")";
+}
+
+std::string missing_for(const AsyncWait& wait) {
+  const Mbarrier& barrier = wait.barrier->state;
+  return missing_in(barrier) + " in phase " + std::to_string(barrier.phase());
+}
+
+}  // namespace
+
 void Worker::throw_deadlock(const Thread& thread) {
   if (observer_ != nullptr && observer_->found_hazard()) {
     observer_->stop();
@@ -304,15 +323,24 @@ void Worker::throw_deadlock(const Thread& thread) {
             " for the other threads of its warpgroup, which do not come to the same call" + others,
         wait.place);
   }
-  const std::string which = wait.barrier->id >= 0
-                                ? "bar_sync(" + std::to_string(wait.barrier->id) + ", ...)"
-                                : "mbarrier_wait (or wait() of a cuda::barrier) with parity " +
-                                      std::to_string(wait.parity);
+  const std::string which =
+      wait.barrier->id >= 0
+          ? "bar_sync(" + std::to_string(wait.barrier->id) + ", ...)"
+          : "mbarrier_wait (or wait() of a cuda::barrier) " + phase_of(wait, memory_.arrays);
   throw_fault(
-      thread,
-      "it waits at " + which + " forever: " + missing_in(wait.barrier->state) + " in phase " +
-          std::to_string(wait.barrier->state.phase()) + others,
+      thread, "it waits at " + which + " forever: " + missing_for(wait) + others + other_wait(wait),
       wait.place);
+}
+
+std::string Worker::other_wait(const AsyncWait& first) const {
+  for (int i = 0; i < count_; ++i) {
+    const AsyncWait& wait = threads_[i].wait;
+    if (threads_[i].state != State::kAtPhase || wait.barrier->id >= 0) continue;
+    if (wait.barrier == first.barrier) continue;
+    return ". Thread " + text_of(threads_[i].index) + " waits " + phase_of(wait, memory_.arrays) +
+           ": " + missing_for(wait);
+  }
+  return "";
 }
 
 void Worker::wait_for_phase(BlockBarrier& barrier, unsigned parity, const void* place) {

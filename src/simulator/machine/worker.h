@@ -105,6 +105,9 @@ class Worker {
   bool give_up_waits();
   // A block that waits forever because of a hazard is abandoned instead.
   [[noreturn]] void throw_deadlock(const Thread& thread);
+  // ". Thread (64, 0, 0) waits with parity 0 for empty (byte 8): 2 of 2 arrivals are missing ...":
+  // the first thread that waits for another mbarrier; empty if there is none.
+  std::string other_wait(const AsyncWait& first) const;
   [[noreturn]] void abandon(std::optional<model::Hazard> hazard);
   [[noreturn]] void throw_fault(const Thread& thread, const std::string& what, const void* place);
   model::Hazard crash_of(const Thread& thread) const;

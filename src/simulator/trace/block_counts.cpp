@@ -148,6 +148,8 @@ void BlockCounts::begin_block(std::int64_t block, int threads) {
   block_ = block;
   threads_.assign(threads, {});
   in_flight_.begin_block(threads);
+  boxes_.clear();
+  box_bytes_ = 0;
 }
 
 void BlockCounts::end_block() {
@@ -232,6 +234,16 @@ void BlockCounts::box(Site& site, const model::BoxCost& cost, int thread) {
     counts_.box_sectors_delivered += cost.delivered;
   }
   if (site.traffic == kAsyncSmem) tally.add(kSmemStores, bytes);
+}
+
+void BlockCounts::box_starts(std::uint32_t barrier, int bytes) {
+  boxes_[barrier].issue(bytes);
+  box_bytes_ += bytes;
+  counts_.box_bytes_in_flight = std::max(counts_.box_bytes_in_flight, box_bytes_);
+}
+
+void BlockCounts::boxes_arrived(std::uint32_t barrier, std::uint64_t boxes) {
+  boxes_[barrier].wait_for_first(boxes, [&](int bytes) { box_bytes_ -= bytes; });
 }
 
 void BlockCounts::box_outside(const model::BoxCost& cost) {

@@ -3,11 +3,13 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <vector>
 
 #include "model/counts.h"
 #include "model/warp_access.h"
+#include "simulator/machine/async_copies.h"
 #include "simulator/trace/source_lines.h"
 #include "simulator/trace/thread_order.h"
 #include "simulator/trace/warp_log.h"
@@ -100,6 +102,10 @@ class BlockCounts {
   // Counts one side of a box that the copy engine moves for `thread`: one request, of all its
   // bytes.
   void box(Site& site, const model::BoxCost& cost, int thread);
+  // The running block starts the copy of a box to shared memory, which that barrier counts; and
+  // waits for the first ones that it counts.
+  void box_starts(std::uint32_t barrier, int bytes);
+  void boxes_arrived(std::uint32_t barrier, std::uint64_t boxes);
   // A box to load that is outside of its matrix.
   void box_outside(const model::BoxCost& cost);
   // Adds what the lanes of a party did together, when it is known.
@@ -115,7 +121,9 @@ class BlockCounts {
   model::Counts counts_;        // without what the sites count
   std::vector<Tally> threads_;  // for the block
   CopiesInFlight in_flight_;
-  RepeatedWords words_;  // of the first block
+  std::map<std::uint32_t, machine::AsyncGroups<int>> boxes_;  // bytes of each, by barrier
+  std::int64_t box_bytes_ = 0;                                // of all of them
+  RepeatedWords words_;                                       // of the first block
   std::int64_t block_ = 0;
 };
 

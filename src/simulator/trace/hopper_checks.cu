@@ -329,6 +329,105 @@ std::string multiplies_bf16(float (*number)(std::size_t)) {
   return difference(out.fetch(), expected);
 }
 
+// And for f16, with both operands the other way round: a (64 in k x 64) is M-major, and b (128 x 64
+// in k) is K-major.
+struct F16Tile {
+  std::uint16_t a[1][64][64];
+  std::uint16_t b[128][64];
+};
+
+__global__ void multiply_f16_tile(
+    const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b,
+    const float* c, float* out) {
+  extern __shared__ __align__(1024) char buffer[];
+  auto& [a, b] = *reinterpret_cast<F16Tile*>(buffer);
+  __shared__ std::uint64_t full;
+  if (threadIdx.x == 0) {
+    mbarrier_init(&full, 1);
+    fence_mbarrier_init();
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    mbarrier_arrive_expect_tx(&full, sizeof(F16Tile));
+    cp_async_bulk_tensor_2d(a, &map_a, 0, 0, &full);
+    cp_async_bulk_tensor_2d(b, &map_b, 0, 0, &full);
+  }
+  const int row = threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4, column = threadIdx.x % 4 * 2;
+  const auto element = [&](int i) {
+    return (row + i / 2 % 2 * 8) * 128 + column + i / 4 * 8 + i % 2;
+  };
+  float d[64];
+  for (int i = 0; i < 64; ++i) d[i] = c[element(i)];
+  mbarrier_wait(&full, 0);
+  const std::uint64_t of_a = wgmma_descriptor_of_transposed_boxes(a);
+  const std::uint64_t of_b = wgmma_descriptor_of_swizzled_tile(b);
+  wgmma_fence_operand(d);
+  wgmma_fence();
+#pragma unroll
+  for (int step = 0; step < 4; ++step) {
+    wgmma_m64nNk16_f16(d, of_a + step * 128, of_b + step * 2);
+  }
+  wgmma_commit_group();
+  wgmma_wait_group<0>();
+  wgmma_fence_operand(d);
+  for (int i = 0; i < 64; ++i) out[element(i)] = d[i];
+}
+
+std::string multiplies_f16(float (*number)(std::size_t)) {
+  const auto halves = [&](std::size_t count) {
+    std::vector<std::uint16_t> all;
+    for (const float x : numbers(count, number)) all.push_back(model::narrowed(x, model::kFp16));
+    return all;
+  };
+  const Array<std::uint16_t> a(halves(64 * 64)), b(halves(128 * 64));
+  const Array<float> c(numbers(64 * 128, number));
+  Array<float> out(64 * 128);
+  const auto map_of = [](const std::uint16_t* matrix, int rows) {
+    return tensor_map_2d(
+        matrix, rows, 64, 128, {rows, 64}, model::Swizzle::span_128, TensorElement::float16);
+  };
+  launch(
+      multiply_f16_tile, dim3(1), dim3(128), static_cast<int>(sizeof(F16Tile)),
+      map_of(a.device, 64), map_of(b.device, 128), static_cast<const float*>(c.device), out.device);
+  if (std::string error = error_of_launch(); !error.empty()) return error;
+  std::vector<float> expected(64 * 128);
+  for (int row = 0; row < 64; ++row) {
+    for (int column = 0; column < 128; ++column) {
+      std::vector<model::TensorCoreFactor> of_row, of_column;
+      for (int k = 0; k < 64; ++k) {
+        of_row.push_back(model::factor_of_f16(a.host[k * 64 + row]));
+        of_column.push_back(model::factor_of_f16(b.host[column * 64 + k]));
+      }
+      expected[row * 128 + column] = model::tensor_core_dot(
+          of_row, of_column, c.host[row * 128 + column], model::kHopperTensorCoreOfHalves);
+    }
+  }
+  return difference(out.fetch(), expected);
+}
+
+// Two warps take turns: each lets the other go on.
+__global__ void take_turns(float* out, int turns) {
+  __shared__ float value;
+  const int warp = threadIdx.x / 32;
+  if (threadIdx.x == 0) value = 0;
+  __syncthreads();
+  if (warp == 1) bar_arrive(1, 64);
+  for (int turn = 0; turn < turns; ++turn) {
+    bar_sync(1 + warp, 64);
+    if (threadIdx.x % 32 == 0) value = 2 * value + static_cast<float>(warp);
+    bar_arrive(2 - warp, 64);
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) *out = value;
+}
+
+std::string takes_turns() {
+  Array<float> out(1);
+  launch(take_turns, dim3(1), dim3(64), 0, out.device, 4);
+  if (std::string error = error_of_launch(); !error.empty()) return error;
+  return difference(out.fetch(), {0b01010101});
+}
+
 std::string multiplies_in_a_pipeline() {
   constexpr int K = 256, kRounds = 2;
   const Array<float> a(numbers(128 * K, of_any_size)), b(numbers(K * 128, of_any_size));
@@ -389,6 +488,7 @@ extern const std::vector<trace::HopperCheck> trace::hopper_checks = {
     {"the copy engine rounds to tf32", rounds_to_tf32},
     {"m64n64k8 of small integers", [] { return multiplies<64>(small_integer); }},
     {"m64n128k8 of small integers", [] { return multiplies<128>(small_integer); }},
+    {"m64n192k8 of small integers", [] { return multiplies<192>(small_integer); }},
     {"m64n256k8 of small integers", [] { return multiplies<256>(small_integer); }},
     {"m64n256k8 cuts its sums as modelled", [] { return multiplies<256>(of_any_size); }},
     {"m64n64k8 of very large and small numbers", [] { return multiplies<64>(of_extreme_size); }},
@@ -399,7 +499,11 @@ extern const std::vector<trace::HopperCheck> trace::hopper_checks = {
      [] { return multiplies_bf16<256>(of_any_size); }},
     {"m64n64k16 of bf16, very large and small",
      [] { return multiplies_bf16<64>(of_extreme_size); }},
+    {"m64n128k16 of f16, small integers", [] { return multiplies_f16(small_integer); }},
+    {"m64n128k16 of f16 cuts its sums as modelled", [] { return multiplies_f16(of_any_size); }},
+    {"m64n128k16 of f16, very large and small", [] { return multiplies_f16(of_extreme_size); }},
     {"the phases of a barrier", passes_phases},
+    {"two warps take turns at two barriers", takes_turns},
     {"a pipeline with a producer and two consumers", multiplies_in_a_pipeline},
 };
 

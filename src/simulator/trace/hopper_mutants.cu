@@ -354,7 +354,10 @@ extern const std::vector<trace::HopperMutant> trace::hopper_mutants = {
     MUTANT(two_arrivals_expected, "1 of 2 arrivals is missing, and 16384 bytes of copies are missing in phase 0"),
     MUTANT(initialized_twice, "initializes an mbarrier that is initialized already"),
     MUTANT(no_wait_for_empty, "tile_not_waited_for"),
-    MUTANT(wrong_parity_of_empty, "forever: 1 of 1 arrivals is missing in phase 0"),
+    MUTANT(wrong_parity_of_empty,
+           "with parity 0 for full (byte 0) forever: 1 of 1 arrivals is missing in phase 0, and no other "
+           "thread of the block can continue. Thread (256, 0, 0) waits with parity 0 for empty (byte 0): "
+           "2 of 2 arrivals are missing in phase 0"),
     MUTANT(nothing_announced, "tile_not_waited_for"),
     MUTANT(too_few_bytes, "64 bytes were copied that no thread announced"),
     MUTANT(too_many_bytes, "forever: 64 bytes of copies are missing"),

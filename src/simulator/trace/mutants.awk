@@ -4,14 +4,14 @@
 #   up, down  a barrier changes places with the statement before or after it
 #   unchecked a comparison with the size of a matrix always has the result: inside
 #   unfenced  a __threadfence is removed
-#   phase     the phase that a wait names is the other one, or does not change
+#   phase     the phase that a wait names is the other one
 #   count     an mbarrier waits for one arrival more
 #   bytes     an arrival does not announce the bytes of copies
 #   ticket    an atomicInc becomes a plain increment, or its result is always: the last one
 #   reset     an atomicInc counts on instead of starting again; such a mutant launches everything
 #             twice, because only the second launch can go wrong
 # Kernels whose blocks stay are launched for few SMs, so that a block computes several tiles.
-# A stage is named by its number, and another kernel of it by the number and the variant: 13:NAME.
+# A stage is named by its number, and another kernel of it by the number and the variant: 16:NAME.
 # Variables: list, the file for "number|stages|line|kind|what", one mutant per line. Files: the
 # output of src/text/declarations.awk for gemm_steps.cu, and gemm_steps.cu.
 
@@ -39,7 +39,7 @@ NR == FNR {
   use[++functions] = "(^|[^A-Za-z_0-9])" $7 ($1 == "struct" ? "<" : "(<[^(]*>)?\\(")
   from[functions] = $4
   to[functions] = $6
-  if ($1 == "kernel") {
+  if ($1 == "kernel" && $2 != "-") {  # not those of a pre-pass, which are not traced
     stage_names[++count_of_stages] = $2
     used[functions, $2] = 1
   }
@@ -93,10 +93,10 @@ function mutate(first, last, stages,   l) {
 BEGIN {
   ASYNCHRONOUS = "(^| )(__pipeline_commit|fence_mbarrier_init|mbarrier_init|mbarrier_arrive" \
     "|mbarrier_arrive_expect_tx|mbarrier_wait|wgmma_fence|wgmma_fence_operand|wgmma_commit_group" \
-    "|wgmma_wait_group<[0-9]>|release)\\(.*\\);|phase \\^= 1;"
+    "|wgmma_wait_group<[0-9]>|release|bar_arrive|fence_proxy_async|__syncwarp)\\(.*\\);"
 }
 
-function forget(l, stages,   call, before, after) {
+function forget(l, stages,   call, before, after, barrier) {
   match(text[l], ASYNCHRONOUS)
   before = substr(text[l], 1, RSTART - 1)
   call = substr(text[l], RSTART, RLENGTH)
@@ -105,21 +105,19 @@ function forget(l, stages,   call, before, after) {
     before = before " "
     sub(/^ /, "", call)
   }
-  if (call ~ /^phase/) {
-    text[l] = before "phase ^= mutant != " plant(stages, l, "phase", call) ";" after
-    return
-  }
   if (call ~ /^mbarrier_init/) {
     text[l] = before call after
     sub(/\);/, " + (mutant == " plant(stages, l, "count", call) "));", text[l])
     return
   }
   before = before "if (mutant != " plant(stages, l, "without", call) ") "
-  if (call ~ /turn\.phase/) {
-    sub(/turn\.phase/, "(turn.phase ^ (mutant == " plant(stages, l, "phase", call) "))", call)
+  if (call ~ /STAGES % 2/) {
+    sub(/STAGES % 2/, "& ^ (mutant == " plant(stages, l, "phase", call) ")", call)
   }
   if (call ~ /expect_tx/) {
-    before = before "if (mutant == " plant(stages, l, "bytes", call) ") mbarrier_arrive(arrived); else "
+    barrier = call
+    gsub(/^[a-z_]*\(|, .*/, "", barrier)
+    before = before "if (mutant == " plant(stages, l, "bytes", call) ") mbarrier_arrive(" barrier "); else "
   }
   text[l] = before call after
 }
@@ -142,10 +140,10 @@ function miscount(l, stages,   call, arguments, shown) {
 # Parameters have the names that `run` gives them.
 function launch(l,   names) {
   names = "variant, few, M, N, K, alpha, A, B, beta, C"
-  sub(/run, run_again\}/, "[](const model::Variant\\& variant, int sms, int M, int N, int K, float alpha, " \
+  sub(/ run, run_again,/, " [](const model::Variant\\& variant, int sms, int M, int N, int K, float alpha, " \
     "const float* A, const float* B, float beta, float* C) { const int few = variant.sharing == " \
     "model::Sharing::persistent ? 2 : sms; run(" names "); if (false" resets ") run(" names "); }, " \
-    "run_again}", \
+    "run_again,", \
     text[l])
 }
 
@@ -183,7 +181,7 @@ function block_end(l, d,   at) {
     if (text[l] ~ /{( *\/\/.*)?$/) {
       do ++l; while (indent(l) > d || skipped(l))
     } else {
-      while (text[l] !~ /;$/) ++l
+      while (text[l] !~ /;( *\/\/.*)?$/) ++l
     }
     return l
   }

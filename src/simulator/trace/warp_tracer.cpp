@@ -172,8 +172,13 @@ void WarpTracer::async_action(const machine::AsyncAction& action, const void* pl
   MachineReport report{
       MachineReport::What::async, static_cast<std::uint8_t>(action.kind), action.number,
       action.value};
-  if (action.kind == machine::AsyncAction::Kind::wait)
+  if (action.kind == machine::AsyncAction::Kind::wait) {
     report.value = action.value << 32 | action.copies;
+    counts_.boxes_arrived(action.number, action.copies);
+  }
+  if (action.kind == machine::AsyncAction::Kind::load) {
+    counts_.box_starts(action.number, static_cast<int>(action.copy->bytes));
+  }
   if (action.copy != nullptr) {
     report.value = copies_.size();
     copies_.push_back(*action.copy);

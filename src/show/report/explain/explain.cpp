@@ -94,9 +94,9 @@ std::vector<Part> explain_idea(const Explained& explained) {
     return std::vector<Part>{{paragraph(words), Part::prose}};
   };
   if (row.launch) return {};
-  if (row.variant && row.variant->contrast) return prose(row.variant->contrast->idea);
+  if (row.variant && row.variant->contrast) return prose(row.variant->contrast->lesson.idea);
   if (row.stage) {
-    std::vector<Part> parts = prose(row.stage->idea);
+    std::vector<Part> parts = prose(row.stage->lesson.idea);
     if (std::string split = split_of(explained); !split.empty())
       parts.push_back({std::move(split)});
     return parts;
@@ -215,15 +215,44 @@ std::string device(const lab::Timing& time) {
   return text;
 }
 
+// What comes before a kernel that multiplies parts, and what came after it.
+std::string parts(const lab::Run& run, const lab::Row& row) {
+  std::string text;
+  if (row.stood_in) {
+    text += fact(
+        "stand-in",
+        "The parts would have lost too much of this A and B, so the kernel of the stage "
+        "before computed C.");
+  }
+  if (row.variant == nullptr || !model::multiplies_parts(*row.variant)) return text;
+  const double bytes = model::bytes_of_parts(*row.variant, run.M, run.N, run.K);
+  std::string words = "splits A and B: " + text::significant(bytes / 1e6) + " MB, read and written";
+  if (row.preparation && row.time) {
+    words += text::printed(
+        ", in %s ms: %s %% of the time", text::significant(row.preparation->median_ms).c_str(),
+        text::brief(100 * row.preparation->median_ms / row.time->median_ms).c_str());
+  } else if (model::has_clock(run.gpu)) {
+    words += ", at least " + text::significant(bytes / run.gpu.dram_gb_per_s * 1e-6) + " ms";
+  }
+  return text + fact("pre-pass", words) +
+         fact("", "The counts above are those of the kernel that multiplies.");
+}
+
 std::string timing(const lab::Run& run, const lab::Row& row, text::Style style) {
   std::string text = heading("Time and error", style);
+  if (row.stage && !model::is_traceable(*row.stage, run.gpu)) {
+    return text + fact(
+                      "not run", "It " + row.why_not_run + ", which the " + run.gpu.name +
+                                     " lacks: it is neither run nor traced.");
+  }
   if (!row.time) {
     return text +
            fact(
                "traced",
                run.gpu_present
                    ? "This row did not run on the GPU."
-                   : "There is no GPU here: the kernel ran on the CPU, counted and not timed.");
+                   : "There is no GPU here: the kernel ran on the CPU, counted and not timed.") +
+           parts(run, row);
   }
   const lab::Timing& time = *row.time;
   text += fact(
@@ -236,6 +265,7 @@ std::string timing(const lab::Run& run, const lab::Row& row, text::Style style) 
   if (row.variant && model::multiplies_bf16(*row.variant)) {
     text += fact("not timed", "A and B were rounded to bf16 before the clock started");
   }
+  text += parts(run, row);
   if (const auto rate = lab::tflops(run, row)) {
     text += fact("rate", "2*M*N*K operations: " + tflops_words(*rate) + " TFLOP/s");
   }

@@ -281,8 +281,9 @@ std::string walk(const model::RowSwizzle& swizzle) {
 
 // How the tiles lie in shared memory. Null if none is swizzled.
 const std::vector<model::RowSwizzle>* swizzles_of(const lab::Row& row) {
-  const bool any = row.stage && row.variant && !row.variant->contrast;
-  return any && !row.stage->swizzles.empty() ? &row.stage->swizzles : nullptr;
+  if (!row.stage || !row.variant) return nullptr;
+  const auto& swizzles = model::lesson_of(*row.stage, *row.variant).swizzles;
+  return swizzles.empty() ? nullptr : &swizzles;
 }
 
 // All that the whole says of them.
@@ -318,17 +319,9 @@ const model::Variant* best_other(
   return best;
 }
 
-// The stage's variant in whose place the row's runs. Null: that is the stage's own.
-const model::Variant* stood_in_for(const lab::Row& row) {
-  for (const model::Variant& v : row.stage->variants) {
-    if (v.otherwise == row.variant) return &v;
-  }
-  return nullptr;
-}
-
 // Why this variant runs, where the stage has several to choose from.
 std::string choice(const lab::Run& run, const lab::Row& row) {
-  if (!model::has_clock(run.gpu) || run.M == 0 || run.N == 0 || stood_in_for(row)) return "";
+  if (!model::has_clock(run.gpu) || run.M == 0 || run.N == 0) return "";
   const model::Variant& first = model::first_variant(*row.stage, run.gpu);
   const model::Variant& chosen = model::suited_variant(*row.stage, run.gpu, run.M, run.N);
   const bool is_first = &chosen == &first;
@@ -340,7 +333,7 @@ std::string choice(const lab::Run& run, const lab::Row& row) {
   }
   const model::Spread now = model::spread(chosen, run.gpu, run.M, run.N);
   const model::Spread instead = model::spread(*other, run.gpu, run.M, run.N);
-  const bool cuts = chosen.sharing == model::Sharing::cut;
+  const bool cuts = chosen.share_out != nullptr;
   std::string why = name + " was chosen: with " + of_other + (cuts ? " and no tile cut, " : ", ");
   if (!is_first && instead.tiles < run.gpu.sms) {
     why +=
@@ -410,7 +403,7 @@ std::string row_of_blocks(const lab::Run& run, const model::Variant& v) {
   }
   if (cut == 0) {
     std::string why;
-    if (v.sharing == model::Sharing::cut) {
+    if (v.share_out != nullptr) {
       why =
           tiles % run.gpu.sms == 0
               ? text::printed("; none is cut, since each of %d SMs gets equally many", run.gpu.sms)
@@ -457,14 +450,19 @@ std::string launch_shape(const lab::Run& run, const lab::Row& row, text::Style s
   const model::Variant& v = *row.variant;
   std::string text = heading("The launch", style) + problem(run);
   text += fact("kernel", lab::kernel_name(row));
-  if (const model::Variant* const own = stood_in_for(row)) {
+  const bool has_maps = v.operands == model::Operands::maps;
+  if (!row.aligned && v.kernel_any.function != v.kernel.function) {
     text += fact(
-        "", std::string("(in place of ") + own->kernel.name +
-                ", whose copy engine needs every row of A, B and C to start at a multiple of 16 "
-                "bytes; it copies single floats)");
-  } else if (!row.aligned && v.kernel_any.function != v.kernel.function) {
+        "", has_maps ? "(stores single floats: not every row of C starts at a multiple of 16 bytes)"
+                     : "(copies single floats: not every row of A, B and C starts at a multiple of "
+                       "16 bytes)");
+  }
+  if (has_maps && model::bytes_of_element(v) == 4 && !model::multiplies_parts(v) &&
+      (run.N % 4 != 0 || run.K % 4 != 0)) {
     text += fact(
-        "", "(copies single floats: not every row of A, B and C starts at a multiple of 16 bytes)");
+        "copies",
+        "of A and B are made first, and timed, too: the copy engine needs rows that start at "
+        "multiples of 16 bytes");
   }
   const std::string depth =
       v.BK > 0 ? text::printed(", %d of K at a time: BM x BN, BK", v.BK) : ": BM x BN";

@@ -1,0 +1,195 @@
+// Tests of the stage that multiplies fp16 parts, with data that the parts hold and do not hold.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "lab/experiments/experiment.h"
+#include "lab/measure.h"
+#include "lab/problem.h"
+#include "model/stage.h"
+#include "simulator/trace/trace.h"
+
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+const model::Variant& multiplies_parts(const model::StageTable& table) {
+  for (const model::Stage& stage : table.stages) {
+    for (const model::Variant& variant : stage.variants) {
+      if (model::multiplies_parts(variant)) return variant;
+    }
+  }
+  FAIL("no variant multiplies parts");
+  return table.stages.back().variants.front();
+}
+
+struct Outcome {
+  bool stood_in;
+  model::Error error;
+};
+
+Outcome outcome_of(const lab::Problem& p) {
+  const model::StageTable& table = experiment_table_plain;
+  const model::Variant& variant = multiplies_parts(table);
+  bool stood_in = false;
+  const lab::Reference reference = lab::compute_reference(p);
+  lab::Means means{{model::find_gpu("H200")}};
+  means.reference = &reference;
+  lab::Floats result;
+  const lab::Measurement measured = lab::measure(
+      p,
+      {.plain = lab::noting_stand_in(lab::gemm_of(table, variant), table, stood_in),
+       .precision = model::kSplitFp16,
+       .stood_in = &stood_in,
+       .of_stand_in = model::precision_of(table.stages, *variant.stand_in)},
+      means, result);
+  CHECK(measured.stood_in == stood_in);
+  return {stood_in, measured.error.value()};
+}
+
+// Uniform, but without numbers near 0, so that none is small beside the others.
+lab::Problem problem_without_zeros(int M, int N, int K) {
+  lab::Problem p = lab::random_problem({M, N, K}, 1, 0, 7);
+  for (lab::Floats* matrix : {&p.A, &p.B}) {
+    for (float& x : *matrix) x += x < 0 ? -0.01f : 0.01f;
+  }
+  return p;
+}
+
+// An exponent from -most to most.
+int exponent(int i, int most) {
+  return (i * 7919 + 13) % (2 * most + 1) - most;
+}
+
+void scale_rows(lab::Floats& matrix, int columns, int most) {
+  for (std::size_t i = 0; i < matrix.size(); ++i) {
+    matrix[i] = std::ldexp(matrix[i], exponent(static_cast<int>(i) / columns, most));
+  }
+}
+void scale_columns(lab::Floats& matrix, int columns, int most) {
+  for (std::size_t i = 0; i < matrix.size(); ++i) {
+    matrix[i] = std::ldexp(matrix[i], exponent(static_cast<int>(i) % columns, most));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("fp16 parts hold ordinary matrices, and the error is that of fp32") {
+  lab::Problem p = problem_without_zeros(70, 90, 200);
+  SUBCASE("uniform") {}
+  SUBCASE("rows of A and columns of B of very different size") {
+    scale_rows(p.A, p.K, 30);
+    scale_columns(p.B, p.N, 30);
+  }
+  SUBCASE("rows of B of different size, if 64 of them share it") {
+    for (std::size_t i = 0; i < p.B.size(); ++i) {
+      p.B[i] = std::ldexp(p.B[i], exponent(static_cast<int>(i) / p.N / 64, 40));
+    }
+  }
+  SUBCASE("rows of zeros") {
+    std::fill_n(p.A.begin() + 3 * p.K, 2 * p.K, 0.0f);
+    for (int k = 0; k < p.K; ++k) p.B[k * p.N + 5] = 0;
+  }
+  SUBCASE("chunks of zeros") {
+    std::fill_n(p.B.begin(), 64 * p.N, 0.0f);
+  }
+  SUBCASE("numbers with few bits") {
+    for (float& x : p.A) x = std::round(8 * x);
+    for (float& x : p.B) x = std::round(8 * x);
+  }
+  SUBCASE("one small number among large ones") {
+    p.A[4 * p.K + 7] = 1e-9f;
+  }
+  const Outcome outcome = outcome_of(p);
+  CHECK(!outcome.stood_in);
+  CHECK(outcome.error.bound_ok);
+  CHECK(outcome.error.relative < 2e-7);
+}
+
+TEST_CASE("another kernel stands in where fp16 parts would lose too much") {
+  lab::Problem p = problem_without_zeros(70, 90, 200);
+  SUBCASE("the same k is large in A and small in B") {
+    for (std::size_t i = 0; i < p.A.size(); ++i) {
+      p.A[i] = std::ldexp(p.A[i], exponent(static_cast<int>(i) % p.K, 20));
+    }
+    for (std::size_t i = 0; i < p.B.size(); ++i) {
+      p.B[i] = std::ldexp(p.B[i], -exponent(static_cast<int>(i) / p.N, 20));
+    }
+  }
+  SUBCASE("one huge number in a row of A, where B has a zero") {
+    p.A[4 * p.K + 7] = 1e9f;
+    for (int n = 0; n < p.N; ++n) p.B[7 * p.N + n] = 0;
+  }
+  SUBCASE("the identity times numbers of any size") {
+    p = problem_without_zeros(200, 90, 200);
+    for (int row = 0; row < p.M; ++row) {
+      for (int k = 0; k < p.K; ++k) p.A[row * p.K + k] = row == k;
+    }
+    p.B[20 * p.N] = 1e-6f;
+  }
+  SUBCASE("few numbers that are not zero, and one is small") {
+    for (std::size_t i = 0; i < p.A.size(); ++i) p.A[i] = i % 5 == 0 ? p.A[i] : 0;
+    p.A[0] = 1e-7f;
+  }
+  SUBCASE("a row of very small numbers") {
+    for (int k = 0; k < p.K; ++k) p.A[k] *= 1e-30f;
+  }
+  SUBCASE("a column of denormal numbers") {
+    for (int k = 0; k < p.K; ++k) p.B[k * p.N + 2] = 1e-42f;
+  }
+  SUBCASE("a row of very large numbers") {
+    for (int k = 0; k < p.K; ++k) p.A[k] *= 1e30f;
+  }
+  SUBCASE("a NaN") {
+    p.B[17] = std::numeric_limits<float>::quiet_NaN();
+  }
+  const Outcome outcome = outcome_of(p);
+  CHECK(outcome.stood_in);
+  CHECK(outcome.error.bound_ok);
+}
+
+TEST_CASE("another kernel stands in for fp16 parts where there is an infinity") {
+  lab::Problem p = problem_without_zeros(70, 90, 200);
+  p.A[17] = kInfinity;
+  CHECK(outcome_of(p).stood_in);
+}
+
+// Whatever the test on the data decides, no element may be wrong.
+TEST_CASE("no matrices make fp16 parts wrong") {
+  for (const int most : {4, 8, 16, 17, 18, 24, 60, 90}) {
+    for (const int K : {1, 63, 65, 130}) {
+      CAPTURE(most);
+      CAPTURE(K);
+      lab::Problem p = lab::random_problem({40, 50, K}, 1, 0, 3);
+      scale_columns(p.A, p.K, most);
+      const Outcome columns = outcome_of(p);
+      CHECK(columns.error.bound_ok);
+      scale_rows(p.B, p.N, -most);
+      CHECK(outcome_of(p).error.bound_ok);
+    }
+  }
+}
+
+TEST_CASE("the kernels that make fp16 parts have no hazard") {
+  for (const int K : {16, 63, 132}) {
+    for (const bool holds : {true, false}) {
+      CAPTURE(K);
+      CAPTURE(holds);
+      lab::Problem p = problem_without_zeros(5, 134, K);
+      if (!holds) p.A[3] = kInfinity;
+      lab::Floats result = p.C;
+      std::vector<machine::GlobalArray> arrays = p.arrays(result);
+      for (machine::GlobalArray& array : arrays) array.all_written = false;  // not by these
+      machine::Machine machine{model::find_gpu("H200")};
+      machine.traces_aside = true;
+      const model::StageTable& table = experiment_table_traced;
+      const lab::Gemm gemm = lab::gemm_of(table, multiplies_parts(table));
+      const model::Counts counts = trace::trace(machine, arrays, p.product_by(gemm, result));
+      CHECK(counts.hazards.empty());
+      CHECK(counts.blocks > p.M);
+    }
+  }
+}

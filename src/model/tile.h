@@ -1,0 +1,175 @@
+// A tile, what kernels ask of its sizes, and the variant that a kernel and a tile make.
+#pragma once
+
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "model/stage.h"
+
+namespace model {
+
+// A kernel's template takes those of these sizes that it needs.
+struct Tile {
+  int BM, BN, BK = 0;  // a block computes BM x BN of C, BK of K at a time
+  int WM = 0, WN = 0;  // a warp's part of it; 0: warps have none
+  int TM = 1, TN = 1;  // a thread's part of it
+  int STAGES = 0;      // tiles of A and of B in the ring; 0: there is none
+  bool for_small = false;
+  char suffix[8] = "";  // of the variant's name, behind BMxBNxBK
+
+  constexpr int threads() const { return (BM / TM) * (BN / TN); }  // that multiply
+  constexpr bool divides_among_warps() const { return WM == 0 || (BM % WM == 0 && BN % WN == 0); }
+  constexpr bool has_32_lanes() const { return WM == 0 || (WM / TM) * (WN / TN) == 32; }
+};
+
+// A kernel's name, which the compiler writes: "const char* ... [with auto kernel = NAME]".
+template <auto kernel>
+KernelRef ref() {
+  static const std::string name = [](std::string_view pretty) {
+    const std::size_t begin = pretty.find("kernel = ") + 9;
+    return std::string(pretty.substr(begin, pretty.find_first_of(";]", begin) - begin));
+  }(__PRETTY_FUNCTION__);
+  // Through a pointer without parameters, since some kernels have others (Operands).
+  return {reinterpret_cast<Kernel*>(reinterpret_cast<void (*)()>(kernel)), name.c_str()};
+}
+
+// By the number of parameters.
+template <class... Parameters>
+constexpr Operands operands_of(void (*)(Parameters...)) {
+  constexpr int kOfKernel = 8;
+  return sizeof...(Parameters) < kOfKernel   ? Operands::maps
+         : sizeof...(Parameters) > kOfKernel ? Operands::and_shares
+                                             : Operands::matrices;
+}
+
+// What a kernel with a tile tells of its launch. gemm_steps.cu has a struct for each of its
+// kernels, with template parameters for the tile and for the floats that move at once where rows
+// are aligned (4) or are not (1). It inherits from one of these structs, which check the tile, and
+// replaces what is different.
+template <Tile t>
+struct Launch {
+  static_assert(
+      t.BM % t.TM == 0 && t.BN % t.TN == 0,
+      "the tile's rows and columns must divide evenly among the threads");
+  static_assert(t.divides_among_warps(), "the tile must divide evenly among the warps");
+  static_assert(t.has_32_lanes(), "a warp has 32 lanes, each with TM x TN results");
+
+  static constexpr Tile tile = t;
+  static constexpr const char* name = nullptr;  // of the variant; null: the tile's sizes
+  static constexpr int block_x = t.WM > 0 ? t.threads() : t.BN / t.TN;
+  static constexpr int block_y = t.WM > 0 ? 1 : t.BM / t.TM;
+  static constexpr int shared_bytes = 0;  // of dynamic shared memory
+  static constexpr int pipeline = t.STAGES > 0 ? t.STAGES - 1 : 0;
+  static constexpr Sharing sharing = Sharing::grid;
+  static constexpr Multiplier multiplier = Multiplier::ffma;
+  static constexpr decltype(Variant::share_out) share_out = nullptr;
+  static constexpr const Contrast* contrast = nullptr;
+};
+
+// The threads copy a tile of rows x cols in whole rows, each `vec` neighbours at a time.
+constexpr bool copies_whole_rows(int threads, int vec, int rows, int cols) {
+  const int floats = threads * vec;
+  return floats >= cols && floats % cols == 0 && rows % (floats / cols) == 0;
+}
+template <Tile t, int VEC_A, int VEC_B = VEC_A>
+struct CopiedByThreads : Launch<t> {
+  static_assert(
+      copies_whole_rows(t.threads(), VEC_A, t.BM, t.BK) &&
+          copies_whole_rows(t.threads(), VEC_B, t.BK, t.BN),
+      "the threads must copy whole rows of a tile at a time");
+};
+
+// The same, and a thread loads and stores four floats at a time.
+template <Tile t, int VEC_A, int VEC_B = VEC_A>
+struct Float4s : CopiedByThreads<t, VEC_A, VEC_B> {
+  static_assert(t.TM % 4 == 0 && t.TN % 4 == 0 && t.BK % 4 == 0, "a float4 holds four neighbours");
+};
+
+// The same, and each row of A's tile is padded by 4 floats.
+template <Tile t, int VEC_A, int VEC_B = VEC_A>
+struct Padded : Float4s<t, VEC_A, VEC_B> {
+  static_assert(t.BK == 8 && t.BM % 32 == 0, "the padding of As keeps the banks of 8 rows apart");
+};
+
+// A copy engine fills the ring.
+template <Tile t, int BYTES_OF_ELEMENT = 4>
+struct CopiedInBoxes : Launch<t> {
+  static_assert(t.BM <= 256, "a box has at most 256 rows");
+  static_assert(t.BK * BYTES_OF_ELEMENT == 128, "a row of a box takes all 32 banks");
+  static constexpr int block_x = t.threads();
+  static constexpr Sharing sharing = Sharing::ordered;
+};
+
+// Dynamic shared memory for a ring of such places.
+template <Tile t, class Place>
+constexpr int ring_bytes() {
+  static_assert(t.STAGES >= 2, "one tile is multiplied while at least one other is in flight");
+  return t.STAGES * sizeof(Place);
+}
+
+// The tile with a warp's part of it, which lanes hold together where tensor cores multiply.
+constexpr Tile with_warps(Tile t, int WM, int WN, int lanes_down) {
+  t.WM = WM, t.WN = WN, t.TM = WM / lanes_down, t.TN = WN / (32 / lanes_down);
+  return t;
+}
+
+// The variant that the kernel of this struct makes with the tile.
+template <template <Tile, int> class KernelOf, Tile t>
+Variant variant() {
+  using Aligned = KernelOf<t, 4>;
+  static const std::string sizes = std::to_string(t.BM) + "x" + std::to_string(t.BN) +
+                                   (t.BK > 0 ? "x" + std::to_string(t.BK) : "") + t.suffix;
+  constexpr Tile whole = Aligned::tile;
+  return {
+      .name = Aligned::name != nullptr ? Aligned::name : sizes.c_str(),
+      .BM = whole.BM,
+      .BN = whole.BN,
+      .BK = whole.BK,
+      .WM = whole.WM,
+      .WN = whole.WN,
+      .TM = whole.TM,
+      .TN = whole.TN,
+      .pipeline = Aligned::pipeline,
+      .block_x = Aligned::block_x,
+      .block_y = Aligned::block_y,
+      .shared_bytes = Aligned::shared_bytes,
+      .kernel = ref<Aligned::kernel>(),
+      .kernel_any = ref<KernelOf<t, 1>::kernel>(),
+      .for_small = t.for_small,
+      .sharing = Aligned::sharing,
+      .share_out = Aligned::share_out,
+      .multiplier = Aligned::multiplier,
+      .operands = operands_of(Aligned::kernel),
+      .contrast = Aligned::contrast};
+}
+
+// One for each tile of an array.
+template <template <Tile, int> class KernelOf, const auto& tiles>
+std::vector<Variant> variants() {
+  const auto each = []<std::size_t... i>(std::index_sequence<i...>) {
+    return std::vector<Variant>{variant<KernelOf, tiles[i]>()...};
+  };
+  return each(std::make_index_sequence<std::size(tiles)>{});
+}
+
+inline std::vector<Variant> joined(std::vector<Variant> first, const std::vector<Variant>& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+// Which variant stands in for these where A and B are not for them, with what its lesson predicts.
+inline std::vector<Variant> with_stand_in(
+    std::vector<Variant> variants, const Variant& other, const Lesson& lesson) {
+  static const Variant stand_in = [&] {
+    Variant copy = other;
+    copy.predicted = &lesson.predicted;
+    return copy;
+  }();
+  for (Variant& variant : variants) variant.stand_in = &stand_in;
+  return variants;
+}
+
+}  // namespace model
