@@ -40,6 +40,7 @@
 #include <vector>
 
 #include "cli/walk.h"
+#include "lab/gpu/operands.h"
 #include "model/error.h"
 #include "model/refusal.h"
 #include "model/stage.h"
@@ -48,7 +49,6 @@
 #include "simulator/cuda/hopper_instructions.h"
 #include "simulator/cuda/instructions.h"
 #include "simulator/cuda/launch.h"
-#include "simulator/cuda/operands.h"
 
 // What the kernels share: edges and float4. No stage's idea is here.
 
