@@ -138,11 +138,12 @@ std::string why_lower(const lab::Run& run) {
     if (row.variant != &model::first_variant(*row.stage, run.gpu)) return "";
     if (before && tflops_words(now->tflops) != tflops_words(before->tflops) &&
         now->tflops < before->tflops) {
-      const bool by_tensor_cores = now->bound_by == model::kTensor;
-      const char* const why = by_tensor_cores && before->bound_by == model::kTensor
+      const auto with_full_sms = [](const model::Ceiling& c) { return c.tflops / c.busy_share; };
+      const bool by_tail = now->busy_share < 0.99 * before->busy_share &&
+                           with_full_sms(*now) > 0.99 * with_full_sms(*before);
+      const char* const why = by_tail ? " leaves more SMs without a block at its end"
+                              : now->bound_by == model::kTensor
                                   ? " makes three tf32 products for each fp32 product"
-                              : by_tensor_cores
-                                  ? " uses tensor cores, which are no faster in tf32 on this GPU"
                                   : " waits less, which a ceiling does not show";
       text += (text.empty() ? "" : "; ") + std::to_string(row.number) + why;
     }
