@@ -204,8 +204,8 @@ const model::Lesson kTensorCores{
 
 const model::Lesson kLdmatrix{
     .idea =
-        "A's rows are copied as they are, four floats at a time; ldmatrix spreads them over the "
-        "lanes, from tiles that are swizzled against bank conflicts.",
+        "Rows of A are copied as they are; ldmatrix spreads them over the lanes from swizzled "
+        "tiles.",
     // A step of 8 along K takes WM/16 ldmatrix and WN/16 float4, four floats each.
     .predicted =
         {.gmem_loads = "(ceil(K/BK)*BK*(BM + BN)/threads + TM*TN*reads_C)/vec",
@@ -217,8 +217,8 @@ const model::Lesson kLdmatrix{
          .async_copies = "ceil(K/BK)*BK*(BM + BN)/vec/threads"},
     .conflict_free = true,
     .questions =
-        {{"How many copies does a thread start per K tile, where it would be "
-          "BK*(BM + BN/4)/threads with A float by float?",
+        {{"How many copies does a thread start per K tile, instead of stage 12's BK*(BM + "
+          "BN/4)/threads?",
           "BK*(BM + BN)/vec/threads", "copies",
           "Both tiles are copied in chunks of 16 bytes: four floats each."},
          {"How many wavefronts would one matrix of ldmatrix take if the tile were not swizzled?",

@@ -565,7 +565,7 @@ TEST_CASE("the JSON has the sensors' readings, and null for missing ones") {
 
 TEST_CASE("a ceiling below that of the stage before has a reason, if first variants ran") {
   const auto table = [](const std::string& flags) {
-    return testing::gemm_steps("--device cpu --stage 8-12 --no-color " + flags).out;
+    return testing::gemm_steps("--device cpu --stage 8-13 --no-color " + flags).out;
   };
   CHECK(contains(table("--gpu H200"), "lower       stage 10 waits less"));
   const std::string rtx = table("--gpu rtx3090");
@@ -573,7 +573,7 @@ TEST_CASE("a ceiling below that of the stage before has a reason, if first varia
   CHECK(contains(rtx, "13 leaves more SMs"));
   CHECK_FALSE(contains(table("--gpu rtx4090"), "13 leaves more SMs"));
   // At this size, other variants run.
-  CHECK_FALSE(contains(table("--gpu H200 --size 1024"), "lower "));
+  CHECK_FALSE(contains(table("--gpu H200 --size 256"), "lower "));
 }
 
 }  // namespace report

@@ -392,14 +392,14 @@ std::string row_of_blocks(const lab::Run& run, const model::Variant& v) {
                    text::grouped(tiles) + " of C");
   const std::string blocks = text::grouped(model::blocks_of(shares, tiles)) + " blocks in one row";
   if (v.sharing == model::Sharing::persistent) {
-    return text +
-           fact(
-               "grid",
-               blocks +
-                   (model::is_in_turns(shares, tiles)
-                        ? text::printed(", one per SM: each takes every %dth tile", shares.blocks)
-                        : ", one per tile") +
-                   ", in an order of the kernel's own");
+    return text + fact(
+                      "grid", blocks +
+                                  (model::is_in_turns(shares, tiles)
+                                       ? text::printed(
+                                             ", one per SM: block b takes tiles b, b + %d, ...",
+                                             shares.blocks)
+                                       : ", one per tile") +
+                                  ", in an order of the kernel's own");
   }
   if (cut == 0) {
     std::string why;
