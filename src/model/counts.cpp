@@ -35,6 +35,12 @@ void include(PerThread& figure, std::int64_t value, bool first) {
   figure.sum += value;
 }
 
+void include(OfBlocks& figure, std::optional<double> value) {
+  if (!value) return;
+  figure.least = std::min(figure.least.value_or(*value), *value);
+  figure.most = std::max(figure.most.value_or(*value), *value);
+}
+
 void add(std::vector<Hazard>& hazards, const Hazard& more) {
   const auto known = std::find_if(hazards.begin(), hazards.end(), [&](const Hazard& hazard) {
     return hazard.kind == more.kind && hazard.array == more.array &&
@@ -92,6 +98,11 @@ void add(Counts& to, const Counts& from) {
     to.widenable[w].wavefronts_128 += from.widenable[w].wavefronts_128;
   }
   for (std::int64_t Counts::*member : kSums) to.*member += from.*member;
+  for (OfBlocks Counts::*member : {&Counts::block_sectors, &Counts::block_conflicts}) {
+    include(to.*member, (from.*member).least);
+    include(to.*member, (from.*member).most);
+  }
+  to.blocks_cut += from.blocks_cut;
   to.warp = from.warp;
   to.local_bytes = std::max(to.local_bytes, from.local_bytes);
   to.box_bytes_in_flight = std::max(to.box_bytes_in_flight, from.box_bytes_in_flight);

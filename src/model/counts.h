@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,12 @@ struct PerThread {
   std::int64_t min = 0;
   std::int64_t max = 0;
   std::int64_t sum = 0;
+};
+
+// What a traced block's request takes on average: the least and the most of all blocks.
+struct OfBlocks {
+  std::optional<double> least, most;
+  bool differ() const { return least != most; }
 };
 
 // One direction (loads or stores) of one memory space (global or shared).
@@ -142,6 +149,7 @@ struct Hazard {
 struct Counts {
   std::int64_t blocks = 0;         // of the launch
   std::int64_t blocks_traced = 0;  // the counts below are for these blocks only
+  std::int64_t blocks_cut = 0;     // of these: only their beginning was traced
   bool along_part_of_K = false;    // the rest of K, and of a block's tiles, was extrapolated
   std::int64_t threads_traced = 0;
   std::int64_t barriers = 0;  // number of barriers that blocks reached
@@ -164,6 +172,8 @@ struct Counts {
   std::int64_t boxes_outside = 0, box_sectors_delivered = 0;
   // The most bytes of boxes that one block had in flight: started, and not yet waited for.
   std::int64_t box_bytes_in_flight = 0;
+  OfBlocks block_sectors;    // of a load from global memory
+  OfBlocks block_conflicts;  // bank conflicts of a load from shared memory or a store to it
   // Of smem_loads: ldmatrix.
   std::int64_t ldmatrix_requests = 0, ldmatrix_wavefronts = 0;
   // Atomics on global memory, each of which is counted among both the loads and the stores.
@@ -211,6 +221,8 @@ inline bool has_hazard(const Counts& counts) {
 
 // Adds one more thread's value.
 void include(PerThread& figure, std::int64_t value, bool first);
+// Adds another block's value, if it has one.
+void include(OfBlocks& figure, std::optional<double> value);
 
 // Adds a hazard. Of two hazards that differ only in the block, keeps the first.
 void add(std::vector<Hazard>& hazards, const Hazard& more);

@@ -128,7 +128,7 @@ void Launches::trace(const machine::ProgramLaunch& launch, const void* kernel) {
           launch.context, launch.context_bytes);
     };
   };
-  bool is_whole = false;
+  bool is_whole = false, cut = false;
   const host::Operation operation = host::begin_operation();
   std::vector<machine::Touched> touched;
   // A launch that is not counted is watched if other work may run at the same time. That takes a
@@ -152,6 +152,7 @@ void Launches::trace(const machine::ProgramLaunch& launch, const void* kernel) {
         counts.hazards.clear();
       }
       is_whole = counts.blocks_traced == counts.blocks;
+      cut = counts.blocks_cut > 0;
       if (watches) {
         for (const model::Hazard& hazard : counts.hazards) kernels.add_hazard(kernel, hazard);
         return;
@@ -169,7 +170,7 @@ void Launches::trace(const machine::ProgramLaunch& launch, const void* kernel) {
         machine, {},
         run_with(kernel, reinterpret_cast<void (*)(void*)>(const_cast<void*>(thread))));
     ++launches;
-    if (std::chrono::steady_clock::now() > *machine.cut_blocks_after) {
+    if (cut) {
       note_lateness();
       add_note(
           machine::function_name(kernel) +
@@ -389,6 +390,12 @@ guard::Outcome run_program(
   const bool agrees = print(report, options, run, note, style);
   const bool host_is_wrong = print_notes();
   const bool hazardous = report::report_hazards("try", run) || host_is_wrong;
+  if (launches.any_cut_short) {
+    std::fputs(
+        "try: note: the program was cut short; if it finds its results wrong, this may be the "
+        "reason\n",
+        stderr);
+  }
   return {hazardous || !agrees ? 1 : run.exit_code, ""};
 }
 

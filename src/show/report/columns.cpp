@@ -228,7 +228,8 @@ const std::array kColumns = {
         .name = "sectors per request",
         .is_a_count = true,
         .number = sectors,
-        .words = text::brief},
+        .words = text::brief,
+        .of_blocks = &model::Counts::block_sectors},
     Column{
         .top = "conflicts",
         .bottom = kPerRequest,
@@ -237,7 +238,8 @@ const std::array kColumns = {
         .name = "conflicts per request",
         .is_a_count = true,
         .number = conflicts,
-        .words = text::brief},
+        .words = text::brief,
+        .of_blocks = &model::Counts::block_conflicts},
     Column{
         .top = "products",
         .bottom = "per mma",
@@ -364,7 +366,13 @@ std::vector<const Column*> columns_of(const lab::Run& run, bool wide) {
 std::string cell_of(const Column& column, const lab::Run& run, const lab::Row& row) {
   if (column.cell) return column.cell(run, row);
   const Number number = column.number(run, row);
-  return number ? column.words(*number) : "–";
+  if (!number) return "–";
+  return (is_of_a_sample(column, row) ? "~" : "") + column.words(*number);
+}
+
+bool is_of_a_sample(const Column& column, const lab::Row& row) {
+  return column.of_blocks != nullptr && row.counts && !lab::is_total(*row.counts) &&
+         ((*row.counts).*column.of_blocks).differ();
 }
 
 const Column* most_changed(

@@ -177,6 +177,15 @@ std::vector<Entry> entries_of(const lab::Run& run, const std::vector<std::string
   if (any_row([&](const lab::Row& row) { return is_for_small(run, row); })) {
     entries.push_back({"+", "not the stage's first tile: see \"tiles\" above"});
   }
+  const std::vector<const Column*> columns = columns_of(run, true);
+  if (any_row([&](const lab::Row& row) {
+        return std::any_of(columns.begin(), columns.end(), [&](const Column* column) {
+          return is_of_a_sample(*column, row);
+        });
+      })) {
+    entries.push_back(
+        {"~", "the mean of a few blocks, which differ; --trace all counts all of them"});
+  }
   if (any_row([](const lab::Row& row) {
         return row.variant && model::multiplies_bf16(*row.variant);
       })) {
@@ -228,7 +237,7 @@ std::vector<Entry> entries_of(const lab::Run& run, const std::vector<std::string
                           "of a warp: %d-byte sectors of a GMEM load; bank conflicts in SMEM",
                           run.gpu.warp.sector_bytes)});
   if (any_row([](const lab::Row& row) { return row.time && row.time->partial; })) {
-    entries.push_back({"~", "scaled up from the first rows of C"});
+    entries.push_back({"~ of a time", "scaled up from the first rows of C"});
   }
   if (!run.program.empty()) {
     entries.push_back(
@@ -318,8 +327,8 @@ void print_legend(std::FILE* out) {
        "multiply-adds that an instruction of the tensor cores makes for a warp; an FFMA makes 32, "
        "one for each lane (--wide)"},
       {"sampled",
-       "sectors and conflicts are of the traced blocks (corners, edges, middle); --trace "
-       "all traces every block"},
+       "sectors and conflicts are of the traced blocks (corners, edges, middle), with a ~ if these "
+       "differ; --trace all traces every block"},
       {"registers", "per thread, as the compiler allocates them (--wide)"},
       {"blocks", "that an SM holds at a time (--wide)"},
       {"occupancy", "warps that an SM holds, in % of those that it could hold"},

@@ -43,10 +43,15 @@ struct Column {
   std::optional<double> (*number)(const lab::Run&, const lab::Row&) = nullptr;
   std::string (*words)(double) = nullptr;                           // for the number
   std::string (*cell)(const lab::Run&, const lab::Row&) = nullptr;  // if there is no text
+  // If the number is a mean of the blocks: of all, and of each.
+  model::OfBlocks model::Counts::*of_blocks = nullptr;
 };
 
 // The columns of a table of this run, in order.
 std::vector<const Column*> columns_of(const lab::Run& run, bool wide);
+
+// Whether the number is that of a sample of blocks that differ from one another.
+bool is_of_a_sample(const Column& column, const lab::Row& row);
 
 // The text in the column; "–" if the row has none.
 std::string cell_of(const Column& column, const lab::Run& run, const lab::Row& row);

@@ -563,6 +563,19 @@ TEST_CASE("the JSON has the sensors' readings, and null for missing ones") {
   CHECK(json_of(run_in(steady())).values.at(device + "throttled") == "false");
 }
 
+TEST_CASE("a ~ marks the mean of traced blocks that differ from one another") {
+  const auto table = [](const std::string& flags) {
+    return testing::gemm_steps("--device cpu --stage 2-3 --no-color " + flags).out;
+  };
+  const std::string sample = table("--size 250");
+  CHECK(contains(line_with(sample, "2 coalesced"), "~"));
+  CHECK(contains(sample, "~           the mean of a few blocks"));
+  // All blocks are alike, or all are traced.
+  for (const char* flags : {"--size 256", "--size 250 --trace all"}) {
+    CHECK_FALSE(contains(table(flags), "~"));
+  }
+}
+
 TEST_CASE("a ceiling below that of the stage before has a reason, if first variants ran") {
   const auto table = [](const std::string& flags) {
     return testing::gemm_steps("--device cpu --stage 8-13 --no-color " + flags).out;

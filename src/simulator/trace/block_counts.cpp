@@ -147,12 +147,18 @@ void add_wide(model::Merging::Wide& wide, int wavefronts) {
 void BlockCounts::begin_block(std::int64_t block, int threads) {
   block_ = block;
   threads_.assign(threads, {});
+  sectors_ = conflicts_ = {};
   in_flight_.begin_block(threads);
   boxes_.clear();
   box_bytes_ = 0;
 }
 
-void BlockCounts::end_block() {
+std::optional<double> BlockCounts::Requests::mean() const {
+  if (requests == 0) return std::nullopt;
+  return static_cast<double>(pieces) / static_cast<double>(requests);
+}
+
+void BlockCounts::end_block(bool is_cut) {
   for (const Tally& thread : threads_) {
     const bool first = counts_.threads_traced++ == 0;
     for (int t = 0; t < kTraffics; ++t) {
@@ -162,7 +168,10 @@ void BlockCounts::end_block() {
       include(traffic.bytes, thread.bytes[t], first);
     }
   }
+  include(counts_.block_sectors, sectors_.mean());
+  include(counts_.block_conflicts, conflicts_.mean());
   ++counts_.blocks_traced;
+  counts_.blocks_cut += is_cut;
   words_.barrier();
 }
 
@@ -177,6 +186,11 @@ void BlockCounts::request(
   total.bank_conflicts += cost.bank_conflicts;
   total.uncoalesced += cost.uncoalesced;
   total.lines += cost.lines;
+  if (site.traffic == kGmemLoads || site.traffic == kAsyncGmem) {
+    sectors_.add(cost.pieces);
+  } else if (site.traffic != kGmemStores) {
+    conflicts_.add(cost.bank_conflicts);
+  }
   if (site.traffic == kSmemLoads) {
     const std::int64_t bytes = in_flight_.bytes_of_warp(warp);
     total.in_flight_bytes += bytes;
@@ -229,11 +243,15 @@ void BlockCounts::box(Site& site, const model::BoxCost& cost, int thread) {
   tally.add(site.traffic, bytes);
   if (site.traffic == kAsyncGmem) {
     tally.add(kGmemLoads, bytes);
+    sectors_.add(static_cast<int>(cost.sectors));
     counts_.box_requests += 1;
     counts_.box_sectors += cost.sectors;
     counts_.box_sectors_delivered += cost.delivered;
   }
-  if (site.traffic == kAsyncSmem) tally.add(kSmemStores, bytes);
+  if (site.traffic == kAsyncSmem) {
+    conflicts_.add(0);
+    tally.add(kSmemStores, bytes);
+  }
 }
 
 void BlockCounts::box_starts(std::uint32_t barrier, int bytes) {

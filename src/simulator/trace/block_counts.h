@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -83,7 +84,7 @@ class BlockCounts {
  public:
   explicit BlockCounts(model::WarpGeometry geometry) : geometry_(geometry), in_flight_(geometry) {}
   void begin_block(std::int64_t block, int threads);
-  void end_block();
+  void end_block(bool is_cut);
   void barrier() {
     ++counts_.barriers;
     words_.barrier();
@@ -117,9 +118,16 @@ class BlockCounts {
   model::Counts result(const Sites& sites) const;
 
  private:
+  // The requests of the running block, and what they took.
+  struct Requests {
+    std::int64_t requests = 0, pieces = 0;
+    void add(int of_request) { ++requests, pieces += of_request; }
+    std::optional<double> mean() const;
+  };
   const model::WarpGeometry geometry_;
-  model::Counts counts_;        // without what the sites count
-  std::vector<Tally> threads_;  // for the block
+  model::Counts counts_;          // without what the sites count
+  std::vector<Tally> threads_;    // for the block
+  Requests sectors_, conflicts_;  // for the block: loads from global memory, all of shared memory
   CopiesInFlight in_flight_;
   std::map<std::uint32_t, machine::AsyncGroups<int>> boxes_;  // bytes of each, by barrier
   std::int64_t box_bytes_ = 0;                                // of all of them

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -16,6 +17,7 @@
 #include "lab/problem.h"
 #include "model/recording.h"
 #include "simulator/machine/fault.h"
+#include "simulator/trace/hazard_kernels.h"
 #include "simulator/trace/hooks.h"
 #include "simulator/trace/idioms.h"
 #include "simulator/trace/recorder.h"
@@ -229,6 +231,21 @@ std::int64_t count(const model::Recording& recording, EventKind kind) {
 }
 
 }  // namespace
+
+TEST_CASE("after its time a block is cut at a barrier, and counted whole if it reaches none") {
+  static std::chrono::steady_clock::time_point end;
+  for (const bool has_barrier : {false, true}) {
+    CAPTURE(has_barrier);
+    machine::Machine machine{model::find_gpu("RTX 3090")};
+    machine.cut_blocks_after = end =
+        std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
+    const model::Counts counts = trace(machine, {}, [&] {
+      run_until([] { return std::chrono::steady_clock::now() > end; }, has_barrier);
+    });
+    CHECK(counts.blocks_traced == 1);
+    CHECK(counts.blocks_cut == has_barrier);
+  }
+}
 
 TEST_CASE("a recording of all blocks has every counted request, with the same cost") {
   const auto [counts, recording] = record({0, 1, 2, 3});

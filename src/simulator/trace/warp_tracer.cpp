@@ -70,7 +70,7 @@ void WarpTracer::end_block() {
   if (audited_) audited_->end();
   audited_.reset();
   watch_.end_block();
-  counts_.end_block();
+  counts_.end_block(false);
   if (!record_.is_on()) return;
   record_.begin_or_end(model::RecordedEvent::Kind::block_end);
   record_hazards();
@@ -81,7 +81,7 @@ void WarpTracer::cut_block() {
   stop();
   if (audited_) AuditedBlock::leave_unfinished();
   audited_.reset();
-  counts_.end_block();
+  counts_.end_block(true);
   if (record_.is_on()) record_.begin_or_end(model::RecordedEvent::Kind::block_end);
 }
 
