@@ -137,6 +137,8 @@ struct Hazard {
     int line = 0;              // as in LineCounts
     bool stores = false;
     std::vector<std::uint32_t> places;
+    int helper_line = 0;                      // as in LineCounts, but in any file
+    std::string file = {}, helper_file = {};  // of the two lines, unless it is the user's own
   } first, second;
   std::int64_t other_block = -1;  // the second access's block, if it differs
   bool shared = false;            // for out_of_bounds: the array is in shared memory

@@ -304,6 +304,37 @@ TEST_CASE("the sentence about each hazard names the remedy and the lines") {
   }
 }
 
+TEST_CASE("a race's remedy follows from who races, and its lines are those of the access") {
+  const Output output = try_program("races", "--file examples/races.cu");
+  CAPTURE(output.err);
+  CHECK(output.exit_code == 1);
+  const std::pair<const char*, const char*> sentences[] = {
+      {"of_header, block (0, 0): race on s (byte 4): thread (1, 0) stores on line 7 of races.cuh "
+       "and "
+       "thread (0, 0) loads on line 3 of races.cuh (called on line 8 of races.cuh)",
+       "put a __syncthreads() there"},
+      {"last_steps<false>, block (0, 0): race on s (byte 64): thread (16, 0) stores on line 8 "
+       "(called "
+       "on line 19)",
+       "put a __syncwarp() there"},
+      {"reversed<false>", "put a __syncthreads() there, where all"},
+      {"tree<false>", "put the __syncthreads() where all of them pass, outside of the branch"},
+      {"flag<false>", "if one waits for the other, make both accesses atomic"},
+      {"counted<false>", "make both accesses atomic; not all threads"},
+      {"neighbours<false>, race on out (byte 0)", "use a second launch, or __threadfence()"},
+      {"neighbours<false>, race on out (byte 256)", "let one thread store each element"},
+      {"one_element<false>", "let one thread store each element"}};
+  for (const auto& [first, last] : sentences) {
+    CAPTURE(std::string(first));
+    const std::size_t begin = output.err.find(std::string("try: ") + first);
+    REQUIRE(begin != std::string::npos);
+    CHECK(contains(output.err.substr(begin, output.err.find('\n', begin) - begin), last));
+  }
+  const Output good = try_program("races", "-- good");
+  CHECK(good.exit_code == 0);
+  CHECK(good.err == "");
+}
+
 TEST_CASE("mistakes of host code are reported, and the corrected versions are not") {
   const std::map<std::string, std::string> sentences = {
       {"array-of-file", "loads from host memory (of_file) on line 15"},

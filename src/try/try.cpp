@@ -10,6 +10,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -33,6 +34,7 @@
 #include "simulator/machine/grid.h"
 #include "simulator/machine/symbols.h"
 #include "simulator/machine/worker.h"
+#include "simulator/trace/source_lines.h"
 #include "simulator/trace/trace.h"
 #include "text/file.h"
 #include "try/guarded_kernel.h"
@@ -313,6 +315,7 @@ int try_or_refuse(int argc, char** argv) {
     if (options.flags.help) return std::fputs(kUsage, stdout), 0;
     if (options.flags.ncu_metrics) return std::puts(profile::ncu_metrics().c_str()), 0;
     name_threads = options.name_threads;
+    if (std::filesystem::exists(options.file)) trace::users_file = options.file;
     const text::Style style{flags::wants_colour(options.flags, stdout)};
     const bool on_terminal = step::steps_on_terminal(options.flags);
     if (sgemm_traced == nullptr) {

@@ -177,7 +177,8 @@ TEST_CASE("an error in other people's code is one sentence with line, block and 
        "of A on line 8"},
       {"smashed_index", "--size 16", 1,
        "smashed_index, block (0, 0): thread (0, 0) uses index -246811958 of sums on line 17, in a ",
-       "; a store through a pointer on line 16 gave the index this value: keep it within its local "
+       "; a store through a pointer on line 9 (called on line 16) gave the index this value: keep "
+       "it within its local "
        "array"},
       {"smashed_stack", "--size 16", 1,
        "examples/smashed_stack.cu:4: smashed_stack, block (0, 0, 0), thread (0, 0, 0)",

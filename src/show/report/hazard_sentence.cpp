@@ -28,8 +28,17 @@ const char* const kRemedies[] = {
 #include "model/hazards.inc"
 };
 
+// " on line 12", or " on line 3 of tools.cuh (called on line 12)": in a function that the kernel
+// calls.
 std::string on_line(const model::Hazard::Actor& actor) {
-  return actor.line > 0 ? text::printed(" on line %d", actor.line) : "";
+  const auto line = [](int number, const std::string& file) {
+    return number == 0 ? ""
+                       : text::printed("on line %d", number) + (file.empty() ? "" : " of " + file);
+  };
+  const std::string call = line(actor.line, actor.file);
+  const std::string own = line(actor.helper_line, actor.helper_file);
+  if (own.empty() || call.empty()) return own.empty() && call.empty() ? "" : " " + own + call;
+  return " " + own + " (called " + call + ")";
 }
 
 // The words of model/hazards.inc.

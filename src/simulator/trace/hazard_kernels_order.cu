@@ -258,7 +258,7 @@ extern const std::vector<trace::HazardKernel> trace::hazards_of_order = {
          __threadfence_block();
          word = 0;
        }
-     }>, "race", Remedy::barrier_or_atomics},
+     }>, "race", Remedy::only_atomics},
     {"a barrier without a fence between two locks", KERNEL(2, 64) {
        if (T == 0) lock(flags);
        partial[T] += in[T];

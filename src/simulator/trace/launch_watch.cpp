@@ -156,6 +156,7 @@ model::Remedy remedy(const Touch& a, const Touch& b, const BlockOrder& order) {
   if (!unordered_byte(a, b, order, Strictness::any_scope)) return Remedy::fence_of_the_gpu;
   if (!unordered_byte(a, b, order, Strictness::any_thread)) return Remedy::barrier_at_fence;
   if (is_atomic(a) || is_atomic(b)) return Remedy::both_atomic;
+  if (stores(a) && stores(b) && a.place == b.place) return Remedy::one_owner;
   return machine::waits_for_all() ? Remedy::grid_barrier : Remedy::fence_and_atomic;
 }
 

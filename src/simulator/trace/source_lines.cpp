@@ -99,6 +99,10 @@ const Frames& lines_of(const std::vector<Place>& places) {
   return known;
 }
 
+bool is_embedded(const std::string& file) {
+  return embedded_source.is != nullptr && embedded_source.is(file);
+}
+
 // The output of addr2line for some places.
 class LineTable {
  public:
@@ -108,36 +112,56 @@ class LineTable {
     lines_ = &lines_of(places);
   }
 
-  // The innermost line of `kernel` on the calls in `path`, outermost first; 0 for none.
-  int line_in(const SourceRange& kernel, const std::vector<Place>& path) const {
-    int line = 0;
+  // The calls are outermost first.
+  CodeLine find(const SourceRange& kernel, const std::vector<Place>& path) const {
+    CodeLine found;
+    const Frame* innermost = nullptr;  // of the user's
     for (const Place place : path) {
-      const auto found = lines_->find(place);
-      if (found == lines_->end()) continue;
-      const std::vector<Frame>& frames = found->second;
+      const auto known = lines_->find(place);
+      if (known == lines_->end()) continue;
+      const std::vector<Frame>& frames = known->second;
       for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
-        if (is_in(kernel, *frame)) line = frame->line;
+        if (is_in(kernel, *frame)) found.line = frame->line;
+        if (frame->file == kernel.file || is_of_user(*frame)) innermost = &*frame;
       }
     }
-    return line;
+    if (innermost == nullptr || is_in(kernel, *innermost) || is_embedded(kernel.file)) return found;
+    found.helper_line = innermost->line;
+    found.helper_file = innermost->file;
+    return found;
   }
 
-  // The line of the kernel's file that makes the access, if it is not in `kernel`; else 0. A file
-  // that it includes has no lines here.
-  int helper_line_in(const SourceRange& kernel, const std::vector<Place>& path) const {
-    for (auto place = path.rbegin(); place != path.rend(); ++place) {
-      const auto found = lines_->find(*place);
-      if (found == lines_->end()) continue;
-      for (const Frame& frame : found->second) {
-        if (frame.file == kernel.file) return is_in(kernel, frame) ? 0 : frame.line;
-      }
+  void resolve(model::Hazard& hazard, const SourceRange& kernel) const {
+    for (model::Hazard::Actor* actor : {&hazard.first, &hazard.second}) {
+      const CodeLine found = find(kernel, actor->places);
+      actor->line = found.line;
+      actor->helper_line = found.helper_line;
+      actor->file = name_of(kernel.file, kernel);
+      actor->helper_file = name_of(found.helper_file, kernel);
     }
-    return 0;
   }
 
  private:
   static bool is_in(const SourceRange& kernel, const Frame& frame) {
     return frame.file == kernel.file && frame.line >= kernel.first && frame.line <= kernel.last;
+  }
+
+  // Neither the simulator's headers nor the compiler's.
+  static bool is_of_user(const Frame& frame) {
+    const auto has = [&](const char* part) { return frame.file.find(part) != frame.file.npos; };
+    return frame.line > 0 && !frame.file.starts_with("??") && !frame.file.starts_with("/usr/") &&
+           !has("/include/c++/") && !has("src/simulator/cuda/");
+  }
+
+  // For a reader; empty if it is the file that the reader gave.
+  static std::string name_of(const std::string& file, const SourceRange& kernel) {
+    namespace fs = std::filesystem;
+    const auto whole = [](const std::string& path) {
+      return fs::absolute(path).lexically_normal();
+    };
+    if (file.empty() || is_embedded(file)) return "";
+    const bool is_own = users_file.empty() ? file == kernel.file : whole(file) == whole(users_file);
+    return is_own ? "" : fs::path(file).filename().string();
   }
 
   const Frames* lines_;
@@ -173,15 +197,12 @@ int heading_line(std::string_view source, int line) {
   return line;
 }
 
-bool is_embedded(const std::string& file) {
-  return embedded_source.is != nullptr && embedded_source.is(file);
-}
-
 }  // namespace
 
 std::function<std::string(const Places&)> addr2line_elsewhere;
 std::function<std::string(const std::string& file)> source_text_elsewhere;
 EmbeddedSource embedded_source;
+std::string users_file;
 
 std::string addr2line(const Places& places) {
   std::string command = "addr2line -a -i -e " + quoted_for_shell(own_path());
@@ -228,8 +249,9 @@ void resolve_lines(std::vector<model::LineCounts>& lines, const SourceRange& ker
   const LineTable known(places);
   std::vector<model::LineCounts> resolved;
   for (model::LineCounts& line : lines) {
-    line.line = known.line_in(kernel, line.places);
-    if (!is_embedded(kernel.file)) line.helper_line = known.helper_line_in(kernel, line.places);
+    const CodeLine found = known.find(kernel, line.places);
+    line.line = found.line;
+    if (found.helper_file == kernel.file) line.helper_line = found.helper_line;
     line.places.clear();
     add(resolved, line);
   }
@@ -249,17 +271,21 @@ void resolve_lines(std::vector<model::Hazard>& hazards, const SourceRange& kerne
     }
   }
   const LineTable known(places);
-  for (model::Hazard& hazard : hazards) {
-    for (model::Hazard::Actor* actor : {&hazard.first, &hazard.second}) {
-      actor->line = known.line_in(kernel, actor->places);
-    }
-  }
+  for (model::Hazard& hazard : hazards) known.resolve(hazard, kernel);
   const auto what = [](const model::Hazard& h) {
-    return std::tie(h.kind, h.first.line, h.second.line, h.array);
+    return std::tie(
+        h.kind, h.first.line, h.second.line, h.first.helper_line, h.second.helper_line, h.array);
   };
   std::sort(hazards.begin(), hazards.end(), [&](const model::Hazard& a, const model::Hazard& b) {
-    return what(a) != what(b) ? what(a) < what(b)
-                              : std::tie(a.block, a.byte) < std::tie(b.block, b.byte);
+    // A remedy for lanes does not help where warps race, too.
+    const auto of_lanes = [](const model::Hazard& hazard) {
+      return hazard.remedy == model::Remedy::warp_barrier ||
+             hazard.remedy == model::Remedy::warp_barrier_or_atomics;
+    };
+    const auto which = [&](const model::Hazard& h) {
+      return std::tuple(of_lanes(h), h.block, h.byte);
+    };
+    return what(a) != what(b) ? what(a) < what(b) : which(a) < which(b);
   });
   // The same lines, reached by different calls, are one hazard.
   hazards.erase(
@@ -281,7 +307,7 @@ void resolve_lines(model::Audit& audit, const SourceRange& kernel) {
   }
   const LineTable known(places);
   for (model::Audit::Surprise& surprise : audit.surprises) {
-    if (surprise.line == 0) surprise.line = known.line_in(kernel, places_of(surprise));
+    if (surprise.line == 0) surprise.line = known.find(kernel, places_of(surprise)).line;
   }
 }
 
@@ -302,11 +328,11 @@ void resolve_lines(model::Recording& recording, const SourceRange& kernel) {
     places.insert(places.end(), site.places.begin(), site.places.end());
   }
   const LineTable known(places);  // the sites of the hazards are among them
-  for (model::RecordedSite& site : recording.sites) site.line = known.line_in(kernel, site.places);
+  for (model::RecordedSite& site : recording.sites) {
+    site.line = known.find(kernel, site.places).line;
+  }
   for (model::RecordedHazard& recorded : recording.hazards) {
-    for (model::Hazard::Actor* actor : {&recorded.hazard.first, &recorded.hazard.second}) {
-      actor->line = known.line_in(kernel, actor->places);
-    }
+    known.resolve(recorded.hazard, kernel);
   }
 }
 

@@ -85,6 +85,20 @@ struct SourceRange {
 // they cannot be found: without addr2line, debug information or the file.
 SourceRange kernel_lines(const void* kernel);
 
+// Where a kernel makes an access.
+struct CodeLine {
+  // In the kernel: the innermost call on the way to the access that is still in it, so an access
+  // inside a helper belongs to the line that calls the helper. 0: none.
+  int line = 0;
+  // If a function that `line` calls makes the access: the line in that function, and its file.
+  // Unless the source is embedded.
+  int helper_line = 0;
+  std::string helper_file = {};
+};
+
+// The file that the user gave; empty: that of each kernel. Hazards name other files.
+extern std::string users_file;
+
 // A source file whose text at compile time is embedded in the program. It shows its helpers once,
 // before its kernels, so an access in a helper has no second line.
 struct EmbeddedSource {
@@ -99,10 +113,9 @@ std::string source_text(const std::string& file);
 // Looks up the lines of all these recordings at once, because each look-up reads the whole program.
 void look_up_lines(std::span<const model::Recording> recordings);
 
-// Sets the line of `kernel` for each of `lines`: that of the innermost call on the path that is
-// still in the kernel, so that an access inside a helper belongs to the line that calls the helper.
-// Unless the source is embedded, it also has the helper's line. Then merges entries with the same
-// lines, array, direction and width, and sorts them.
+// Sets the lines of `kernel` for each of `lines`, as CodeLine says, with those of helpers in the
+// kernel's file. Then merges entries with the same lines, array, direction and width, and sorts
+// them.
 void resolve_lines(std::vector<model::LineCounts>& lines, const SourceRange& kernel);
 
 // The same for hazards; sorted by kind and lines, with each pair of lines once.

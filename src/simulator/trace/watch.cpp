@@ -51,7 +51,26 @@ Watch::Watch(
   }
 }
 
+// Whether each thread of the block came to the place of one of the two accesses: then a barrier may
+// stand there.
+bool Watch::all_come_to(const HazardWatch::Found& found) const {
+  for (const HazardWatch::Actor& actor : {found.first, found.second}) {
+    if (actor.site >= came_.size() || came_[actor.site].block != block_) continue;
+    std::int64_t count = 0;
+    for (const std::uint64_t some : came_[actor.site].threads) count += std::popcount(some);
+    if (count == block_threads_) return true;
+  }
+  return false;
+}
+
+void Watch::note_who_came() {
+  for (std::size_t i = all_come_.size(); i < threads_.found().size(); ++i) {
+    all_come_.push_back(all_come_to(threads_.found()[i]));
+  }
+}
+
 void Watch::begin_block(std::int64_t block, int threads) {
+  note_who_came();  // to an abandoned block's places
   block_ = block;
   block_threads_ = threads;
   fatal_ = false;
@@ -74,6 +93,7 @@ void Watch::begin_block(std::int64_t block, int threads) {
 
 void Watch::end_block() {
   threads_.end_block();
+  note_who_came();
   if (!looks()) return;
   if (!acquired_.empty()) {
     std::vector<std::vector<std::uint32_t>> known(numbers_known_.size());
@@ -214,6 +234,11 @@ void Watch::touch_in_block(const Site& site, const model::WarpAccess& access, in
   const How how = how_of(kind);
   const bool copies = kind == Kind::kAsyncCopy && site.array->shared, only_loads = loads(site);
   const std::size_t array = sites_.array_of(site);
+  if (came_.size() <= site.number) came_.resize(site.number + 1);
+  Came& came = came_[site.number];
+  if (std::exchange(came.block, block_) != block_) came.threads = {};
+  const int first = thread_of(warp, 0);
+  came.threads[first / 64] |= std::uint64_t{access.active} << first % 64;
   machine::for_each_lane(access.active, [&](int l) {
     const std::uint64_t byte = access.address[l] - site.array->begin;
     const HazardWatch::Actor actor{thread_of(warp, l), site.number};
@@ -578,21 +603,24 @@ bool Watch::found_hazard() const {
 
 std::vector<model::Hazard> Watch::found() const {
   std::vector<model::Hazard> all = others_;
-  for (const HazardWatch::Found& found : threads_.found()) all.push_back(hazard_of(found));
+  for (std::size_t i = 0; i < threads_.found().size(); ++i) {
+    const HazardWatch::Found& found = threads_.found()[i];
+    all.push_back(hazard_of(found, i < all_come_.size() ? all_come_[i] : all_come_to(found)));
+  }
   return all;
 }
 
 std::vector<model::Hazard> Watch::take_new() {
   std::vector<model::Hazard> taken;
   for (; threads_taken_ < threads_.found().size(); ++threads_taken_) {
-    taken.push_back(hazard_of(threads_.found()[threads_taken_]));
+    taken.push_back(hazard_of(threads_.found()[threads_taken_], true));
   }
   taken.insert(taken.end(), others_.begin() + others_taken_, others_.end());
   others_taken_ = others_.size();
   return taken;
 }
 
-model::Hazard Watch::hazard_of(const HazardWatch::Found& found) const {
+model::Hazard Watch::hazard_of(const HazardWatch::Found& found, bool all_come) const {
   const machine::KernelArray& array = memory_.arrays[found.array];
   model::Hazard hazard{found.kind,
                        array.name,
@@ -604,11 +632,11 @@ model::Hazard Watch::hazard_of(const HazardWatch::Found& found) const {
   if (found.kind == model::HazardKind::race && array.result && both_store) {
     hazard.kind = model::HazardKind::race_on_result;
   }
-  hazard.remedy = remedy(found);
+  hazard.remedy = remedy(found, all_come);
   return hazard;
 }
 
-model::Remedy Watch::remedy(const HazardWatch::Found& found) const {
+model::Remedy Watch::remedy(const HazardWatch::Found& found, bool all_come) const {
   using model::Remedy;
   const Kind kind = kind_of(sites_[found.first.site].token);
   const bool atomic = is_atomic(kind);
@@ -618,12 +646,17 @@ model::Remedy Watch::remedy(const HazardWatch::Found& found) const {
                            : Remedy::block_barrier;
   }
   if (found.kind != model::HazardKind::race) return Remedy::block_barrier;
+  if (found.first.site == found.second.site && !loads(sites_[found.first.site]) && !atomic) {
+    return Remedy::one_owner;
+  }
   if (atomic != is_atomic(kind_of(sites_[found.second.site].token))) {
-    return Remedy::barrier_or_atomics;
+    return !found.of_warps ? Remedy::warp_barrier_or_atomics
+           : all_come      ? Remedy::barrier_or_atomics
+                           : Remedy::only_atomics;
   }
   if (!found.of_warps) return Remedy::warp_barrier;
-  return machine::waits_for_all() && !memory_.arrays[found.array].shared ? Remedy::grid_barrier
-                                                                         : Remedy::block_barrier;
+  if (machine::waits_for_all() && !memory_.arrays[found.array].shared) return Remedy::grid_barrier;
+  return all_come ? Remedy::block_barrier : Remedy::barrier_outside;
 }
 
 model::Hazard::Actor Watch::actor_of(HazardWatch::Actor actor) const {

@@ -1,6 +1,7 @@
 // Finds hazards in the requests of a block's warps.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -101,8 +102,10 @@ class Watch {
   void add_other(const model::Hazard& hazard);
   void acquire(int thread, std::uintptr_t address);
   bool is_global(std::uintptr_t address) const;
-  model::Remedy remedy(const HazardWatch::Found& found) const;
-  model::Hazard hazard_of(const HazardWatch::Found& found) const;
+  bool all_come_to(const HazardWatch::Found& found) const;
+  void note_who_came();
+  model::Remedy remedy(const HazardWatch::Found& found, bool all_come) const;
+  model::Hazard hazard_of(const HazardWatch::Found& found, bool all_come) const;
   model::Hazard::Actor actor_of(HazardWatch::Actor actor) const;
 
   int thread_of(int warp, int lane) const { return geometry_.thread_of(warp, lane); }
@@ -122,7 +125,14 @@ class Watch {
   bool fatal_ = false;
   // The latest bad index, if a store beyond the end of a local array made it.
   std::optional<std::pair<std::int64_t, LocalStores::Places>> index_made_by_;
-  std::int64_t block_ = 0, block_threads_ = 0;
+  std::int64_t block_ = -1, block_threads_ = 0;
+  // By site: the threads of that block that came to it, as bits.
+  struct Came {
+    std::int64_t block = -1;
+    std::array<std::uint64_t, machine::kMostThreadsInBlock / 64> threads{};
+  };
+  std::vector<Came> came_;
+  std::vector<bool> all_come_;  // for each of threads_.found(), if its block has ended
 
   // For the order of the blocks:
   int running_ = 0;
