@@ -335,6 +335,27 @@ TEST_CASE("a race's remedy follows from who races, and its lines are those of th
   CHECK(good.err == "");
 }
 
+TEST_CASE("equal values and guesses that are checked are no race, but their wrong twins are") {
+  const Output good = try_program("same_values", "-- good");
+  CAPTURE(good.err);
+  CHECK(good.exit_code == 0);
+  std::istringstream lines(good.err);
+  for (std::string line; std::getline(lines, line);) CHECK(line.starts_with("try: note: "));
+  for (const char* note : {"limit<true>", "stop<true>", "in_block"}) {
+    CHECK(contains(good.err, std::string("try: note: ") + note));
+  }
+  const Output bad = try_program("same_values");
+  CAPTURE(bad.err);
+  CHECK(bad.exit_code == 1);
+  for (const char* race :
+       {"warp_sums<false>, block (0, 0): race on s", "swaps<false>, race on out",
+        "limit<false>, race on flags", "stop<false>, race on flags",
+        "reads_after, block (0, 0): race on out", "reads_after, race on out"}) {
+    CAPTURE(std::string(race));
+    CHECK(contains(bad.err, std::string("try: ") + race));
+  }
+}
+
 TEST_CASE("mistakes of host code are reported, and the corrected versions are not") {
   const std::map<std::string, std::string> sentences = {
       {"array-of-file", "loads from host memory (of_file) on line 15"},

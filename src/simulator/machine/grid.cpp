@@ -209,9 +209,7 @@ void run_blocks(
   if (observer != nullptr && chosen.candidates() > 0) {
     const std::vector<KernelArray> arrays =
         arrays_of(launch.kernel, launch.dynamic_shared_bytes, session->arrays);
-    for (const model::Hazard& hazard : observer->hazards_between_blocks(arrays)) {
-      model::add(counts.hazards, hazard);
-    }
+    observer->add_hazards_between_blocks(counts.hazards, arrays);
   }
   if (model::has_fatal(counts)) {
     model::Counts without;  // the values of abandoned blocks are meaningless

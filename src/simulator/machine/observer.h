@@ -123,6 +123,8 @@ class BlockObserver {
   virtual void fence(bool wide, const void* place) = 0;
   virtual void async_action(const AsyncAction& action, const void* place) = 0;
   virtual void atomic(const void* pointer, std::size_t bytes, AtomicUse use, const void* place) = 0;
+  // That atomic was a compare-and-swap, and the element had the value that the lane expected.
+  virtual void swapped(const void* /*pointer*/, std::size_t /*bytes*/) {}
   // A load through the read-only path (__ldg), before it is announced.
   virtual void read_only_load(const void* pointer, std::size_t bytes, const void* place) = 0;
   // A call that CUDA leaves undefined, as the HazardKind says.
@@ -147,8 +149,8 @@ class LaunchObserver {
   // Called on each of these threads. `memory` stays valid until the launch is over.
   virtual std::unique_ptr<BlockObserver> observe_blocks(const KernelMemory& memory) = 0;
   // Called when all blocks have run, for hazards between them.
-  virtual std::vector<model::Hazard> hazards_between_blocks(
-      std::span<const KernelArray> arrays) = 0;
+  virtual void add_hazards_between_blocks(
+      std::vector<model::Hazard>& hazards, std::span<const KernelArray> arrays) = 0;
   // Not called if the launch ended in a fault. `whole`: every block of the grid ran.
   virtual void end_launch(bool whole) = 0;
 };

@@ -103,11 +103,13 @@ EXCHANGE(unsigned long long)
 EXCHANGE(float)
 #undef EXCHANGE
 
-#define COMPARE_AND_SWAP(T)                                                           \
-  T atomicCAS(T* address, T expected, T value) {                                      \
-    return machine::atomically(address, machine::AtomicUse::kLock, HERE, [=](T old) { \
-      return old == expected ? value : old;                                           \
-    });                                                                               \
+#define COMPARE_AND_SWAP(T)                                                                    \
+  T atomicCAS(T* address, T expected, T value) {                                               \
+    const T found = machine::atomically(address, machine::AtomicUse::kLock, HERE, [=](T old) { \
+      return old == expected ? value : old;                                                    \
+    });                                                                                        \
+    if (found == expected) machine::tell_swapped(address, sizeof(T));                          \
+    return found;                                                                              \
   }
 COMPARE_AND_SWAP(unsigned short)
 COMPARE_AND_SWAP(int)

@@ -206,6 +206,12 @@ inline bool waits_for_all() {
   return std::atomic_ref(grid_barrier.came).load() > 0;
 }
 
+// A compare-and-swap has found the value that the running thread expected.
+inline void tell_swapped(const void* address, std::size_t bytes) {
+  if (running_worker == nullptr) return;
+  if (BlockObserver* observer = running_worker->observer()) observer->swapped(address, bytes);
+}
+
 // Replaces the value at `address` by `change` of it, and returns the old value. Blocks run in
 // parallel, so this is atomic among threads of the operating system, too.
 template <class T, class Change>

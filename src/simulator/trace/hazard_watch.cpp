@@ -174,6 +174,16 @@ MoreOfCell& WatchedCells::make_more(Cell& cell) {
 
 namespace {
 
+constexpr auto kNoContent = static_cast<std::uint32_t>(kNoValue);
+
+// What a store of `bytes` bytes leaves in the cell that is `offset` bytes behind its start.
+std::uint32_t content_of(std::uint64_t value, int bytes, std::uint64_t offset) {
+  if (value == kNoValue || value == kUnchanged) return kNoContent;
+  if (bytes > 8) return static_cast<std::uint32_t>((value + offset) * kNoValue >> 32);
+  const std::uint64_t rest = value >> 8 * offset;
+  return static_cast<std::uint32_t>(bytes < 4 ? rest & 0xff : rest);
+}
+
 constexpr HazardWatch::Actor kNobody{0, HazardWatch::kNone};
 
 bool is_somebody(HazardWatch::Actor actor) {
@@ -213,7 +223,22 @@ void HazardWatch::watch(std::size_t array, std::size_t bytes, bool shared, std::
   is_shared_[array] = shared;
 }
 
+void HazardWatch::end_block() {
+  barrier();
+  report_races_with_flags();
+}
+
+void HazardWatch::report_races_with_flags() {
+  for (const Found& race : races_with_flags_) {
+    const MoreOfCell* const more = cells_.more(cells_.at(race.array, race.byte));
+    if (more != nullptr && more->is_flag) continue;
+    report(race.kind, race.first, race.second, race.array, race.byte);
+  }
+  races_with_flags_.clear();
+}
+
 void HazardWatch::begin_block(std::int64_t block, int threads) {
+  report_races_with_flags();  // of an abandoned block
   block_ = block;
   cells_.begin_block();
   order_.begin_block(threads);
@@ -223,14 +248,24 @@ void HazardWatch::begin_block(std::int64_t block, int threads) {
 }
 
 HazardWatch::Actor HazardWatch::unordered_store(
-    const Cell& cell, int thread, std::uint64_t place) const {
+    const Cell& cell, int thread, std::uint64_t place, bool after_all) const {
   if (cell.is_stored_by_agent()) {
     const int agent = cell.store_thread() - Cell::kFirstAgent;
     if (order_.knows(thread, agent, cell.store_moment())) return kNobody;
     return {thread_of_site_[cell.store_site], cell.store_site};
   }
-  if (order_.is_before(cell.store_moment(), cell.store_thread(), thread, place)) return kNobody;
-  return {cell.store_thread(), cell.store_site};
+  const auto is_before = [&](int other) {
+    return order_.is_before(cell.store_moment(), other, thread, place);
+  };
+  Actor found =
+      is_before(cell.store_thread()) ? kNobody : Actor{cell.store_thread(), cell.store_site};
+  for (std::uint32_t lanes = cell.lanes; lanes != 0; lanes &= lanes - 1) {
+    if (is_somebody(found) == after_all) break;
+    const int other =
+        geometry_.thread_of(geometry_.warp_of(cell.store_thread()), std::countr_zero(lanes));
+    found = is_before(other) ? kNobody : Actor{other, cell.store_site};
+  }
+  return found;
 }
 
 HazardWatch::Actor HazardWatch::unordered_agent_load(const Cell& cell, int thread) const {
@@ -285,15 +320,18 @@ HazardWatch::Actor HazardWatch::unordered_atomic(
 }
 
 HazardWatch::Actor HazardWatch::unordered_load(
-    const Cell& cell, int thread, How how, std::uint64_t place) const {
+    const Cell& cell, int thread, How how, std::uint64_t place, bool only_plain) const {
+  const auto passes = [&](const Together& others) {
+    return may_meet(others, thread, how) || (only_plain && others.how() != How::plain);
+  };
   for (const Together& others : cell.loads) {
-    if (may_meet(others, thread, how)) continue;
+    if (passes(others)) continue;
     if (const Actor other = unordered(others, thread, place); is_somebody(other)) return other;
   }
   const MoreOfCell* const more = cells_.more(cell);
   if (more == nullptr) return kNobody;
   for (const Together& others : more->loads) {
-    if (may_meet(others, thread, how)) continue;
+    if (passes(others)) continue;
     if (const Actor other = unordered(others, thread, place); is_somebody(other)) return other;
   }
   return kNobody;
@@ -327,9 +365,15 @@ void HazardWatch::note_load(Cell& cell, Actor actor, How how) {
 void HazardWatch::note_plain_store(Cell& cell, Actor actor) {
   cell.stored = order_.now(actor.thread) << Cell::kThreadBits | std::uint64_t(actor.thread);
   cell.store_site = actor.site;
+  cell.value = kNoContent;
+  cell.lanes = 0;
   // An access that is ordered with this store is also ordered with the accesses before it.
   cell.loads = {};
-  if (cells_.more(cell) != nullptr) cells_.make_more(cell) = {};
+  if (const MoreOfCell* more = cells_.more(cell)) {
+    const bool is_flag = more->is_flag;
+    cells_.make_more(cell) = {};
+    cells_.make_more(cell).is_flag = is_flag;
+  }
 }
 
 void HazardWatch::load(std::size_t array, std::uint64_t byte, int bytes, Actor actor, How how) {
@@ -341,10 +385,14 @@ void HazardWatch::load(std::size_t array, std::uint64_t byte, int bytes, Actor a
       report(model::HazardKind::copy_not_waited_for, copier, actor, array, at);
     } else if (const Actor other = unordered_store(cell, actor.thread, begin + at);
                is_somebody(other)) {
-      report(kind_of_unordered(cell), other, actor, array, at);
+      if (cell.is_stored_by_agent()) {
+        report(model::HazardKind::tile_not_waited_for, other, actor, array, at);
+      } else {
+        report_race(other, actor, how != How::plain, array, at);
+      }
     } else if (const Actor atomic = unordered_atomic(cell, actor.thread, how, begin + at);
                is_somebody(atomic)) {
-      report(model::HazardKind::race, atomic, actor, array, at);
+      report_race(atomic, actor, how != How::plain, array, at);
     } else if (is_shared_[array] && !(bytes < 4 ? cell : word).is_initialized(serial)) {
       reads_of_nothing_.push_back({actor, array, at, false});
     }
@@ -352,37 +400,74 @@ void HazardWatch::load(std::size_t array, std::uint64_t byte, int bytes, Actor a
   });
 }
 
-void HazardWatch::store(std::size_t array, std::uint64_t byte, int bytes, Actor actor, How how) {
+// If one of the two is an atomic or volatile access that `may_be_of_a_flag`, nobody knows yet.
+void HazardWatch::report_race(
+    Actor first, Actor second, bool may_be_of_a_flag, std::size_t array, std::uint64_t byte) {
+  if (!may_be_of_a_flag) return report(model::HazardKind::race, first, second, array, byte);
+  const bool is_known =
+      std::any_of(races_with_flags_.begin(), races_with_flags_.end(), [&](const Found& known) {
+        return known.array == array && known.byte == byte && known.first.site == first.site &&
+               known.second.site == second.site;
+      });
+  if (is_known) return;
+  races_with_flags_.push_back({model::HazardKind::race, first, second, array, byte, block_, false});
+}
+
+void HazardWatch::store(
+    std::size_t array, std::uint64_t byte, int bytes, Actor actor, How how, std::uint64_t value) {
   // A volatile store after a fence is a flag, and not code from before Volta.
   if (how == How::is_volatile && order_.has_fenced(actor.thread)) how = How::atomic;
   const std::uint32_t serial = cells_.serial();
   const std::uintptr_t begin = begin_of(array);
   cells_.for_each(array, byte, bytes, [&](Cell& cell, std::uint64_t at, Cell& word) {
+    const std::uint32_t content = content_of(value, bytes, at - byte);
     const Actor agent = unordered_agent_load(cell, actor.thread);
-    Actor other = unordered_store(cell, actor.thread, begin + at);
-    const bool by_agent = is_somebody(other) && cell.is_stored_by_agent();
-    if (!is_somebody(other)) other = unordered_load(cell, actor.thread, how, begin + at);
-    if (!is_somebody(other)) other = unordered_atomic(cell, actor.thread, how, begin + at);
+    const Actor storer = unordered_store(cell, actor.thread, begin + at, true);
+    const bool by_agent = is_somebody(storer) && cell.is_stored_by_agent();
+    const Actor atomic = unordered_atomic(cell, actor.thread, how, begin + at);
+    const Actor writer = is_somebody(storer) ? storer : atomic;
+    const bool set_again =
+        is_somebody(writer) && !by_agent && content != kNoContent && content == cell.value;
+    const bool together = set_again && cell.request == request_;
+    const bool reads = value == kUnchanged;
+    const auto loader = [&](bool only_plain) {
+      return reads ? kNobody : unordered_load(cell, actor.thread, how, begin + at, only_plain);
+    };
+    if (set_again) cells_.make_more(cell).is_flag = true;
     if (is_somebody(agent)) {
       report(model::HazardKind::tile_in_use, agent, actor, array, at);
     } else if (by_agent) {
-      report(model::HazardKind::tile_not_waited_for, other, actor, array, at);
+      report(model::HazardKind::tile_not_waited_for, storer, actor, array, at);
     } else if (cell.pending_in == serial && cell.store_thread() == actor.thread) {
       const Actor copier{cell.store_thread(), cell.store_site};
       report(model::HazardKind::copy_not_waited_for, copier, actor, array, at);
-    } else if (is_somebody(other)) {
-      report(model::HazardKind::race, other, actor, array, at);
+    } else if (is_somebody(storer) && !set_again) {
+      report_race(storer, actor, reads, array, at);
+    } else if (const Actor plain = loader(true); is_somebody(plain)) {
+      report_race(plain, actor, false, array, at);
+    } else if (const Actor strong = loader(false); is_somebody(strong)) {
+      report_race(strong, actor, how == How::plain, array, at);
+    } else if (is_somebody(writer) && !set_again) {
+      report_race(writer, actor, reads, array, at);
+    } else if (set_again && !together) {
+      report(model::HazardKind::same_value, writer, actor, array, at);
     }
+    if (reads) return note_load(cell, actor, how);
     cell.initialized_in = word.initialized_in = serial;
-    if (how == How::plain) {
-      cell.pending_in = 0;
-      note_plain_store(cell, actor);
-    } else {
+    if (how != How::plain) {
       const std::uint64_t key =
           Together::key_of(order_.now(actor.thread), geometry_.warp_of(actor.thread), how);
       add(cells_.make_more(cell).atomics, key, 1u << geometry_.lane_of(actor.thread), actor.site,
           order_.block_start());
+    } else if (together) {
+      const auto bit = [&](int thread) { return 1u << geometry_.lane_of(thread); };
+      cell.lanes |= bit(cell.store_thread()) | bit(actor.thread);
+    } else {
+      cell.pending_in = 0;
+      note_plain_store(cell, actor);
     }
+    cell.value = content;
+    cell.request = request_;
   });
 }
 

@@ -14,6 +14,7 @@
 
 #include "model/counts.h"
 #include "simulator/machine/async_copies.h"
+#include "simulator/trace/hooks.h"
 #include "simulator/trace/thread_order.h"
 #include "simulator/trace/warp_log.h"
 
@@ -87,6 +88,9 @@ struct Cell {
   std::uint32_t pending_in = 0;         // serial number of the block, while a cp.async is in flight
   std::uint32_t more = 0, more_in = 0;  // index in WatchedCells::more(), valid in that block
   std::uint32_t split = 0, split_in = 0;  // index of the bytes' cells, valid in that block
+  // Of the last plain or volatile store: what it stored, its request, and if several lanes stored
+  // that there by one instruction, these lanes.
+  std::uint32_t value = 0, request = 0, lanes = 0;
 
   // For a word that was split: whether any of its bytes is initialized, because the padding of a
   // struct is never stored.
@@ -102,6 +106,7 @@ struct Cell {
 // The rare data that do not fit into a cell.
 struct MoreOfCell {
   std::vector<Together> loads, atomics;
+  bool is_flag = false;  // several threads stored one value there, in no order
   // The last read by each agent (src/simulator/trace/thread_order.h) since the last store.
   struct AgentRead {
     ThreadOrder::Moment action;
@@ -206,7 +211,11 @@ class HazardWatch {
 
   void begin_block(std::int64_t block, int threads);
   void load(std::size_t array, std::uint64_t byte, int bytes, Actor actor, How how = How::plain);
-  void store(std::size_t array, std::uint64_t byte, int bytes, Actor actor, How how = How::plain);
+  // The lanes of one request follow.
+  void begin_request() { ++request_; }
+  void store(
+      std::size_t array, std::uint64_t byte, int bytes, Actor actor, How how = How::plain,
+      std::uint64_t value = kNoValue);
   // A cp.async, at its issue.
   void copy(std::size_t array, std::uint64_t byte, int bytes, Actor actor);
   // The load of an atomic; its store follows.
@@ -246,7 +255,7 @@ class HazardWatch {
   void agent_load(
       std::size_t array, std::uint64_t byte, int bytes, Actor actor, int agent,
       ThreadOrder::Moment action);
-  void end_block() { barrier(); }
+  void end_block();
   void misaligned(std::size_t array, std::uint64_t byte, Actor actor);
 
   // The first hazard for each kind, array and pair of sites.
@@ -273,21 +282,28 @@ class HazardWatch {
   void arrived(const Copy& copy, ThreadOrder::Moment moment);
   // An earlier access by another thread that must be ordered with this one but is not; kNone if
   // there is none.
-  // `place`: the cell's address if locks order threads at present.
-  Actor unordered_store(const Cell& cell, int thread, std::uint64_t place = 0) const;
+  // `place`: the cell's address if locks order threads at present. Of lanes that stored together,
+  // a load must come after one, a store after all.
+  Actor unordered_store(
+      const Cell& cell, int thread, std::uint64_t place = 0, bool after_all = false) const;
   Actor unordered_agent_load(const Cell& cell, int thread) const;
   // The kind of an unordered store: a race, or a copy that was not waited for.
   static model::HazardKind kind_of_unordered(const Cell& cell);
   Actor unfenced_store(const Cell& cell, int thread) const;
   Actor unordered(const Together& others, int thread, std::uint64_t place) const;
   Actor unordered_atomic(const Cell& cell, int thread, How how, std::uint64_t place = 0) const;
-  Actor unordered_load(const Cell& cell, int thread, How how, std::uint64_t place = 0) const;
+  Actor unordered_load(
+      const Cell& cell, int thread, How how, std::uint64_t place = 0,
+      bool only_plain = false) const;
   std::uintptr_t begin_of(std::size_t array) const {
     return order_.has_edges() ? begins_[array] : 0;
   }
   bool may_meet(const Together& others, int thread, How how) const;
   void note_load(Cell& cell, Actor actor, How how);
   void note_plain_store(Cell& cell, Actor actor);
+  void report_races_with_flags();
+  void report_race(
+      Actor first, Actor second, bool may_be_of_a_flag, std::size_t array, std::uint64_t byte);
   void report(
       model::HazardKind kind, Actor first, Actor second, std::size_t array, std::uint64_t byte);
 
@@ -299,9 +315,13 @@ class HazardWatch {
   std::vector<machine::AsyncGroups<Copy>> copies_;  // per thread
   CopyArrivals arrivals_;
   std::vector<ReadOfNothing> reads_of_nothing_;  // in this epoch
+  // Races of a plain store and an atomic or volatile read, which are none if the element turns out
+  // to be a flag.
+  std::vector<Found> races_with_flags_;  // in this block
   std::vector<Found> found_;
   std::vector<int> thread_of_site_;  // the last that started an agent's action there
   std::int64_t block_ = 0;
+  std::uint32_t request_ = 0;
 };
 
 }  // namespace trace

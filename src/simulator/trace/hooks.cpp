@@ -58,6 +58,21 @@ inline void enter(const void* caller, const void* here, const void* const* frame
   append(*log, make_token(place(caller), Kind::kEnter));
 }
 
+// What the memory holds; of 16 bytes, a number that other bytes hardly have.
+std::uint64_t content(std::uintptr_t address, int bytes) {
+  std::uint64_t words[2] = {};
+  const auto read = [&] {
+    std::memcpy(words, reinterpret_cast<const void*>(address), std::min(bytes, 16));
+  };
+  if (hooks.audited) {
+    const machine::OwnAccess own;
+    read();
+  } else {
+    read();
+  }
+  return words[0] ^ std::rotl(words[1] * kNoValue, 29);
+}
+
 // All other thread-local variables belong to the tracer, which would not survive a store to them.
 inline void require_shared(std::uintptr_t address, Token log2_bytes) {
   const std::size_t first = (address - hooks.locals) / 4;
@@ -81,9 +96,11 @@ load_in_flight(const void* pointer, const void* return_address) {
       1, return_address);
 }
 
-// Logs one access. The caller reports it to the audit, or makes the access itself.
+// Logs one access. The caller reports it to the audit, or makes the access itself. `made_next`: the
+// thread makes it before it does anything else, so the value that it stores can be read then.
 inline __attribute__((always_inline)) void log_access(
-    Kind kind, const void* pointer, Token log2_bytes, const void* return_address) {
+    Kind kind, const void* pointer, Token log2_bytes, const void* return_address,
+    bool made_next = false) {
   LaneLog* log = hooks.log;
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   const auto frame = static_cast<const void* const*>(__builtin_frame_address(0));
@@ -94,8 +111,23 @@ inline __attribute__((always_inline)) void log_access(
     if (kind == Kind::kLoad) load_in_flight(pointer, return_address);
     return;
   }
-  *log->next_address++ = address;
-  append(*log, make_token(place(return_address), kind, log2_bytes));
+  const Token token = make_token(place(return_address), kind, log2_bytes);
+  if (has_value(kind) && hooks.looks_for_hazards) {
+    settle(*log);
+    *log->next_address++ = address;
+    std::uintptr_t* const value = log->next_address++;
+    *value = kNoValue;
+    append(*log, token);
+    // If the log was folded meanwhile, the word is no longer there.
+    if (made_next && log->next_address == value + 1) {
+      if (kind == Kind::kAtomicStore) *value = content(address, 1 << log2_bytes);
+      log->value = value;
+      log->store = token;
+    }
+  } else {
+    *log->next_address++ = address;
+    append(*log, token);
+  }
   if (address - hooks.stacks < hooks.stack_bytes) machine::go_astray();
   if (address - hooks.locals < hooks.locals_bytes) require_shared(address, log2_bytes);
 }
@@ -128,7 +160,7 @@ inline __attribute__((always_inline)) void access(
     measure_stack(frame);
     note_if_local(kind, pointer, log2_bytes, return_address, frame);
   }
-  log_access(kind, pointer, log2_bytes, return_address);
+  log_access(kind, pointer, log2_bytes, return_address, true);
   if (hooks.audited) tell_audit(kind, pointer, std::size_t{1} << log2_bytes, return_address);
 }
 
@@ -244,7 +276,15 @@ void log_range(
 void log_atomic(Kind load, const void* pointer, std::size_t bytes, const void* at) {
   will_store(Kind::kAtomicStore, pointer);
   log_access(load, pointer, std::countr_zero(bytes), at);
-  log_access(Kind::kAtomicStore, pointer, std::countr_zero(bytes), at);
+  log_access(Kind::kAtomicStore, pointer, std::countr_zero(bytes), at, true);
+}
+
+void settle(LaneLog& log) {
+  if (log.value == nullptr) return;
+  const std::uint64_t now = content(log.value[-1], bytes_of(log.store));
+  const bool unchanged = kind_of(log.store) == Kind::kAtomicStore && now == *log.value;
+  *log.value = unchanged ? kUnchanged : now;
+  log.value = nullptr;
 }
 
 }  // namespace trace

@@ -83,6 +83,13 @@ constexpr int matrices_of(Kind kind) {
                                                                         : 1;
 }
 
+// Whether what is stored is logged, too, if hazards are looked for.
+constexpr bool has_value(Kind kind) {
+  return kind == Kind::kStore || kind == Kind::kVolatileStore || kind == Kind::kAtomicStore;
+}
+// A value that is not known, which equals no other; and that of an atomic that changed nothing.
+inline constexpr std::uint64_t kNoValue = 0x9e3779b97f4a7c15u, kUnchanged = 0xd1b54a32d192ed03u;
+
 constexpr bool is_atomic(Kind kind) {
   return kind == Kind::kAtomicLoad || kind == Kind::kLockLoad || kind == Kind::kAtomicStore;
 }
@@ -109,10 +116,15 @@ struct MachineReport {
 struct LaneLog {
   Token* next_token = nullptr;
   Token* tokens_end = nullptr;
-  // The number of words per token: a load, store, ldmatrix or stmatrix has one; an async copy two,
-  // its destination and source; a wait the number of groups; a barrier of the warp its mask; a bad
-  // index two, the compiler's type data and the index; a MachineReport two.
+  // The number of words per token: a load, store, ldmatrix or stmatrix has one, and one more if
+  // has_value(); an async copy two, its destination and source; a wait the number of groups; a
+  // barrier of the warp its mask; a bad index two, the compiler's type data and the index; a
+  // MachineReport two.
   std::uintptr_t* next_address = nullptr;
+  // The word for the value of the last store, which follows that of its address. It can be read
+  // only after the store: before the next one, or when another thread runs.
+  std::uintptr_t* value = nullptr;
+  Token store = 0;
   bool has_room() const { return next_token < tokens_end; }
 };
 
@@ -189,6 +201,9 @@ inline constexpr std::size_t kStackReserve = 8 * 1024;
 
 // For each word of the program's thread-local variables, whether a kernel may access it.
 std::vector<char> shared_words(std::span<const machine::KernelArray> arrays);
+
+// Logs the value of the lane's last store, if it is not logged yet.
+void settle(LaneLog& log);
 
 // These log for the running lane what the compiler does not announce: that it reached `place`; for
 // a wait, how many groups may stay in flight; for a barrier of the warp, its mask.

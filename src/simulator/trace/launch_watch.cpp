@@ -141,11 +141,22 @@ std::optional<std::uint64_t> unordered_byte(
   return byte < end ? std::optional(byte) : std::nullopt;
 }
 
+bool store_the_same(const Touch& a, const Touch& b) {
+  return a.way == Way::store && b.way == Way::store && a.value == b.value && a.value != kNoValue;
+}
+
+// Whether a flag is set by one and read by the other.
+bool are_of_a_flag(const Touch& a, const Touch& b) {
+  return (a.is_flag && b.way == Way::atomic_load) || (b.is_flag && a.way == Way::atomic_load);
+}
+
 // The first byte that the two must not both touch.
 std::optional<std::uint64_t> conflict(const Touch& a, const Touch& b, const BlockOrder& order) {
   if (!stores(a) && !stores(b)) return std::nullopt;
   if (is_read_only_and_stored(a, b)) return std::max(a.begin, b.begin);
-  if (a.block == b.block || (is_atomic(a) && is_atomic(b))) return std::nullopt;
+  if (a.block == b.block || (is_atomic(a) && is_atomic(b)) || are_of_a_flag(a, b)) {
+    return std::nullopt;
+  }
   return unordered_byte(a, b, order, Strictness::all);
 }
 
@@ -196,6 +207,14 @@ class Reaching {
 }  // namespace
 
 bool Touch::extend(const Touch& more) {
+  const bool overlaps = more.begin < end;
+  if (!extend_range(more)) return false;
+  is_flag |= more.is_flag || (overlaps && store_the_same(*this, more));
+  if (value != more.value) value = kNoValue;
+  return true;
+}
+
+bool Touch::extend_range(const Touch& more) {
   if (thread == BlockOrder::kAnyThread) {
     if (more.begin < begin || more.begin > end) return false;
     end = std::max(end, more.end);
@@ -242,6 +261,21 @@ void LaunchTouches::add(std::span<const Touch> touches) {
   touches_.insert(touches_.end(), touches.begin(), touches.end());
 }
 
+void LaunchTouches::add_guess(const std::vector<std::uint32_t>& places) {
+  const std::lock_guard guard(lock_);
+  guesses_.insert(places);
+}
+
+bool LaunchTouches::is_of_guess(const model::Hazard& hazard) const {
+  using model::Remedy;
+  const bool with_atomic = hazard.remedy == Remedy::both_atomic ||
+                           hazard.remedy == Remedy::only_atomics ||
+                           hazard.remedy == Remedy::barrier_or_atomics ||
+                           hazard.remedy == Remedy::warp_barrier_or_atomics;
+  return with_atomic && ((!hazard.first.stores && guesses_.contains(hazard.first.places)) ||
+                         (!hazard.second.stores && guesses_.contains(hazard.second.places)));
+}
+
 std::vector<machine::Touched> LaunchTouches::all(
     std::span<const machine::KernelArray> arrays) const {
   std::vector<Touch> touches = touches_;
@@ -277,8 +311,19 @@ std::vector<model::Hazard> LaunchTouches::hazards(
     return key(a) < key(b);
   });
 
+  // Elements to which several blocks store the same value.
+  Touch* last = nullptr;
+  for (Touch& touch : touches_) {
+    if (touch.way != Way::store) continue;
+    const auto place = [](const Touch& t) { return std::tie(t.array, t.begin, t.end); };
+    if (last != nullptr && place(*last) == place(touch) && store_the_same(*last, touch)) {
+      last->is_flag = touch.is_flag = true;
+    }
+    last = &touch;
+  }
+
   std::vector<model::Hazard> found;
-  std::set<std::tuple<std::uint32_t, bool, std::uint32_t, std::uint32_t>> known;
+  std::set<std::tuple<std::uint32_t, model::HazardKind, std::uint32_t, std::uint32_t>> known;
   std::map<std::pair<std::uint32_t, Way>, Reaching> reaching;
   const auto report = [&](const Touch& before, const Touch& touch, std::uint64_t byte) {
     const bool read_only = is_read_only_and_stored(before, touch);
@@ -286,12 +331,13 @@ std::vector<model::Hazard> LaunchTouches::hazards(
     const bool swap =
         std::pair(touch.block, stores(touch)) < std::pair(before.block, stores(before));
     const Touch &first = swap ? touch : before, &second = swap ? before : touch;
-    if (!known.emplace(touch.array, read_only, first.place, second.place).second) return;
     const machine::KernelArray& array = arrays[touch.array];
     const auto kind = read_only ? model::HazardKind::read_only_is_stored
                       : stores(before) && stores(touch) && array.result
                           ? model::HazardKind::race_on_result
-                          : model::HazardKind::race_between_blocks;
+                      : store_the_same(before, touch) ? model::HazardKind::same_value
+                                                      : model::HazardKind::race_between_blocks;
+    if (!known.emplace(touch.array, kind, first.place, second.place).second) return;
     found.push_back(
         {kind, array.name, byte, first.block, actor(first, places[first.place]),
          actor(second, places[second.place])});
@@ -313,6 +359,7 @@ std::vector<model::Hazard> LaunchTouches::hazards(
     reaching.try_emplace({touch.place, touch.way}, Reaching(order.is_used()))
         .first->second.add(touch);
   }
+  std::erase_if(found, [&](const model::Hazard& hazard) { return is_of_guess(hazard); });
   return found;
 }
 

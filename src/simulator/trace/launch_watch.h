@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "model/counts.h"
 #include "simulator/machine/grid.h"
 #include "simulator/machine/memory.h"
+#include "simulator/trace/hooks.h"
 #include "simulator/trace/thread_order.h"
 
 namespace trace {
@@ -147,10 +149,15 @@ struct Touch {
   std::int16_t thread = BlockOrder::kAnyThread;
   Way way = Way::load;
   std::uint32_t pitch = 0;
+  // What plain stores stored there, if all of them stored the same; and whether they were several,
+  // as of a flag.
+  std::uint64_t value = kNoValue;
+  bool is_flag = false;
 
   // Adds a touch that differs only in its range and thread. Returns false if it cannot be one with
   // this.
   bool extend(const Touch& more);
+  bool extend_range(const Touch& more);
   int thread_at(std::uint64_t byte) const {
     return pitch == 0 ? thread : thread + static_cast<int>((byte - begin) / pitch);
   }
@@ -169,13 +176,17 @@ class LaunchTouches {
   // A number for a place (given as in Hazard::Actor), for use in Touch.
   std::uint32_t number_of(const std::vector<std::uint32_t>& places);
   void add(std::span<const Touch> touches);
+  // What plain loads at these places load is only a guess, which a compare-and-swap checks.
+  void add_guess(const std::vector<std::uint32_t>& places);
+  // Whether it is a race of such a load with an atomic.
+  bool is_of_guess(const model::Hazard& hazard) const;
 
   // Everything that was touched.
   std::vector<machine::Touched> all(std::span<const machine::KernelArray> arrays) const;
 
   // The first conflict for each array and pair of places: one of two blocks stores and nothing
-  // orders them, or data is loaded as read-only and stored by the same launch. Call this once, at
-  // the end.
+  // orders them, or data is loaded as read-only and stored by the same launch. If both store the
+  // same value, that is a note. Call this once, at the end.
   std::vector<model::Hazard> hazards(
       const BlockOrder& order, std::span<const machine::KernelArray> arrays);
 
@@ -183,6 +194,7 @@ class LaunchTouches {
   std::mutex lock_;
   std::map<std::vector<std::uint32_t>, std::uint32_t> numbers_;
   std::vector<Touch> touches_;
+  std::set<std::vector<std::uint32_t>> guesses_;
 };
 
 struct LaunchWatch {

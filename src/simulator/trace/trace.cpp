@@ -49,19 +49,22 @@ class Tracing : public machine::LaunchObserver {
         is_audited() ? std::exchange(audit_of_launch_, nullptr) : nullptr);
   }
 
-  std::vector<model::Hazard> hazards_between_blocks(
-      std::span<const machine::KernelArray> arrays) override {
-    if (!watch_) return {};
+  void add_hazards_between_blocks(
+      std::vector<model::Hazard>& hazards, std::span<const machine::KernelArray> arrays) override {
+    if (!watch_) return;
     if (machine_.touched) machine_.touched(watch_->touches.all(arrays));
     std::vector<model::Hazard> found = watch_->touches.hazards(watch_->order, arrays);
-    if (machine_.recorder == nullptr) return found;
+    for (const model::Hazard& hazard : found) model::add(hazards, hazard);
+    // The tracers of the blocks do not know of each other's guesses.
+    std::erase_if(
+        hazards, [&](const model::Hazard& hazard) { return watch_->touches.is_of_guess(hazard); });
+    if (machine_.recorder == nullptr) return;
     // Known only after the launch, so no single event causes it.
     model::Recording& recording = machine_.recorder->launches.back();
     for (const model::Hazard& hazard : found) {
       if (recording.events.empty()) break;
       recording.hazards.push_back({hazard, recording.events.size() - 1});
     }
-    return found;
   }
 
   void end_launch(bool whole) override {

@@ -89,7 +89,20 @@ void WarpTracer::crash(const model::Hazard& hazard) {
   if (record_.is_on()) record_.crash(hazard);
 }
 
+// The value that the lane stored last is still in memory, unless the store failed.
+void WarpTracer::settle_store() {
+  if (hooks.log == nullptr || hooks.log->value == nullptr) return;
+  const std::uintptr_t address = hooks.log->value[-1];
+  const int bytes = bytes_of(hooks.log->store);
+  const bool is_made = std::any_of(
+      memory_.arrays.begin(), memory_.arrays.end(),
+      [&](const machine::KernelArray& array) { return array.holds(address, bytes); });
+  if (is_made) settle(*hooks.log);
+  hooks.log->value = nullptr;
+}
+
 void WarpTracer::resume(int thread, std::span<const char> stack) {
+  settle_store();
   hooks.log = &log_.lane_of(thread);
   watch_.will_run(thread);
   hooks.stack_floor = reinterpret_cast<std::uintptr_t>(stack.data()) + kStackReserve;
@@ -110,6 +123,7 @@ void WarpTracer::outside_kernel(bool outside) {
 }
 
 void WarpTracer::stop() {
+  settle_store();
   hooks.log = nullptr;
 }
 
@@ -194,6 +208,7 @@ void WarpTracer::atomic(
     const void* pointer, std::size_t bytes, machine::AtomicUse use, const void* place) {
   const bool locks = use == machine::AtomicUse::kLock;
   if (use != machine::AtomicUse::kSum) watch_.will_count(pointer);
+  if (locks) watch_.will_lock(pointer);
   log_atomic(locks ? Kind::kLockLoad : Kind::kAtomicLoad, pointer, bytes, place);
 }
 
@@ -275,8 +290,12 @@ void WarpTracer::execute(Together together) {
     case Kind::kAtomicStore:
     case Kind::kLockLoad:
     case Kind::kVolatileLoad:
-    case Kind::kVolatileStore:
-      return access(log_.gather(token, together), token, together);
+    case Kind::kVolatileStore: {
+      const model::WarpAccess made = log_.gather(token, together);
+      if (!has_value(kind_of(token)) || !watch_.looks()) return access(made, token, together);
+      const model::WarpAccess values = log_.gather(token, together);
+      return access(made, token, together, &values.address);
+    }
     case Kind::kLdmatrix:
     case Kind::kLdmatrixOfTwo:
     case Kind::kLdmatrixOfOne:
@@ -366,12 +385,13 @@ void WarpTracer::count(int thread, const machine::AsyncAction& action, Token tok
   }
 }
 
-void WarpTracer::access(const model::WarpAccess& access, Token token, Together together) {
+void WarpTracer::access(
+    const model::WarpAccess& access, Token token, Together together, const StoredValues* values) {
   const std::uintptr_t address = access.address[std::countr_zero(access.active)];
   const Token path = together[0]->path;
   watch_.atomic_access(token, access, warp_);
   if (Site* site = sites_.find(path, token, address)) {
-    request(*site, access, costs_.of(site->traffic, access), together);
+    request(*site, access, costs_.of(site->traffic, access), together, values);
   } else {
     watch_.stray(path, token, access, warp_);
   }
@@ -407,9 +427,10 @@ void WarpTracer::copy(
 }
 
 void WarpTracer::request(
-    Site& site, const model::WarpAccess& access, const RequestCost& cost, Together together) {
+    Site& site, const model::WarpAccess& access, const RequestCost& cost, Together together,
+    const StoredValues* values) {
   counts_.request(site, access, cost, warp_, together);
-  watch_.request(site, access, warp_);
+  watch_.request(site, access, warp_, values);
   if (!record_.is_on()) return;
   record_.request(site, sites_, access, cost, warp_);
   record_hazards();

@@ -61,6 +61,9 @@ class WarpTracer : public machine::BlockObserver {
   void async_action(const machine::AsyncAction& action, const void* place) override;
   void atomic(
       const void* pointer, std::size_t bytes, machine::AtomicUse use, const void* place) override;
+  void swapped(const void* pointer, std::size_t bytes) override {
+    watch_.has_swapped(pointer, static_cast<int>(bytes));
+  }
   void read_only_load(const void* pointer, std::size_t bytes, const void* place) override;
   void misuse(
       model::HazardKind kind, std::int64_t index, std::int64_t extent, const void* place) override;
@@ -70,11 +73,16 @@ class WarpTracer : public machine::BlockObserver {
  private:
   using Together = std::span<Party* const>;
   static void watch_sums();
+  void settle_store();
   void execute(Together together);
-  void access(const model::WarpAccess& access, Token token, Together together);
+  // `values`: what a store stores, if has_value().
+  void access(
+      const model::WarpAccess& access, Token token, Together together,
+      const StoredValues* values = nullptr);
   void copy(model::WarpAccess from, const model::WarpAccess& to, Token token, Together together);
   void request(
-      Site& site, const model::WarpAccess& access, const RequestCost& cost, Together together);
+      Site& site, const model::WarpAccess& access, const RequestCost& cost, Together together,
+      const StoredValues* values = nullptr);
   void follow(Token token, Together together);
   void record_hazards();
   void tell(

@@ -86,6 +86,10 @@ void Watch::begin_block(std::int64_t block, int threads) {
   acquired_before_ = 0;
   counts_read_.clear();
   numbers_known_.clear();
+  swaps_.assign(threads, {});
+  locks_made_.assign(threads, 0);
+  locks_folded_.assign(threads, 0);
+  swaps_to_fold_ = 0;
   last_known_.assign(threads, {0, 0});
   read_last_.assign(threads, 0);
   touches_.clear();  // of an abandoned block
@@ -129,13 +133,42 @@ void Watch::will_count(const void* pointer) {
   if (looks() && is_global(reinterpret_cast<std::uintptr_t>(pointer))) launch_->counts = true;
 }
 
+void Watch::will_lock(const void* pointer) {
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  if (looks() && !memory_.stacks.holds(address)) ++locks_made_[running_];
+}
+
+void Watch::has_swapped(const void* pointer, int bytes) {
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  if (!looks() || memory_.stacks.holds(address)) return;
+  if (locks_made_[running_] == locks_folded_[running_]) return;  // it is folded already
+  swaps_[running_].push_back({address, bytes, locks_made_[running_]});
+  ++swaps_to_fold_;
+}
+
+// A plain load whose value the thread then expects in a compare-and-swap, as in the loop of the
+// programming guide: if the value is no longer there, the thread tries again.
+void Watch::note_guess(const Site& site, int thread, std::uintptr_t address) {
+  for (const Swap& swap : swaps_[thread]) {
+    if (address - swap.address < static_cast<std::uintptr_t>(swap.bytes)) {
+      return launch_->touches.add_guess(sites_.places_of(site));
+    }
+  }
+}
+
 void Watch::atomic_access(Token token, const model::WarpAccess& access, int warp) {
   if (!looks() || how_of(kind_of(token)) == How::plain || !is_load(kind_of(token))) return;
   machine::for_each_lane(access.active, [&](int l) {
     const int thread = thread_of(warp, l);
     acquire(thread, access.address[l]);
     if ((will_go_on_ >> l & 1) != 0) read_last_[thread] = access.address[l];
-    if (kind_of(token) == Kind::kLockLoad) threads_.lock(thread, access.address[l]);
+    if (kind_of(token) != Kind::kLockLoad) return;
+    threads_.lock(thread, access.address[l]);
+    ++locks_folded_[thread];
+    std::deque<Swap>& swaps = swaps_[thread];
+    if (swaps.empty() || swaps.front().number > locks_folded_[thread]) return;
+    swaps.pop_front();
+    --swaps_to_fold_;
   });
 }
 
@@ -197,7 +230,8 @@ void Watch::atomic_access_made(Token token, const model::WarpAccess& access, int
   });
 }
 
-void Watch::request(const Site& site, model::WarpAccess access, int warp) {
+void Watch::request(
+    const Site& site, model::WarpAccess access, int warp, const StoredValues* values) {
   if (!looks()) return;
   std::uint32_t astray = 0;
   machine::for_each_lane(access.active, [&](int l) {
@@ -222,13 +256,20 @@ void Watch::request(const Site& site, model::WarpAccess access, int warp) {
     });
   }
   if (!site.array->shared && !site.array->watched) return;
-  touch_in_block(site, access, warp);
+  static constexpr StoredValues kNone = [] {
+    StoredValues none{};
+    none.fill(kNoValue);
+    return none;
+  }();
+  if (values == nullptr) values = &kNone;
+  touch_in_block(site, access, warp, *values);
   if (site.array->shared) return;
-  touch_in_launch(site, access, warp);
+  touch_in_launch(site, access, warp, *values);
   if (site.array->result && !loads(site)) put_writers(site, access, warp);
 }
 
-void Watch::touch_in_block(const Site& site, const model::WarpAccess& access, int warp) {
+void Watch::touch_in_block(
+    const Site& site, const model::WarpAccess& access, int warp, const StoredValues& values) {
   const Kind kind = kind_of(site.token);
   if (kind == Kind::kLockLoad) return;  // its store covers this
   const How how = how_of(kind);
@@ -238,6 +279,7 @@ void Watch::touch_in_block(const Site& site, const model::WarpAccess& access, in
   Came& came = came_[site.number];
   if (std::exchange(came.block, block_) != block_) came.threads = {};
   const int first = thread_of(warp, 0);
+  threads_.begin_request();
   came.threads[first / 64] |= std::uint64_t{access.active} << first % 64;
   machine::for_each_lane(access.active, [&](int l) {
     const std::uint64_t byte = access.address[l] - site.array->begin;
@@ -247,14 +289,17 @@ void Watch::touch_in_block(const Site& site, const model::WarpAccess& access, in
     } else if (copies) {
       threads_.copy(array, byte, access.bytes, actor);
     } else if (only_loads) {
+      if (swaps_to_fold_ > 0 && how == How::plain)
+        note_guess(site, actor.thread, access.address[l]);
       threads_.load(array, byte, access.bytes, actor, how);
     } else {
-      threads_.store(array, byte, access.bytes, actor, how);
+      threads_.store(array, byte, access.bytes, actor, how, values[l]);
     }
   });
 }
 
-void Watch::touch_in_launch(const Site& site, const model::WarpAccess& access, int warp) {
+void Watch::touch_in_launch(
+    const Site& site, const model::WarpAccess& access, int warp, const StoredValues& values) {
   using Way = Touch::Way;
   const Kind kind = kind_of(site.token);
   if (kind == Kind::kAtomicLoad || kind == Kind::kLockLoad) return;  // its store covers this
@@ -262,17 +307,19 @@ void Watch::touch_in_launch(const Site& site, const model::WarpAccess& access, i
   const std::size_t array = sites_.array_of(site);
   machine::for_each_lane(access.active, [&](int l) {
     const int thread = thread_of(warp, l);
-    const Way way = only_loads                             ? (strong ? Way::atomic_load : Way::load)
+    const bool only_reads = only_loads || values[l] == kUnchanged;
+    const Way way = only_reads                             ? (strong ? Way::atomic_load : Way::load)
                     : !strong                              ? Way::store
                     : releases_[thread].front() == kNarrow ? Way::narrow_store
                                                            : Way::atomic_store;
-    add_touch(array, access.address[l] - site.array->begin, access.bytes, way, &site, thread);
+    add_touch(
+        array, access.address[l] - site.array->begin, access.bytes, way, &site, thread, values[l]);
   });
 }
 
 void Watch::add_touch(
-    std::size_t array, std::uint64_t byte, int bytes, Touch::Way way, const Site* site,
-    int thread) {
+    std::size_t array, std::uint64_t byte, int bytes, Touch::Way way, const Site* site, int thread,
+    std::uint64_t value) {
   if (place_of_site_.size() <= site->number) place_of_site_.resize(site->number + 1, kNone);
   std::uint32_t& place = place_of_site_[site->number];
   if (place == kNone) place = launch_->touches.number_of(sites_.places_of(*site));
@@ -285,6 +332,9 @@ void Watch::add_touch(
       place,
       known_by(thread)};
   touch.way = way;
+  if (way == Touch::Way::store && value != kNoValue) {
+    touch.value = value ^ static_cast<std::uint64_t>(bytes) << 56;
+  }
   // Loads are many, so they keep only the range.
   if (way >= Touch::Way::store) touch.thread = static_cast<std::int16_t>(thread);
   if (!touches_.empty()) {
@@ -615,6 +665,8 @@ std::vector<model::Hazard> Watch::take_new() {
   for (; threads_taken_ < threads_.found().size(); ++threads_taken_) {
     taken.push_back(hazard_of(threads_.found()[threads_taken_], true));
   }
+  std::erase_if(
+      taken, [&](const model::Hazard& hazard) { return launch_->touches.is_of_guess(hazard); });
   taken.insert(taken.end(), others_.begin() + others_taken_, others_.end());
   others_taken_ = others_.size();
   return taken;
@@ -629,7 +681,9 @@ model::Hazard Watch::hazard_of(const HazardWatch::Found& found, bool all_come) c
                        actor_of(found.first),
                        actor_of(found.second)};
   const bool both_store = hazard.first.stores && hazard.second.stores;
-  if (found.kind == model::HazardKind::race && array.result && both_store) {
+  const bool is_race =
+      found.kind == model::HazardKind::race || found.kind == model::HazardKind::same_value;
+  if (is_race && array.result && both_store) {
     hazard.kind = model::HazardKind::race_on_result;
   }
   hazard.remedy = remedy(found, all_come);

@@ -23,6 +23,9 @@
 
 namespace trace {
 
+// By lane, as Kind's has_value() says.
+using StoredValues = std::array<std::uint64_t, model::kWarpSize>;
+
 class Watch {
  public:
   // All arguments must outlive this object. `launch` is null if hazards are not looked for.
@@ -46,6 +49,9 @@ class Watch {
   // An atomic or volatile store. `narrow`: its scope is the block.
   void will_store(const void* pointer, bool narrow);
   void will_count(const void* pointer);
+  // An exchange or a compare-and-swap; and that the latter found what the thread had expected.
+  void will_lock(const void* pointer);
+  void has_swapped(const void* pointer, int bytes);
   // The thread uses this index, which bad_index() reports later. Its functions' local variables are
   // between `stack` and `stack_top`.
   void will_use_bad_index(
@@ -56,7 +62,9 @@ class Watch {
 
   // A thread of these lanes may not yet have done the last action that is folded.
   void begin_fold(int warp, std::uint32_t running);
-  void request(const Site& site, model::WarpAccess access, int warp);
+  // `values` is null if what is stored is not known.
+  void request(
+      const Site& site, model::WarpAccess access, int warp, const StoredValues* values = nullptr);
   // An access without a known site.
   void stray(Token path, Token token, const model::WarpAccess& access, int warp);
   // How an atomic or volatile access, to any memory, orders threads. Called before request().
@@ -91,14 +99,17 @@ class Watch {
   void read_operand(int thread, const machine::AsyncAction& action, Token path, Token token);
   Site* part_of_matrix(
       int thread, const machine::PartOfMatrix& part, bool stores, Token path, Token token);
-  void touch_in_block(const Site& site, const model::WarpAccess& access, int warp);
+  void touch_in_block(
+      const Site& site, const model::WarpAccess& access, int warp, const StoredValues& values);
   void foreign_local(Token path, Token token, bool stores, std::uintptr_t address, int thread);
-  void touch_in_launch(const Site& site, const model::WarpAccess& access, int warp);
+  void touch_in_launch(
+      const Site& site, const model::WarpAccess& access, int warp, const StoredValues& values);
   void put_writers(const Site& site, const model::WarpAccess& access, int warp);
   void add_touch(
       std::size_t array, std::uint64_t byte, int bytes, Touch::Way way, const Site* site,
-      int thread);
+      int thread, std::uint64_t value = kNoValue);
   std::uint32_t known_by(int thread);
+  void note_guess(const Site& site, int thread, std::uintptr_t address);
   void add_other(const model::Hazard& hazard);
   void acquire(int thread, std::uintptr_t address);
   bool is_global(std::uintptr_t address) const;
@@ -133,6 +144,17 @@ class Watch {
   };
   std::vector<Came> came_;
   std::vector<bool> all_come_;  // for each of threads_.found(), if its block has ended
+
+  // Of compare-and-swaps that found what was expected, but are not folded yet, by thread. `number`
+  // counts the thread's locks, made or folded.
+  struct Swap {
+    std::uintptr_t address;
+    int bytes;
+    std::uint64_t number;
+  };
+  std::vector<std::deque<Swap>> swaps_;
+  std::vector<std::uint64_t> locks_made_, locks_folded_;
+  std::size_t swaps_to_fold_ = 0;
 
   // For the order of the blocks:
   int running_ = 0;

@@ -94,6 +94,7 @@ void run_atomic(Execution& thread, const Instruction& i) {
     default:
       old = update<std::uint64_t>(thread, i, pointer, b, with);
   }
+  if (i.mode == kSwap && old == b) tell_swapped(pointer, i.type.bytes());
   if (i.option != 0) thread.write(i.operand(0), old);
 }
 
