@@ -356,6 +356,25 @@ TEST_CASE("equal values and guesses that are checked are no race, but their wron
   }
 }
 
+TEST_CASE("memory from cudaMalloc that nobody has written is reported with its first load") {
+  const Output bad = try_program("unwritten");
+  CAPTURE(bad.err);
+  CHECK(bad.exit_code == 1);
+  CHECK(bad.err.starts_with(
+      "try: add_all, block (0, 0): thread (0, 0) loads on line 12 from element 0 of sum, which "
+      "nobody has written; cudaMalloc does not set memory to zero"));
+  CHECK(contains(
+      bad.err,
+      "\ntry: last_is_missing, block (0, 0): thread (0, 0) loads on line 16 from element 40 of "
+      "in"));
+  CHECK(std::count(bad.err.begin(), bad.err.end(), '\n') == 2);
+  // A copied struct's padding, words of 0xff and an exchange are none.
+  const Output good = try_program("unwritten", "-- good");
+  CHECK(good.exit_code == 0);
+  CHECK(good.err == "");
+  CHECK(good.out.starts_with("32\n"));
+}
+
 TEST_CASE("mistakes of host code are reported, and the corrected versions are not") {
   const std::map<std::string, std::string> sentences = {
       {"array-of-file", "loads from host memory (of_file) on line 15"},

@@ -162,7 +162,7 @@ void* allocate_array(std::size_t bytes, std::string_view argument, MemoryKind ki
   if (mprotect(place, whole_pages(bytes), PROT_READ | PROT_WRITE) != 0) return nullptr;
   // When time is short, results are wrong anyway, and untouched pages cost nothing.
   const bool is_late = program_launches != nullptr && program_launches->is_late();
-  if (!is_late) std::memset(place, 0xff, bytes);
+  if (!is_late) std::fill_n(reinterpret_cast<std::uint32_t*>(place), (bytes + 3) / 4, kUnwritten);
   forget_freed_in(place, whole_pages(bytes));
   const DeviceArray& array = arrays[place] = {last_name(argument), place, bytes, kind};
   allocated += whole_pages(bytes);
@@ -242,6 +242,10 @@ std::optional<DeviceArray> freed_array_near(const void* address, std::uint64_t m
   if (next != freed.end()) consider(next->second);
   if (next != freed.begin()) consider(std::prev(next)->second);
   return nearest;
+}
+
+MemoryRange device_addresses() {
+  return {reinterpret_cast<std::uintptr_t>(range.begin), range.bytes};
 }
 
 bool is_device_address(const void* address) {

@@ -119,8 +119,13 @@ struct DeviceArray {
   }
 };
 
-// `bytes` bytes, more than 0, at a multiple of 4096. All bytes are 0xff (floats: NaN), so that a
-// read before the first write is visible. `argument` is the source text of the pointer argument,
+// What words of the GPU's memory hold before the first write: NaN as a float, a double or two
+// halves, and a number that hardly any program stores. So a read before the first write is seen,
+// whoever wrote the memory.
+inline constexpr std::uint32_t kUnwritten = 0xfff5ffedu;
+
+// `bytes` bytes, more than 0, at a multiple of 4096. All words are kUnwritten. `argument` is the
+// source text of the pointer argument,
 // "(void**)&partial"; its last name becomes the array's name. Returns null if there is not enough
 // memory.
 void* allocate_array(std::size_t bytes, std::string_view argument, MemoryKind kind);
@@ -145,6 +150,7 @@ std::optional<DeviceArray> freed_array_at(const void* address);
 std::optional<DeviceArray> freed_array_near(const void* address, std::uint64_t most);
 // Whether the address is in the range reserved for arrays.
 bool is_device_address(const void* address);
+MemoryRange device_addresses();
 
 // How much can be allocated in total, and how much is.
 std::size_t most_device_bytes();

@@ -16,9 +16,9 @@
 
 namespace machine {
 
-// The purpose of an atomic: sums of floats, counters, or locks and flags (exchanges and
-// compare-and-swaps).
-enum class AtomicUse { kSum, kCounter, kLock };
+// The purpose of an atomic: sums of floats, counters, or locks and flags (compare-and-swaps, and
+// exchanges). Only exchanges may come before the first store.
+enum class AtomicUse { kSum, kCounter, kLock, kExchange };
 
 // A thread's message to the asynchronous units of its block, or from them
 // (cuda/hopper_instructions.h). Barriers are numbered as they are initialized, and their phases

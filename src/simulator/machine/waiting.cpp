@@ -92,10 +92,10 @@ ATOMIC(atomicAdd, int, static_cast<int>(static_cast<unsigned>(old) + static_cast
 ATOMIC(atomicSub, int, static_cast<int>(static_cast<unsigned>(old) - static_cast<unsigned>(value)))
 #undef ATOMIC
 
-#define EXCHANGE(T)                                                              \
-  T atomicExch(T* address, T value) {                                            \
-    return machine::atomically(                                                  \
-        address, machine::AtomicUse::kLock, HERE, [value](T) { return value; }); \
+#define EXCHANGE(T)                                                                  \
+  T atomicExch(T* address, T value) {                                                \
+    return machine::atomically(                                                      \
+        address, machine::AtomicUse::kExchange, HERE, [value](T) { return value; }); \
   }
 EXCHANGE(int)
 EXCHANGE(unsigned)

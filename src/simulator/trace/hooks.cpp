@@ -96,6 +96,27 @@ load_in_flight(const void* pointer, const void* return_address) {
       1, return_address);
 }
 
+// Loads of memory from cudaMalloc that nobody has written. Of an object that is copied the padding
+// may be unwritten, so a part is no hazard.
+void __attribute__((noinline))
+look_into_device(std::uintptr_t address, std::size_t bytes, const void* return_address) {
+  for (std::uintptr_t at = address / 4 * 4; at < address + bytes; at += 4) {
+    if (content(at, 4) != machine::kUnwritten) return;
+  }
+  log_report(
+      {MachineReport::What::hazard, static_cast<std::uint8_t>(model::HazardKind::unwritten),
+       static_cast<std::uint32_t>(bytes), address},
+      1, return_address);
+}
+
+inline __attribute__((always_inline)) void look_for_unwritten(
+    const void* pointer, std::size_t bytes, const void* return_address) {
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  if (address - hooks.device >= hooks.device_bytes) return;
+  if (hooks.log == nullptr || hooks.outside_kernel) return;
+  look_into_device(address, bytes, return_address);
+}
+
 // Logs one access. The caller reports it to the audit, or makes the access itself. `made_next`: the
 // thread makes it before it does anything else, so the value that it stores can be read then.
 inline __attribute__((always_inline)) void log_access(
@@ -161,6 +182,7 @@ inline __attribute__((always_inline)) void access(
     note_if_local(kind, pointer, log2_bytes, return_address, frame);
   }
   log_access(kind, pointer, log2_bytes, return_address, true);
+  if (is_load(kind)) look_for_unwritten(pointer, std::size_t{1} << log2_bytes, return_address);
   if (hooks.audited) tell_audit(kind, pointer, std::size_t{1} << log2_bytes, return_address);
 }
 
@@ -188,6 +210,7 @@ void log_pieces(
   for (std::size_t done = 0; done < bytes; done += std::size_t{1} << log2_bytes) {
     log_access(kind, static_cast<const char*>(pointer) + done, log2_bytes, return_address);
   }
+  if (is_load(kind)) look_for_unwritten(pointer, bytes, return_address);
 }
 
 void range(
@@ -255,6 +278,7 @@ void log_async_copy(
 void log_machine_access(Kind kind, const void* pointer, std::size_t bytes, const void* at) {
   if (kind == Kind::kVolatileLoad || kind == Kind::kVolatileStore) will_store(kind, pointer);
   log_access(kind, pointer, static_cast<Token>(std::countr_zero(bytes)), at);
+  if (is_load(kind)) look_for_unwritten(pointer, bytes, at);
   if (kind == Kind::kVolatileLoad) machine::will_read_atomically(pointer);
 }
 
@@ -273,9 +297,11 @@ void log_range(
   range(kind, pointer, bytes, widest, at);
 }
 
-void log_atomic(Kind load, const void* pointer, std::size_t bytes, const void* at) {
+void log_atomic(
+    Kind load, const void* pointer, std::size_t bytes, bool needs_value, const void* at) {
   will_store(Kind::kAtomicStore, pointer);
   log_access(load, pointer, std::countr_zero(bytes), at);
+  if (needs_value) look_for_unwritten(pointer, bytes, at);
   log_access(Kind::kAtomicStore, pointer, std::countr_zero(bytes), at, true);
 }
 

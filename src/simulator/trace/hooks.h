@@ -188,6 +188,9 @@ struct Hooks {
   std::uintptr_t locals;
   std::size_t locals_bytes;
   const char* is_shared;
+  // The GPU's own memory; none if hazards are not looked for.
+  std::uintptr_t device;
+  std::size_t device_bytes;
   bool outside_kernel;  // the running thread has not yet entered it: nothing is counted
   bool looks_for_hazards;
   bool audited;  // every access is also reported to audit_announced()
@@ -223,7 +226,8 @@ void log_machine_access(Kind kind, const void* pointer, std::size_t bytes, const
 // Logs an access to an object of any size, in pieces of at most `widest` bytes, a power of two.
 void log_range(
     Kind kind, const void* pointer, std::size_t bytes, std::size_t widest, const void* place);
-// Logs a load of that kind, and a store.
-void log_atomic(Kind load, const void* pointer, std::size_t bytes, const void* place);
+// Logs a load of that kind, and a store. `needs_value`: what was there before matters.
+void log_atomic(
+    Kind load, const void* pointer, std::size_t bytes, bool needs_value, const void* place);
 
 }  // namespace trace

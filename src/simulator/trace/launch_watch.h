@@ -206,6 +206,8 @@ struct LaunchWatch {
   // A block counts in global memory or lets others run. From then on the launch may depend on the
   // order of its blocks.
   std::atomic<bool> counts = false;
+  // Earlier launches ran whole, so memory that they should have written is written.
+  bool memory_is_known = true;
   bool depends_on_order() const { return counts || order.is_used(); }
 };
 

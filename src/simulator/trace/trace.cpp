@@ -25,7 +25,10 @@ class Tracing : public machine::LaunchObserver {
 
   void begin_launch(const machine::Launch& launch) override {
     audit_of_launch_ = machine_.audit;
-    if (machine_.hazards) watch_.emplace(matrices_);
+    if (machine_.hazards) {
+      watch_.emplace(matrices_);
+      watch_->memory_is_known = all_traced_;
+    }
     if (machine_.recorder == nullptr) return;
     model::Recording& recording = machine_.recorder->launches.emplace_back();
     recording.kernel = launch.kernel;

@@ -41,6 +41,9 @@ void WarpTracer::go_on() {
   hooks.locals_bytes = locals.size();
   hooks.is_shared = is_shared_.data();
   hooks.looks_for_hazards = watch_.looks();
+  const machine::MemoryRange device = machine::device_addresses();
+  hooks.device = device.begin;
+  hooks.device_bytes = watch_.looks_for_unwritten() ? device.bytes : 0;
   hooks.kernel = memory_.code.begin;
   hooks.kernel_bytes = memory_.code.bytes;
   hooks.watch = &watch_;
@@ -206,10 +209,11 @@ void WarpTracer::async_action(const machine::AsyncAction& action, const void* pl
 
 void WarpTracer::atomic(
     const void* pointer, std::size_t bytes, machine::AtomicUse use, const void* place) {
-  const bool locks = use == machine::AtomicUse::kLock;
+  const bool exchanges = use == machine::AtomicUse::kExchange;
+  const bool locks = exchanges || use == machine::AtomicUse::kLock;
   if (use != machine::AtomicUse::kSum) watch_.will_count(pointer);
   if (locks) watch_.will_lock(pointer);
-  log_atomic(locks ? Kind::kLockLoad : Kind::kAtomicLoad, pointer, bytes, place);
+  log_atomic(locks ? Kind::kLockLoad : Kind::kAtomicLoad, pointer, bytes, !exchanges, place);
 }
 
 void WarpTracer::read_only_load(const void* pointer, std::size_t bytes, const void* place) {

@@ -438,6 +438,14 @@ void Watch::machine_report(int thread, const MachineReport& report, Token path, 
   hazard.first = {thread, 0, false, paths_.places_of(path, place_of(token))};
   hazard.index = static_cast<std::int64_t>(report.value);
   hazard.extent = report.extent;
+  if (hazard.kind == model::HazardKind::unwritten) {
+    const auto array = std::ranges::find_if(
+        memory_.arrays, [&](const machine::KernelArray& one) { return one.holds(report.value); });
+    if (array == memory_.arrays.end()) return;
+    hazard.array = array->name;
+    hazard.byte = report.value - array->begin;
+    hazard.index = static_cast<std::int64_t>(hazard.byte / report.extent);
+  }
   if (hazard.kind == model::HazardKind::sum_in_flight) {
     hazard.second = {thread, 0, false, {static_cast<std::uint32_t>(report.value)}};
   }

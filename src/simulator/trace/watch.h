@@ -34,6 +34,7 @@ class Watch {
       const CallPaths& paths, LaunchWatch* launch);
 
   bool looks() const { return launch_ != nullptr; }
+  bool looks_for_unwritten() const { return looks() && launch_->memory_is_known; }
   // If true, the block must be abandoned.
   bool is_fatal() const { return fatal_; }
   // Whether the running block has a hazard that is more than a note.

@@ -67,9 +67,10 @@ std::uint64_t changed(
 template <class T>
 std::uint64_t update(
     Execution& thread, const Instruction& i, void* pointer, std::uint64_t b, std::uint64_t with) {
-  const AtomicUse use = i.mode == kExchange || i.mode == kSwap ? AtomicUse::kLock
-                        : i.type.is_real()                     ? AtomicUse::kSum
-                                                               : AtomicUse::kCounter;
+  const AtomicUse use = i.mode == kExchange ? AtomicUse::kExchange
+                        : i.mode == kSwap   ? AtomicUse::kLock
+                        : i.type.is_real()  ? AtomicUse::kSum
+                                            : AtomicUse::kCounter;
   return atomically(static_cast<T*>(pointer), use, const_cast<void*>(thread.place), [&](T old) {
     return static_cast<T>(changed(i, old, b, with));
   });
