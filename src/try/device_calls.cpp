@@ -104,6 +104,7 @@ extern "C" {
 
 int try_printf(const char* format, ...) {
   if (host_is_silent && !machine::in_kernel()) return 0;
+  machine::keep_step();          // so that a warp's lines come together, as on a GPU
   const machine::OwnAccess own;  // to a text that %s names
   std::va_list arguments, again;
   va_start(arguments, format);

@@ -54,6 +54,12 @@ void require_opt_in(const machine::ProgramLaunch& launch) {
       cudaErrorInvalidValue);
 }
 
+// What each thread of the launch calls, in the traced copy; null if that is missing.
+auto traced_thread(const machine::ProgramLaunch& launch) {
+  const void* twin = machine::traced_twin(reinterpret_cast<const void*>(launch.thread));
+  return reinterpret_cast<void (*)(void*)>(const_cast<void*>(twin));
+}
+
 }  // namespace
 
 Launches::Launches(machine::Machine machine, int most_traced, double limit_s)
@@ -137,7 +143,7 @@ void Launches::trace(const machine::ProgramLaunch& launch, const void* kernel) {
   const bool watches = !counted && machine.hazards && host::may_conflict(operation) && !is_late() &&
                        watching_ < whole_time_ / 4;
   if (counted || watches) {
-    const auto* thread = machine::traced_twin(reinterpret_cast<const void*>(launch.thread));
+    const auto thread = traced_thread(launch);
     if (thread == nullptr) {
       throw model::Refusal(
           machine::function_name(kernel) + ": the traced copy of its launch is missing");
@@ -166,9 +172,9 @@ void Launches::trace(const machine::ProgramLaunch& launch, const void* kernel) {
     machine.cut_blocks_after =
         std::max(*machine.no_blocks_after, std::chrono::steady_clock::now() + whole_time_ / 8);
     machine::traced_kernel = {launch.kernel, kernel};
-    trace::trace(
-        machine, {},
-        run_with(kernel, reinterpret_cast<void (*)(void*)>(const_cast<void*>(thread))));
+    machine::came_to_volatile = false;
+    trace::trace(machine, {}, run_with(kernel, thread));
+    if (machine::came_to_volatile) volatile_.insert(kernel);
     ++launches;
     if (cut) {
       note_lateness();
@@ -191,7 +197,10 @@ void Launches::trace(const machine::ProgramLaunch& launch, const void* kernel) {
   if (is_whole || kernels.any_abandoned()) return;
   machine.launched = {};
   if (!is_late()) {
-    const auto run_launch = run_with(launch.kernel, launch.thread);
+    // Only the traced copy keeps a warp in step at volatile accesses.
+    const bool in_step = volatile_.contains(kernel);
+    const auto run_launch =
+        in_step ? run_with(kernel, traced_thread(launch)) : run_with(launch.kernel, launch.thread);
     for (const model::Hazard& hazard : machine::run(machine, run_launch)) {
       kernels.add_hazard(kernel, hazard);
     }

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -88,6 +89,7 @@ class Launches : public machine::ProgramLaunches {
   int most_traced_;
   std::chrono::milliseconds whole_time_;  // in which launches are whole
   std::map<const void*, int> launches_;   // by the traced copy's kernel
+  std::set<const void*> volatile_;        // the same, if it has volatile accesses
   // In which launches that are not counted were traced, to see which memory they use.
   std::chrono::steady_clock::duration watching_{};
 };

@@ -375,6 +375,25 @@ TEST_CASE("memory from cudaMalloc that nobody has written is reported with its f
   CHECK(good.out.starts_with("32\n"));
 }
 
+TEST_CASE(
+    "warps run in step at volatile accesses and printf, and buffers lie as they are aligned") {
+  const Output before_volta = try_program("lockstep");
+  CAPTURE(before_volta.err);
+  CHECK(before_volta.exit_code == 1);
+  CHECK(before_volta.err.starts_with("try: reduce<false>, block (0, 0): race on s (byte 64)"));
+  std::istringstream lines(before_volta.err);
+  for (std::string line; std::getline(lines, line);) {
+    CHECK(contains(line, "put a __syncwarp() there"));
+  }
+  const Output good = try_program("lockstep", "-- good");
+  CHECK(good.exit_code == 0);
+  CHECK(good.err == "");
+  // 64 blocks, of which a part is traced.
+  for (const Output& output : {before_volta, good}) {
+    CHECK(output.out.starts_with("256 to 256\n0a 0b 0c 1a 1b 1c \n5\n"));
+  }
+}
+
 TEST_CASE("mistakes of host code are reported, and the corrected versions are not") {
   const std::map<std::string, std::string> sentences = {
       {"array-of-file", "loads from host memory (of_file) on line 15"},

@@ -89,7 +89,8 @@ model::Error error_on_cpu(const flags::Flags& flags, const model::Gpu& gpu) {
   machine::Machine machine{&gpu};
   machine.arrays = arrays;
   hold_prints();  // the first run has printed
-  const auto sgemm = machine::blocks_may_wait() ? sgemm_traced : sgemm_plain;
+  const bool as_traced = machine::blocks_may_wait() || machine::came_to_volatile;
+  const auto sgemm = as_traced ? sgemm_traced : sgemm_plain;
   guard::watched([&] { machine::run(machine, p.product_by(sgemm, result)); });
   drop_held();
   return p.compare(lab::compute_reference(p), result);
@@ -240,7 +241,8 @@ guard::Outcome try_sgemm(
     all_again ? drop_held() : print_held();
     host_is_silent = !all_again;
     // The traced copy lets other blocks run while it waits for a volatile flag.
-    const auto sgemm = machine::blocks_may_wait() ? sgemm_traced : sgemm_plain;
+    const bool as_traced = machine::blocks_may_wait() || machine::came_to_volatile;
+    const auto sgemm = as_traced ? sgemm_traced : sgemm_plain;
     guard::watched([&] { machine::run(machine, p.product_by(sgemm, result)); });
   }
 

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -133,6 +134,13 @@ void call_at_end_of_turn(void (*what)());
 
 // For the code that runs blocks.
 void at_end_of_turn();
+
+// The lanes of the running thread's warp come here before any of them goes on, unless they are
+// elsewhere: code from before Volta relies on that at volatile accesses, and lines that a warp
+// prints come in that order.
+void keep_step();
+// Whether a thread came to a volatile access since this was last set to false.
+extern std::atomic<bool> came_to_volatile;
 void name_kernel(const std::string& name);  // truncated if too long
 // This thread of the operating system, OpenMP's number `number`, now runs that block; -1: none.
 void runs_block(int number, std::int64_t block);

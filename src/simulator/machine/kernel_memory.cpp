@@ -2,6 +2,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <bit>
 #include <optional>
 
 #include "simulator/cuda/ptx.h"
@@ -176,13 +178,19 @@ namespace {
 // Calls visit(array, its shared address) in the order of the addresses.
 template <class Visit>
 void for_each_shared(std::span<const KernelArray> arrays, Visit visit) {
-  constexpr std::uint32_t kAligned = 1024;  // the bits that a swizzle uses are those of the pointer
+  // A bit of the address that is below the array's alignment is that of the pointer: a swizzle uses
+  // the lowest ten, and code with two buffers may switch between them by a higher one.
+  const auto aligned_to = [](const KernelArray& array) {
+    const std::uint64_t bit = array.begin & -array.begin;
+    return static_cast<std::uint32_t>(
+        std::max<std::uint64_t>(1024, std::min<std::uint64_t>(bit, std::bit_floor(array.bytes))));
+  };
   const auto dynamic = reinterpret_cast<std::uintptr_t>(dynamic_shared_memory());
   std::uint32_t end = 0;
   for (const bool is_dynamic : {true, false}) {
     for (const KernelArray& array : arrays) {
       if (!array.shared || (array.begin == dynamic) != is_dynamic) continue;
-      const auto start = end + (static_cast<std::uint32_t>(array.begin) - end) % kAligned;
+      const auto start = end + (static_cast<std::uint32_t>(array.begin) - end) % aligned_to(array);
       visit(array, start);
       end = start + static_cast<std::uint32_t>(array.bytes);
     }

@@ -26,6 +26,7 @@ enum class State {
   kAtPhase,      // it waits for a phase of a barrier
   kInWarpgroup,  // it waits for the other threads of its warpgroup
   kYields,       // it lets others run, because it seems to wait for one of them
+  kInStep,       // it goes on when the other lanes of its warp have paused, too
   kFaulty,
   kAstray,
   kDone

@@ -382,16 +382,23 @@ std::span<const char> Worker::stack_from(const void* frame) const {
 // Runs each lane that can run until it waits. Returns the lane with a failed access, if any; the
 // lanes after it do not run.
 const Thread* Worker::run_lanes(std::span<Thread> lanes, bool& any_ran) {
-  for (std::size_t l = 0; l < lanes.size(); ++l) {
-    Thread& thread = lanes[l];
-    const bool has_room = thread.state == State::kWaitsForRoom &&
-                          observer_->has_room(static_cast<int>(&thread - threads_.data()));
-    if (thread.state != State::kReady && thread.state != State::kYields && !has_room) continue;
-    resume(thread);
-    any_ran = true;
-    if (thread.state == State::kFaulty) throw_fault(thread, fault_.what, fault_.place);
-    if (thread.state == State::kAstray) return &thread;
-  }
+  const auto may_run = [&](const Thread& thread) {
+    return thread.state == State::kReady || thread.state == State::kYields ||
+           (thread.state == State::kWaitsForRoom &&
+            observer_->has_room(static_cast<int>(&thread - threads_.data())));
+  };
+  const auto in_step = [](const Thread& thread) { return thread.state == State::kInStep; };
+  bool first_round = true;
+  do {
+    for (Thread& thread : lanes) {
+      if (first_round ? !may_run(thread) && !in_step(thread) : !in_step(thread)) continue;
+      resume(thread);
+      any_ran = true;
+      if (thread.state == State::kFaulty) throw_fault(thread, fault_.what, fault_.place);
+      if (thread.state == State::kAstray) return &thread;
+    }
+    first_round = false;
+  } while (std::any_of(lanes.begin(), lanes.end(), in_step));
   return nullptr;
 }
 
@@ -461,6 +468,12 @@ void Worker::read_atomically(const void* address) {
 
 void will_read_atomically(const void* address) {
   if (running_worker != nullptr) running_worker->read_atomically(address);
+}
+
+std::atomic<bool> came_to_volatile = false;
+
+void keep_step() {
+  if (running_worker != nullptr) running_worker->keep_step();
 }
 
 void wait_for_room() {

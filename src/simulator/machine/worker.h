@@ -64,6 +64,8 @@ class Worker {
   // The thread will read this address by an atomic or volatile access. If it does so repeatedly, it
   // waits for another thread, which then gets its turn.
   void read_atomically(const void* address);
+  // Lanes of a warp that are together go on together from here.
+  void keep_step() { pause(State::kInStep); }
   std::uint64_t exchange(const Collective& collective);
   AsyncProxy& async() { return async_; }
   // Until that phase is complete.

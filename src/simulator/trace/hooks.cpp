@@ -12,6 +12,7 @@
 #include "simulator/announce/pass.h"
 #include "simulator/machine/fault.h"
 #include "simulator/machine/observer.h"
+#include "simulator/machine/worker.h"
 #include "simulator/trace/audit.h"
 #include "simulator/trace/watch.h"
 
@@ -26,9 +27,41 @@ Token place(const void* return_address) {
   return machine::place_of_code(return_address) - 1;
 }
 
+// What the memory holds; of 16 bytes, a number that other bytes hardly have.
+std::uint64_t content(std::uintptr_t address, int bytes) {
+  std::uint64_t words[2] = {};
+  const auto read = [&] {
+    std::memcpy(words, reinterpret_cast<const void*>(address), std::min(bytes, 16));
+  };
+  if (hooks.audited) {
+    const machine::OwnAccess own;
+    read();
+  } else {
+    read();
+  }
+  return words[0] ^ std::rotl(words[1] * kNoValue, 29);
+}
+
+}  // namespace
+
+void settle(LaneLog& log) {
+  if (log.value == nullptr) return;
+  const std::uint64_t now = content(log.value[-1], bytes_of(log.store));
+  const bool unchanged = kind_of(log.store) == Kind::kAtomicStore && now == *log.value;
+  *log.value = unchanged ? kUnchanged : now;
+  log.value = nullptr;
+}
+
+namespace {
+
 inline void append(LaneLog& log, Token token) {
   *log.next_token++ = token;
   if (!log.has_room()) machine::wait_for_room();
+}
+
+// Before other blocks store there, too. An audit has only one block, and stops each access.
+inline void settle_soon(LaneLog& log) {
+  if (log.value != nullptr && !hooks.audited) settle(log);
 }
 
 inline void step(Kind kind, const void* return_address) {
@@ -56,21 +89,6 @@ inline void enter(const void* caller, const void* here, const void* const* frame
   }
   measure_stack(frame);
   append(*log, make_token(place(caller), Kind::kEnter));
-}
-
-// What the memory holds; of 16 bytes, a number that other bytes hardly have.
-std::uint64_t content(std::uintptr_t address, int bytes) {
-  std::uint64_t words[2] = {};
-  const auto read = [&] {
-    std::memcpy(words, reinterpret_cast<const void*>(address), std::min(bytes, 16));
-  };
-  if (hooks.audited) {
-    const machine::OwnAccess own;
-    read();
-  } else {
-    read();
-  }
-  return words[0] ^ std::rotl(words[1] * kNoValue, 29);
 }
 
 // All other thread-local variables belong to the tracer, which would not survive a store to them.
@@ -132,9 +150,10 @@ inline __attribute__((always_inline)) void log_access(
     if (kind == Kind::kLoad) load_in_flight(pointer, return_address);
     return;
   }
+  settle_soon(*log);
   const Token token = make_token(place(return_address), kind, log2_bytes);
   if (has_value(kind) && hooks.looks_for_hazards) {
-    settle(*log);
+    if (log->value != nullptr) settle(*log);
     *log->next_address++ = address;
     std::uintptr_t* const value = log->next_address++;
     *value = kNoValue;
@@ -151,6 +170,9 @@ inline __attribute__((always_inline)) void log_access(
   }
   if (address - hooks.stacks < hooks.stack_bytes) machine::go_astray();
   if (address - hooks.locals < hooks.locals_bytes) require_shared(address, log2_bytes);
+  if (is_load(kind) && made_next && address - hooks.device < hooks.device_bytes) {
+    look_into_device(address, std::size_t{1} << log2_bytes, return_address);
+  }
 }
 
 // `frame` belongs to the hook. Above it are the frames of the function that called the hook, which
@@ -182,7 +204,6 @@ inline __attribute__((always_inline)) void access(
     note_if_local(kind, pointer, log2_bytes, return_address, frame);
   }
   log_access(kind, pointer, log2_bytes, return_address, true);
-  if (is_load(kind)) look_for_unwritten(pointer, std::size_t{1} << log2_bytes, return_address);
   if (hooks.audited) tell_audit(kind, pointer, std::size_t{1} << log2_bytes, return_address);
 }
 
@@ -193,7 +214,17 @@ void will_store(Kind kind, const void* pointer) {
   hooks.watch->will_store(pointer, narrow);
 }
 
+// Of the running copy's threads, traced or not, but not of their local variables.
+void keep_step_at(const void* pointer) {
+  const machine::Worker* const worker = machine::running_worker;
+  if (worker == nullptr) return;
+  if (worker->memory().stacks.holds(reinterpret_cast<std::uintptr_t>(pointer))) return;
+  machine::came_to_volatile.store(true, std::memory_order_relaxed);
+  machine::keep_step();
+}
+
 void volatile_access(Kind kind, const void* pointer, Token log2_bytes, const void* return_address) {
+  keep_step_at(pointer);
   will_store(kind, pointer);
   access(kind, pointer, log2_bytes, return_address);
   if (kind == Kind::kVolatileLoad) machine::will_read_atomically(pointer);
@@ -305,14 +336,6 @@ void log_atomic(
   log_access(Kind::kAtomicStore, pointer, std::countr_zero(bytes), at, true);
 }
 
-void settle(LaneLog& log) {
-  if (log.value == nullptr) return;
-  const std::uint64_t now = content(log.value[-1], bytes_of(log.store));
-  const bool unchanged = kind_of(log.store) == Kind::kAtomicStore && now == *log.value;
-  *log.value = unchanged ? kUnchanged : now;
-  log.value = nullptr;
-}
-
 }  // namespace trace
 
 // The functions that -fsanitize=thread, bounds-strict and -fsanitize-coverage=trace-pc call. The
@@ -329,6 +352,7 @@ void __tsan_func_entry(void* caller) {
   trace::enter(caller, HERE, static_cast<const void* const*>(__builtin_frame_address(0)));
 }
 void __tsan_func_exit() {
+  if (trace::hooks.log != nullptr) trace::settle_soon(*trace::hooks.log);
   trace::step(trace::Kind::kExit, HERE);
   trace::hooks.exit = reinterpret_cast<std::uintptr_t>(HERE);
 }

@@ -360,6 +360,15 @@ std::vector<model::Hazard> LaunchTouches::hazards(
         .first->second.add(touch);
   }
   std::erase_if(found, [&](const model::Hazard& hazard) { return is_of_guess(hazard); });
+  // A flag with a hazard needs no note.
+  std::vector<std::pair<std::string, std::uint64_t>> wrong;
+  for (const model::Hazard& hazard : found) {
+    if (!model::is_note(hazard.kind)) wrong.emplace_back(hazard.array, hazard.byte);
+  }
+  std::erase_if(found, [&](const model::Hazard& hazard) {
+    return model::is_note(hazard.kind) &&
+           std::ranges::find(wrong, std::pair(hazard.array, hazard.byte)) != wrong.end();
+  });
   return found;
 }
 

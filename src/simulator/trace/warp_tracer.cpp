@@ -92,7 +92,8 @@ void WarpTracer::crash(const model::Hazard& hazard) {
   if (record_.is_on()) record_.crash(hazard);
 }
 
-// The value that the lane stored last is still in memory, unless the store failed.
+// The value that the lane stored last is still in memory, unless the store failed. An atomic may be
+// still to come, because a thread that waits pauses before it.
 void WarpTracer::settle_store() {
   if (hooks.log == nullptr || hooks.log->value == nullptr) return;
   const std::uintptr_t address = hooks.log->value[-1];
@@ -100,7 +101,11 @@ void WarpTracer::settle_store() {
   const bool is_made = std::any_of(
       memory_.arrays.begin(), memory_.arrays.end(),
       [&](const machine::KernelArray& array) { return array.holds(address, bytes); });
-  if (is_made) settle(*hooks.log);
+  if (kind_of(hooks.log->store) == Kind::kAtomicStore) {
+    *hooks.log->value = kNoValue;
+  } else if (is_made) {
+    settle(*hooks.log);
+  }
   hooks.log->value = nullptr;
 }
 
