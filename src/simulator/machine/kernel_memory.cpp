@@ -2,7 +2,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <bit>
 #include <optional>
 
@@ -180,17 +179,17 @@ template <class Visit>
 void for_each_shared(std::span<const KernelArray> arrays, Visit visit) {
   // A bit of the address that is below the array's alignment is that of the pointer: a swizzle uses
   // the lowest ten, and code with two buffers may switch between them by a higher one.
-  const auto aligned_to = [](const KernelArray& array) {
-    const std::uint64_t bit = array.begin & -array.begin;
-    return static_cast<std::uint32_t>(
-        std::max<std::uint64_t>(1024, std::min<std::uint64_t>(bit, std::bit_floor(array.bytes))));
+  const auto bits_kept = [](const KernelArray& array) {
+    const std::uint64_t lowest = array.begin & -array.begin;
+    const std::uint64_t aligned = lowest > array.bytes ? std::bit_floor(array.bytes) : lowest;
+    return static_cast<std::uint32_t>(aligned > 1024 ? aligned - 1 : 1023);
   };
   const auto dynamic = reinterpret_cast<std::uintptr_t>(dynamic_shared_memory());
   std::uint32_t end = 0;
   for (const bool is_dynamic : {true, false}) {
     for (const KernelArray& array : arrays) {
       if (!array.shared || (array.begin == dynamic) != is_dynamic) continue;
-      const auto start = end + (static_cast<std::uint32_t>(array.begin) - end) % aligned_to(array);
+      const auto start = end + ((static_cast<std::uint32_t>(array.begin) - end) & bits_kept(array));
       visit(array, start);
       end = start + static_cast<std::uint32_t>(array.bytes);
     }
