@@ -1,5 +1,5 @@
-// A whole program that makes many kinds of CUDA calls: halves of an array in two streams, a graph,
-// a launch by cudaLaunchKernel, cuBLAS, and a copy with its pointers exchanged.
+// A whole program that makes many kinds of CUDA calls: halves of an array in two streams, a launch
+// by cudaLaunchKernel, cuBLAS, and a copy with its pointers exchanged.
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 #include <helper_cuda.h>
@@ -42,24 +42,21 @@ int main(int argc, char** argv) {
   checkCudaErrors(cudaEventElapsedTime(&ms, start, stop));
   printf("two streams: %g ... %g in %g ms\n", values[0], values[kCount - 1], ms);
 
-  cudaGraph_t graph;
-  cudaGraphExec_t instance;
-  checkCudaErrors(cudaStreamBeginCapture(streams[0], cudaStreamCaptureModeGlobal));
-  scale<<<kCount / 128, 128, 0, streams[0]>>>(d_values, kCount);
-  checkCudaErrors(cudaStreamEndCapture(streams[0], &graph));
-  checkCudaErrors(cudaGraphInstantiate(&instance, graph, 0));
-  for (int i = 0; i < 2; ++i) checkCudaErrors(cudaGraphLaunch(instance, streams[0]));
-
   int count = kCount;
   void* arguments[] = {&d_values, &count};
   checkCudaErrors(cudaLaunchKernel((void*)scale, dim3(4), dim3(128), arguments, 0, 0));
 
   cublasHandle_t blas;
-  float sum = 0;
+  const float one = 1, zero = 0;
+  float* d_product;
+  checkCudaErrors(cudaMallocManaged(&d_product, sizeof(float)));
   checkCudaErrors(cublasCreate(&blas));
-  checkCudaErrors(cublasSasum(blas, kCount, d_values, 1, &sum));
+  checkCudaErrors(cublasSgemm(
+      blas, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, kCount, &one, d_values, 1, d_values, kCount, &zero,
+      d_product, 1));
+  checkCudaErrors(cudaDeviceSynchronize());
   checkCudaErrors(cublasDestroy(blas));
-  printf("graph and launch: the sum is 512 * %g\n", sum / kCount);
+  printf("launch and product: 512 * %g\n", *d_product / kCount);
 
   cudaMemcpy(values, d_values, sizeof(float), cudaMemcpyHostToDevice);
   printf("the last copy: %s\n", cudaGetErrorString(cudaGetLastError()));

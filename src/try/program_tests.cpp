@@ -225,30 +225,6 @@ TEST_CASE("a whole program is explained, drawn and stepped through") {
   CHECK(contains(stepped.out, "transpose<0>, launch 1 of 2"));
 }
 
-TEST_CASE("a graph made node by node runs its nodes after those on which they depend") {
-  const Output output = try_program("graphs");
-  CAPTURE(output.err);
-  CHECK(output.exit_code == 0);
-  CHECK(output.out.starts_with("the sum is 6000\nthe sum is 10000\n"));
-  CHECK(contains(output.out, "1 axpy           2     2     0             3.91"));
-}
-
-TEST_CASE("kernels draw random numbers of the right distributions") {
-  const Output output = try_program("random_numbers", "--limit 300");
-  CHECK(output.exit_code == 0);
-  for (const char* generator : {"XORWOW", "MRG32k3a", "Philox"}) {
-    CAPTURE(std::string(generator));
-    CHECK(contains(
-        output.out,
-        std::string(generator) +
-            ": uniform 0.50 0.33, normal 0.0 1.0 3, doubles 0.0 1.0, Poisson 50, pi off by 0.0\n"));
-  }
-  CHECK(
-      output.err ==
-      "try: note: cuRAND's numbers have the right distribution here, but are others than a "
-      "GPU's.\n");
-}
-
 TEST_CASE("several threads of the host may launch kernels") {
   const Output output = try_program("host_threads");
   CAPTURE(output.err);

@@ -7,9 +7,9 @@
 # try.sh cubins PROGRAM "ARCHITECTURES" NVCC FLAG...: only compiles them, by nvcc, for these architectures.
 #
 # From make: BUILD, where it has built; PRESENT, the architecture of the GPU that is here, if any.
-# From the user: KERNEL, MORE, TRY_FLAGS (for the compiler, if they begin with -I or -D, else for the
-# program), FLAGS (for step), TRY_ARGS, PAGE, BLOCK, THREAD. No shell reads them. MORE has names
-# without spaces, separated by spaces, or is one name.
+# From the user: KERNEL, MORE, TRY_FLAGS (for the compiler, if they begin with -I, -D or -std, else for
+# the program), LIBS (for the linker), FLAGS (for step), TRY_ARGS, PAGE, BLOCK, THREAD. No shell reads
+# them. MORE has names without spaces, separated by spaces, or is one name.
 set -u
 goal=$1
 shift
@@ -44,6 +44,11 @@ copy() {
     written=$out.$copy.$i
     object=$out.raw_$copy.o
     [ ${#files[@]} = 1 ] || object=$written.o
+    if is_c "${files[i]}"; then
+      src/try/limited.sh "${files[i]}" $CXX $C_FLAGS "${@:1:$users_flags}" -c "${files[i]}" -o "$object" || return 1
+      objects+=("$object")
+      continue
+    fi
     src/try/limited.sh "${files[i]}" $flags -include "$BUILD/try/$copy.h" "$@" -fpch-preprocess \
       -E "${files[i]}" -o "$written.cpp" && "$REWRITER" < "$written.cpp" > "$written.ii" &&
       src/try/limited.sh "$KERNEL" $flags -x c++-cpp-output -fpreprocessed -c "$written.ii" -o "$object" ||
@@ -58,6 +63,12 @@ copy() {
     objcopy --strip-symbol="$name" "$object" || return 1
   done
 }
+
+# Files of C have no kernels, and names that C++ would change.
+is_c() {
+  case $1 in *.c) true ;; *) false ;; esac
+}
+C_FLAGS="-x c -std=gnu17 -g -gdwarf-4 -O2 -w"
 
 # Gives a copy the symbols that it has in the program. A file with an sgemm has its own name for each
 # copy's, also if it is called by simt_sgemm (rewrite/rewritten.h). Of a whole program, the host's code
@@ -95,19 +106,24 @@ with_symbols() { # traced, plain or debug; IN.o; OUT.o
 #   OUT.plain.o       the copy without such calls
 #   OUT.d             the headers that the files include, for make
 #
-# COPY=debug: the traced copy keeps the main. Exits with 1 and the compiler's errors, or says which
-# function is missing.
+# COPY=debug: the traced copy keeps the main. Exits with 2 and a sentence if the files need what is not
+# traced here, with 1 and the compiler's errors, or says which function is missing.
 compile_for_cpu() {
-  local out=$1 color= plain code
+  local out=$1 color= refusal= messages plain code users_flags
   shift
+  users_flags=$#
   [ ! -t 2 ] || color=-fdiagnostics-color=always
   rm -f "$out".{raw_traced,traced,plain}.o
-  copy plain "$@" 2> "$out.messages" &
+  copy plain "$@" 2> "$out.plain.messages" &
   plain=$!
-  copy traced "$@" -MMD -MP -MF "$out.d" -MT "$out.traced.o"
+  copy traced "$@" -MMD -MP -MF "$out.d" -MT "$out.traced.o" 2> "$out.messages"
   code=$?
-  wait $plain || { [ $code != 0 ] || cat "$out.messages" >&2; code=1; }
-  rm -f "$out.messages" "$out".{plain,traced}.[0-9]*
+  wait $plain || { [ $code != 0 ] || mv "$out.plain.messages" "$out.messages"; code=1; }
+  messages=$(cat "$out.messages")
+  [ $code = 0 ] || refusal=$(LC_ALL=C awk -f src/try/refusal.awk src/simulator/cuda/refused.txt "$out.messages")
+  rm -f "$out"{,.plain}.messages "$out".{plain,traced}.[0-9]*
+  [ -z "${refusal:-$messages}" ] || printf '%s\n' "${refusal:-$messages}" >&2
+  [ -z "$refusal" ] || exit 2
   [ $code = 0 ] || exit 1
   readelf -sW "$out.raw_traced.o" | grep -qwE '_Z(5|10simt_)sgemmiiifPKfS0_fPf|main' || {
     echo "$KERNEL: defines neither main nor" \
@@ -141,6 +157,7 @@ compile_cubins() {
   for arch in $(printf '%s\n' $architectures | sort -u); do
     number=0
     for file in "${files[@]}"; do
+      ! is_c "$file" || continue
       if ! for_nvcc "$file"; then
         why "nvcc hands file names to a shell, which could take this one for a command."
         break
@@ -191,7 +208,11 @@ compile_for_gpu() {
       give_up "$file"
     }
     object=$out.$(echo "$objects" | wc -w).for_gpu.o
-    "$nvcc" "$@" -x cu -c "$file" -o "$object" 2>> "$log" || give_up "$file"
+    if is_c "$file"; then
+      ${CXX:-c++} $C_FLAGS "${of_compiler[@]}" -c "$file" -o "$object" 2>> "$log" || give_up "$file"
+    else
+      "$nvcc" "$@" -x cu -c "$file" -o "$object" 2>> "$log" || give_up "$file"
+    fi
     objects="$objects $object"
   done
   ld -r $objects -o "$out.gpu.o"
@@ -205,7 +226,7 @@ compile_for_gpu() {
     cudaDeviceReset; do
     wraps="$wraps,--wrap=$name"
   done
-  "$nvcc" "$@" "$out.gpu.o" "$clock" -Xlinker "${wraps#,}" -lcublas -lcurand \
+  "$nvcc" "$@" "$out.gpu.o" "$clock" -Xlinker "${wraps#,}" -lcublas -lcurand "${libs[@]}" \
     -o "$out.on_gpu" 2>> "$log" || give_up "$KERNEL"
   nothing
 }
@@ -230,35 +251,67 @@ split() {
 }
 split TRY_FLAGS "${TRY_FLAGS:-}"
 of_compiler=() of_program=(--file "$KERNEL")
-for word in "${words[@]}"; do
-  case $word in -I* | -D*) of_compiler+=("$word") ;; *) of_program+=("$word") ;; esac
+of_nvcc=()
+for ((i = 0; i < ${#words[@]}; ++i)); do
+  word=${words[i]}
+  case $word in
+    -I* | -D*) of_compiler+=("$word") ;;
+    # The CPU's compiler reads C++20, of which older programs are a part.
+    -std | --std) of_nvcc+=("-std=${words[i += 1]:-}") ;;
+    -std=* | --std=*) of_nvcc+=("-std=${word#*=}") ;;
+    *) of_program+=("$word") ;;
+  esac
 done
 flags=("${of_program[@]:2}")
 split FLAGS "${FLAGS:-}"
 [ "$goal" != step ] || of_program+=("${words[@]}")
 split TRY_ARGS "${TRY_ARGS:-}"
 [ ${#words[@]} = 0 ] || of_program+=(-- "${words[@]}")
+split LIBS "${LIBS:-}"
+libs=("${words[@]}")
+
+# link OUT OBJECT...: on the CPU, where the simulator has CUDA's own libraries.
+link() {
+  local out=$1 lib messages here=()
+  shift
+  for lib in "${libs[@]}"; do
+    case $lib in -lcud* | -lcublas* | -lcurand* | -lnvToolsExt*) ;; *) here+=("$lib") ;; esac
+  done
+  messages=$(LC_ALL=C $CXX -fopenmp "$@" $LIBRARIES "${here[@]}" -o "$out" 2>&1) && return
+  awk -v kernel="$KERNEL" '
+    match($0, /cannot find [^ :]+/) {
+      print "LIBS: " substr($0, RSTART + 12, RLENGTH - 12) ": there is no such library here"
+      exit found = 1
+    }
+    match($0, /undefined reference to `[^\047]*/) {
+      name = substr($0, RSTART + 24, RLENGTH - 24)
+      print kernel ": " name " is called and not defined; name its file in MORE, or its library in LIBS"
+      exit found = 1
+    }
+    END { exit !found }' <<< "$messages" >&2 || printf '%s\n' "$messages" >&2
+  exit 2
+}
 
 program=$work/yours
 if [ "$goal" = debug ]; then
   COPY=debug
   compile_for_cpu "$program" "${of_compiler[@]}"
-  $CXX -fopenmp "$program.traced.o" $DEBUGGED $LIBRARIES -o "$program" || exit 1
+  link "$program" "$program.traced.o" $DEBUGGED
   src/try/debug/debug.sh "$program" "${BLOCK:-0,0}" "${THREAD:-0,0}" "${of_program[@]}"
   exit
 fi
 if [ -n "$NVCC" ]; then
   compile_cubins "$program" "$("$BUILD/try/architecture" "${flags[@]}") $PRESENT" \
-    "$NVCC" $TRY_CUBIN_FLAGS "${of_compiler[@]}" &
+    "$NVCC" $TRY_CUBIN_FLAGS "${of_nvcc[@]}" "${of_compiler[@]}" &
 fi
 of_gpu=
 if [ -n "$HAS_GPU" ]; then
-  compile_for_gpu "$program" "$BUILD/try/timed_launches.o" "$NVCC" $TRY_NVCCFLAGS "${of_compiler[@]}" &
+  compile_for_gpu "$program" "$BUILD/try/timed_launches.o" "$NVCC" $TRY_NVCCFLAGS "${of_nvcc[@]}" "${of_compiler[@]}" &
   of_gpu=$program.gpu.o
 fi
 compile_for_cpu "$program" "${of_compiler[@]}"
 wait
-$CXX -fopenmp "$program.traced.o" "$program.plain.o" $of_gpu $RUNNERS $LIBRARIES -o "$program" || exit 1
+link "$program" "$program.traced.o" "$program.plain.o" $of_gpu $RUNNERS
 case $goal in
   try) "$program" "${of_program[@]}" ;;
   show) "$program" --size 64 --show "${PAGE:-$BUILD/show.html}" "${of_program[@]}" ;;

@@ -280,19 +280,6 @@ TEST_CASE("inline PTX in a file that is not rewritten is reported with file and 
   CHECK(contains(output.err, "examples/refused/ptx.cu:8:11: error: inline PTX cannot be traced"));
 }
 
-TEST_CASE("a CUDA function that does not run on a CPU is reported with file and line") {
-  const Output output = run(
-      "g++ -x c++ -std=c++20 -S -o /dev/null -w -iquote . -iquote src -Isrc/simulator/cuda/headers "
-      "-include src/simulator/cuda/headers/cuda_runtime.h examples/refused/textures.cu");
-  CAPTURE(output.err);
-  CHECK(output.exit_code == 1);
-  CHECK(contains(output.err, "examples/refused/textures.cu:3:18: error: "));
-  CHECK(contains(output.err, "make try: cudaMallocArray is about textures or CUDA arrays, which"));
-  CHECK(contains(output.err, "examples/refused/textures.cu:5:25: error: "));
-  CHECK(contains(
-      output.err, "make try: cudaGraphDebugDotPrint is not among the functions for graphs"));
-}
-
 TEST_CASE("a kernel may have inline PTX: it is traced, checked and counted") {
   for (const char* size : {"--m 64 --n 64 --k 32", "--m 70 --n 33 --k 19"}) {
     const Output output = try_sample("inline_ptx", std::string(size) + " --trace all");
@@ -333,11 +320,11 @@ TEST_CASE("a program's calls of CUDA functions have CUDA's meaning, and wrong on
   CAPTURE(output.err);
   CHECK(output.exit_code == 0);
   CHECK(contains(output.out, "two streams: 3 ... 3 in 0 ms\n"));
-  CHECK(contains(output.out, "graph and launch: the sum is 512 * 81\n"));
+  CHECK(contains(output.out, "launch and product: 512 * 81\n"));
   CHECK(contains(output.out, "the last copy: invalid argument\n"));
   CHECK(contains(
       output.err,
-      "try: note: examples/host_calls.cu:64: cudaMemcpy: the source, d_values, must be memory of "
+      "try: note: examples/host_calls.cu:61: cudaMemcpy: the source, d_values, must be memory of "
       "the host, and is memory of the GPU\n"));
   CHECK(contains(output.err, "try: note: Times are not measured on a CPU"));
   CHECK(std::count(output.err.begin(), output.err.end(), '\n') == 2);
@@ -566,6 +553,81 @@ TEST_CASE("make try says which function is missing, and where a launch is not cl
       "none.cu: there is no such file, or it cannot be read; give the path of a CUDA file\n"));
 }
 
+TEST_CASE("what of CUDA is not traced is refused in one sentence, with its name and line") {
+  struct Case {
+    const char* source;
+    const char* says;
+  };
+  const Case cases[] = {
+      {"void f(cudaGraphExec_t g) { cudaGraphLaunch(g, 0); }",
+       "cudaGraphExec_t: CUDA graphs are not traced here; launch the kernels in a stream"},
+      {"void f(cudaStream_t s) { cudaStreamEndCapture(s, nullptr); }",
+       "cudaStreamEndCapture: CUDA graphs are not traced here; launch the kernels in a stream"},
+      {"void f(cudaMemPool_t* p) { cudaDeviceGetDefaultMemPool(p, 0); }",
+       "cudaMemPool_t: memory pools are not traced here; use cudaMalloc or cudaMallocAsync"},
+      {"#include <curand_kernel.h>",
+       "random numbers in kernels are not traced here; make them on the host (curand.h)"},
+      {"#include <cublas_v2.h>\nvoid f(cublasHandle_t h, float* x) { cublasSasum(h, 1, x, 1, x); }",
+       "cublasSasum: of cuBLAS, only products of matrices, and of a matrix and a vector, run here"},
+      {"#include <cuda.h>\nvoid f() { cuInit(0); }",
+       "cuInit: the driver interface does not run here; use the runtime's functions (cuda...)"},
+      {"__global__ void k(cudaTextureObject_t t, float* p) { *p = tex2D<float>(t, 0, 0); }",
+       "cudaTextureObject_t: textures and CUDA arrays are not traced here; read the data from "
+       "global memory instead"},
+      {"void f() { struct cudaResourceDesc d; }",
+       "cudaResourceDesc: textures and CUDA arrays are not traced here; read the data from global "
+       "memory instead"},
+      {"template <class T> void f(T* p) { cudaGetDriverEntryPoint(\"x\", p, 0); }\n"
+       "void g(void** p) { f(p); }",
+       "cudaGetDriverEntryPoint: this is not among the CUDA functions that run here"},
+  };
+  const testing::Folder folder;
+  const std::string file = folder / "refused.cu";
+  for (const Case& c : cases) {
+    CAPTURE(std::string(c.source));
+    folder.write("refused.cu", c.source + std::string("\nint main() { return undeclared; }\n"));
+    const Output output = compiled(folder, file);
+    CAPTURE(output.err);
+    CHECK(output.exit_code == 2);
+    CHECK(output.err.starts_with(file + ":"));
+    CHECK(output.err.ends_with(std::string(": ") + c.says + "\n"));
+    CHECK(std::count(output.err.begin(), output.err.end(), '\n') == 1);
+  }
+  // Any other error is the compiler's.
+  folder.write("refused.cu", "int main() { return undeclared + cudaMalloc(1); }\n");
+  const Output own = compiled(folder, file);
+  CHECK(own.exit_code == 1);
+  CHECK(contains(own.err, "refused.cu:1:21: error: 'undeclared' was not declared"));
+}
+
+TEST_CASE("types of 8-bit numbers can be mentioned, and using them is refused in one sentence") {
+  const testing::Folder folder;
+  const auto with = [&](const std::string& code) {
+    folder.write(
+        "fp8.cu",
+        "#include <cuda_fp8.h>\ntemplate <class T> struct Name;\n"
+        "template <> struct Name<__nv_fp8_e4m3> { int value; };\n"
+        "void f(const __nv_fp8_e5m2*) {}\n" +
+            code + "int main() { f(nullptr); }\n");
+    return compiled(folder, folder / "fp8.cu");
+  };
+  CHECK(with("").exit_code == 0);
+  for (const char* code :
+       {"float g(__nv_fp8_e4m3* p) { return float(*p); }\n",
+        "void g(float x) { __nv_fp8_e4m3 y(x); }\n",
+        "auto g(float x) { return __nv_cvt_float_to_fp8(x, __NV_SATFINITE, __NV_E4M3); }\n",
+        "__nv_fp8_e4m3 all[4];\n"}) {
+    CAPTURE(std::string(code));
+    const Output output = with(code);
+    CAPTURE(output.err);
+    CHECK(output.exit_code == 2);
+    CHECK(output.err.starts_with(folder / "fp8.cu" + ":5: __"));
+    CHECK(output.err.ends_with(
+        ": numbers of 8 bits (fp8) are not traced here; use __half or __nv_bfloat16\n"));
+    CHECK(std::count(output.err.begin(), output.err.end(), '\n') == 1);
+  }
+}
+
 TEST_CASE(
     "a user's file is compiled with precompiled headers, unless a -D of the user's forbids it") {
   const testing::Folder folder;
@@ -596,7 +658,8 @@ TEST_CASE("make try accepts what other people's programs rely on") {
       "int main() {\n  float* p;\n  int n = 1;\n  cudaMalloc(&p, 128);\n"
       "  cudaSetDeviceFlags(cudaDeviceBlockingSync);\n"
       "  void* arguments[] = {&p, &n};\n"
-      "  cudaLaunchCooperativeKernel((void*)k, 1, 32, arguments);\n  return own();\n}\n");
+      "  cudaLaunchCooperativeKernel((void*)k, 1, 32, arguments);\n"
+      "  k << <1, 32 >> >(p, n);\n  return own();\n}\n");
   folder.write("helper_functions.h", "inline int of_the_program() { return 3; }\n");
   folder.write(
       "second.cpp", "#include <helper_functions.h>\nint own() { return of_the_program(); }\n");

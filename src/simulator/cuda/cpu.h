@@ -21,7 +21,6 @@
 #include "simulator/cuda/collectives.h"
 #include "simulator/cuda/intrinsics.h"
 #include "simulator/cuda/runtime.h"
-#include "simulator/cuda/textures.h"
 #include "simulator/cuda/vector_types.h"
 
 #define __global__

@@ -15,6 +15,5 @@ function header(name, folder, base, text) {
   if (kind == "contents") text = "#pragma once\n#include \"" what "\""
   if (kind == "standard")
     text = "#pragma once\n#include <" base ">\nnamespace cuda::std {\nusing namespace ::std;\n}"
-  if (kind == "refused") text = "#error \"make try: " what "\""
   printf "mkdir -p %s && cat > %s << 'END'\n%s\nEND\n", folder, name, text
 }

@@ -56,22 +56,19 @@ class Launched {
 
   template <class... Arguments>
   [[gnu::always_inline]] void operator()(Arguments... arguments) {
-    auto work = [call = call_, grid = grid_, block = block_, shared_bytes = shared_bytes_,
-                 arguments...]() mutable {
-      std::uint64_t references = 0;
-      auto thread = [&] {
-        call_begins();
-        [&]<std::size_t... I>(std::index_sequence<I...>) {
-          call(passed(arguments, (references >> I & 1) != 0)...);
-        }
-        (std::index_sequence_for<Arguments...>());
-      };
-      using Thread = decltype(thread);
-      run_called(
-          {grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared_bytes,
-          [](void* context) { (*static_cast<Thread*>(context))(); }, &thread, &references);
+    begin_in(stream_);
+    std::uint64_t references = 0;
+    auto thread = [&] {
+      call_begins();
+      [&]<std::size_t... I>(std::index_sequence<I...>) {
+        call_(passed(arguments, (references >> I & 1) != 0)...);
+      }
+      (std::index_sequence_for<Arguments...>());
     };
-    in_stream(stream_, work);
+    using Thread = decltype(thread);
+    run_called(
+        {grid_.x, grid_.y, grid_.z}, {block_.x, block_.y, block_.z}, shared_bytes_,
+        [](void* context) { (*static_cast<Thread*>(context))(); }, &thread, &references);
   }
 
  private:

@@ -29,32 +29,32 @@ namespace simt {
 
 struct PtxOperand {
   const char* constraint;
-  void* variable;           // of an output; null: an input
-  std::uint64_t low, high;  // of an input
-  int bytes;                // the size of the variable, or of the input before it was widened
+  void* variable;       // of an output; null: an input
+  std::uint64_t value;  // of an input
+  int bytes;            // the size of the variable, or of the input before it was widened
 };
 
 template <class T>
 SIMT_ALWAYS_INLINE inline PtxOperand ptx_output(const char* constraint, T& variable) {
   return {
-      constraint, const_cast<std::remove_cv_t<T>*>(__builtin_addressof(variable)), 0, 0, sizeof(T)};
+      constraint, const_cast<std::remove_cv_t<T>*>(__builtin_addressof(variable)), 0, sizeof(T)};
 }
 
 // Integers are widened to 64 bits, other values are taken bit by bit.
 template <class T>
 SIMT_ALWAYS_INLINE inline PtxOperand ptx_input(const char* constraint, T value) {
   if constexpr (std::is_integral_v<T> && sizeof(T) <= 8) {
-    return {constraint, nullptr, static_cast<std::uint64_t>(value), 0, sizeof(T)};
+    return {constraint, nullptr, static_cast<std::uint64_t>(value), sizeof(T)};
   } else {
-    static_assert(sizeof(T) <= 16, "an operand of inline PTX has at most 16 bytes");
-    PtxOperand operand{constraint, nullptr, 0, 0, sizeof(T)};
-    __builtin_memcpy(&operand.low, &value, sizeof(T));
+    static_assert(sizeof(T) <= 8, "an operand of inline PTX has at most 8 bytes");
+    PtxOperand operand{constraint, nullptr, 0, sizeof(T)};
+    __builtin_memcpy(&operand.value, &value, sizeof(T));
     return operand;
   }
 }
 
 void ptx(const char* text, std::initializer_list<PtxOperand> operands);
-// The same for a text with atom, red or another word by which blocks may wait for each other.
+// The same for a text with volatile, gpu or another word by which blocks may wait for each other.
 void ptx_between_blocks(const char* text, std::initializer_list<PtxOperand> operands);
 
 }  // namespace simt

@@ -110,8 +110,8 @@ cudaError_t copy(
     for (const machine::Touched& range : used(from, from_rows, false)) touched.push_back(range);
     end_operation(operation, name, std::move(touched));
   };
-  in_stream(stream, work, cudaGraphNodeTypeMemcpy);
-  if (host_waits_for_it && capture_of(stream) == nullptr) host_waits(stream);
+  in_stream(stream, work);
+  if (host_waits_for_it) host_waits(stream);
   return cudaSuccess;
 }
 
@@ -131,7 +131,7 @@ cudaError_t set(const Call& call, void* to, int value, const Rows& rows, cudaStr
     }
     end_operation(operation, name, used(to, rows, true));
   };
-  in_stream(stream, work, cudaGraphNodeTypeMemset);
+  in_stream(stream, work);
   return cudaSuccess;
 }
 

@@ -97,6 +97,9 @@ TEST_CASE("there are no other GPUs, and versions and limits can be queried") {
   CHECK(can == 0);
   CHECK(cudaDeviceCanAccessPeer(&can, 0, 1) == cudaErrorInvalidDevice);
   CHECK(cudaDeviceEnablePeerAccess(1, 0) == cudaErrorInvalidDevice);
+  CHECK(
+      cudaDeviceGetP2PAttribute(&can, cudaDevP2PAttrAccessSupported, 0, 1) ==
+      cudaErrorInvalidDevice);
   CHECK(cudaRuntimeGetVersion(&version) == cudaSuccess);
   CHECK(version == CUDART_VERSION);
   std::size_t heap = 0;

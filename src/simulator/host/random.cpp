@@ -3,15 +3,12 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <numbers>
-#include <random>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "simulator/cuda/headers/curand.h"
-#include "simulator/cuda/random_states.h"
 #include "simulator/host/call.h"
 #include "simulator/host/memory.h"
 #include "simulator/host/stream.h"
@@ -19,7 +16,6 @@
 
 // The object that a curandGenerator_t points to.
 struct curandGenerator_st {
-  bool on_host;
   cudaStream_t stream = nullptr;
   std::uint64_t seed = 0, drawn = 0;  // how many numbers were drawn
 };
@@ -27,19 +23,24 @@ struct curandGenerator_st {
 namespace host {
 namespace {
 
-constexpr const char* kOtherNumbers =
-    "cuRAND's numbers have the right distribution here, but are others than a GPU's.";
-
 std::set<curandGenerator_t> generators;
 
-// The source of one number. Each has its own, so that they can be drawn in any order.
+// The source of one number. Each has its own, so that they can be drawn in any order. Steele, Lea
+// and Flood, "Fast splittable pseudorandom number generators", 2014.
 struct Bits {
-  using result_type = std::uint64_t;
-  static constexpr result_type min() { return 0; }
-  static constexpr result_type max() { return ~result_type{0}; }
-  result_type operator()() { return simt::split_mix(state); }
   std::uint64_t state;
+  std::uint64_t operator()() {
+    std::uint64_t z = state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+  }
 };
+
+Bits bits_of(std::uint64_t seed, std::uint64_t number) {
+  Bits of_seed{seed}, of_both{of_seed() ^ number};
+  return {of_both()};
+}
 
 // More than 0, at most 1, with the precision of a double.
 double uniform(Bits& bits) {
@@ -55,16 +56,6 @@ double normal(Bits& bits) {
 std::string why_not(curandGenerator_t generator) {
   return generators.contains(generator) ? ""
                                         : "the generator was not created, or was destroyed before";
-}
-
-curandStatus_t create(const Call& call, curandGenerator_t* generator, bool on_host) {
-  if (generator == nullptr) {
-    call.note("there is no result");
-    return CURAND_STATUS_INITIALIZATION_FAILED;
-  }
-  *generator = *generators.insert(new curandGenerator_st{on_host}).first;
-  note(kOtherNumbers);
-  return CURAND_STATUS_SUCCESS;
 }
 
 curandStatus_t change(
@@ -85,11 +76,8 @@ curandStatus_t generate(
     return CURAND_STATUS_NOT_INITIALIZED;
   }
   const Place place = place_of(numbers);
-  const bool reachable = generator->on_host ? place.for_host : place.for_gpu;
-  if (!reachable || place.bytes / sizeof(T) < count) {
-    call.note(
-        generator->on_host ? "the numbers need memory of the host, and room for all of them"
-                           : "the numbers need memory of the GPU, and room for all of them");
+  if (!place.for_gpu || place.bytes / sizeof(T) < count) {
+    call.note("the numbers need memory of the GPU, and room for all of them");
     return CURAND_STATUS_LAUNCH_FAILURE;
   }
   in_stream(generator->stream, [=] {
@@ -100,7 +88,7 @@ curandStatus_t generate(
     for (std::size_t begin = 0; begin < count; begin += kPart) {
       if (is_late()) continue;
       for (std::size_t i = begin; i < std::min(count, begin + kPart); ++i) {
-        Bits bits{simt::mixed(generator->seed, first + i)};
+        Bits bits = bits_of(generator->seed, first + i);
         numbers[i] = static_cast<T>(draw(bits));
       }
     }
@@ -123,14 +111,6 @@ curandStatus_t generate_pairs(
 
 using namespace host;
 
-// Kernels' threads call this, on several threads of the operating system.
-void simt::note_numbers_drawn() {
-  static std::mutex one_at_a_time;
-  static bool noted = false;
-  const std::lock_guard lock(one_at_a_time);
-  if (!std::exchange(noted, true)) note(kOtherNumbers);
-}
-
 const char* _cudaGetErrorEnum(curandStatus_t status) {
   switch (status) {
 #define SIMT_STATUS(name, number) \
@@ -143,11 +123,14 @@ const char* _cudaGetErrorEnum(curandStatus_t status) {
 }
 
 curandStatus_t curandCreateGenerator(curandGenerator_t* generator, curandRngType_t) {
-  return create(Call(), generator, false);
-}
-
-curandStatus_t curandCreateGeneratorHost(curandGenerator_t* generator, curandRngType_t) {
-  return create(Call(), generator, true);
+  const Call call;
+  if (generator == nullptr) {
+    call.note("there is no result");
+    return CURAND_STATUS_INITIALIZATION_FAILED;
+  }
+  *generator = *generators.insert(new curandGenerator_st).first;
+  note("cuRAND's numbers have the right distribution here, but are others than a GPU's.");
+  return CURAND_STATUS_SUCCESS;
 }
 
 curandStatus_t curandDestroyGenerator(curandGenerator_t generator) {
@@ -155,12 +138,6 @@ curandStatus_t curandDestroyGenerator(curandGenerator_t generator) {
     generators.erase(generator);
     delete generator;
   });
-}
-
-curandStatus_t curandGetVersion(int* version) {
-  const Call call;
-  *version = CUDART_VERSION;
-  return CURAND_STATUS_SUCCESS;
 }
 
 curandStatus_t curandSetStream(curandGenerator_t generator, cudaStream_t stream) {
@@ -177,20 +154,6 @@ curandStatus_t curandSetPseudoRandomGeneratorSeed(
   return change(Call(), generator, [=] {
     generator->seed = seed;
     generator->drawn = 0;
-  });
-}
-
-curandStatus_t curandSetGeneratorOffset(curandGenerator_t generator, unsigned long long offset) {
-  return change(Call(), generator, [=] { generator->drawn = offset; });
-}
-
-curandStatus_t curandSetGeneratorOrdering(curandGenerator_t generator, curandOrdering_t) {
-  return change(Call(), generator, [] {});
-}
-
-curandStatus_t curandGenerate(curandGenerator_t generator, unsigned* numbers, std::size_t count) {
-  return generate(Call(), generator, numbers, count, [](Bits& bits) {
-    return static_cast<std::uint32_t>(bits() >> 32);
   });
 }
 
@@ -216,32 +179,5 @@ curandStatus_t curandGenerateNormalDouble(
     double deviation) {
   return generate_pairs(Call(), generator, numbers, count, [=](Bits& bits) {
     return mean + deviation * normal(bits);
-  });
-}
-
-curandStatus_t curandGenerateLogNormal(
-    curandGenerator_t generator, float* numbers, std::size_t count, float mean, float deviation) {
-  return generate_pairs(Call(), generator, numbers, count, [=](Bits& bits) {
-    return std::exp(mean + deviation * normal(bits));
-  });
-}
-
-curandStatus_t curandGenerateLogNormalDouble(
-    curandGenerator_t generator, double* numbers, std::size_t count, double mean,
-    double deviation) {
-  return generate_pairs(Call(), generator, numbers, count, [=](Bits& bits) {
-    return std::exp(mean + deviation * normal(bits));
-  });
-}
-
-curandStatus_t curandGeneratePoisson(
-    curandGenerator_t generator, unsigned* numbers, std::size_t count, double mean) {
-  const Call call;
-  if (!(mean > 0)) {
-    call.note("the mean must be more than 0");
-    return CURAND_STATUS_OUT_OF_RANGE;
-  }
-  return generate(call, generator, numbers, count, [mean](Bits& bits) {
-    return std::poisson_distribution<unsigned>(mean)(bits);
   });
 }

@@ -30,25 +30,11 @@ bool is_default(cudaStream_t stream) {
   return stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread;
 }
 
-Capturing capture_of(cudaStream_t stream) {
-  return is_default(stream) ? nullptr : stream->capture;
-}
-
-cudaError_t waits(const Call& call, const Capturing& capture) {
-  if (capture == nullptr) return cudaSuccess;
-  capture->broken = true;
-  return call.fails(
-      cudaErrorStreamCaptureUnsupported,
-      "it waits for a stream that is being captured; end the capture and launch the graph first");
-}
-
 bool is_stream(cudaStream_t stream) {
   return is_default(stream) || streams.holds(stream);
 }
 
-void in_stream(cudaStream_t stream, const Work& work, cudaGraphNodeType type) {
-  const Capturing capture = capture_of(stream);
-  if (capture != nullptr) return capture->work.push_back({type, work});
+void in_stream(cudaStream_t stream, const std::function<void()>& work) {
   set_running(stream, nullptr);
   work();
   set_running(nullptr, nullptr);
@@ -57,9 +43,6 @@ void in_stream(cudaStream_t stream, const Work& work, cudaGraphNodeType type) {
 void destroy_streams() {
   streams.clear();
   events.clear();
-  graphs.clear();
-  instances.clear();
-  forget_graph_memory();
   forget_order();
 }
 
@@ -110,24 +93,20 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   const Call call;
   if (!is_stream(stream)) return call.fails(cudaErrorInvalidResourceHandle, kNoStream);
   host_waits(stream);
-  return waits(call, capture_of(stream));
+  return cudaSuccess;
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
   const Call call;
   if (!is_stream(stream)) return call.fails(cudaErrorInvalidResourceHandle, kNoStream);
   host_waits(stream);
-  return waits(call, capture_of(stream));
+  return cudaSuccess;
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   const Call call;
   if (!is_stream(stream)) return call.fails(cudaErrorInvalidResourceHandle, kNoStream);
   if (!events.holds(event)) return call.fails(cudaErrorInvalidResourceHandle, kNoEvent);
-  // The stream joins the capture of the one that recorded the event.
-  if (event->capture != nullptr && !is_default(stream) && stream->capture == nullptr) {
-    stream->capture = event->capture;
-  }
   let_wait(stream, event->clock);
   return cudaSuccess;
 }
@@ -137,7 +116,6 @@ cudaError_t cudaStreamAddCallback(
   const Call call;
   if (!is_stream(stream)) return call.fails(cudaErrorInvalidResourceHandle, kNoStream);
   if (callback == nullptr) return call.fails(cudaErrorInvalidValue, "there is no function");
-  if (const cudaError_t error = waits(call, capture_of(stream)); error != cudaSuccess) return error;
   host_waits(stream);  // the function may use what the stream has made
   callback(stream, cudaSuccess, data);
   return cudaSuccess;
@@ -147,13 +125,10 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void*
   const Call call;
   if (!is_stream(stream)) return call.fails(cudaErrorInvalidResourceHandle, kNoStream);
   if (function == nullptr) return call.fails(cudaErrorInvalidValue, "there is no function");
-  in_stream(
-      stream,
-      [=] {
-        host_waits();
-        function(data);
-      },
-      cudaGraphNodeTypeHost);
+  in_stream(stream, [=] {
+    host_waits();
+    function(data);
+  });
   return cudaSuccess;
 }
 
@@ -163,22 +138,9 @@ cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void*, std::size_t, un
   return call.fails(cudaErrorInvalidResourceHandle, kNoStream);
 }
 
-bool simt::is_captured(cudaStream_t stream) {
+void simt::begin_in(cudaStream_t stream) {
   const machine::HostLock lock;
-  return is_stream(stream) && capture_of(stream) != nullptr;
-}
-
-bool simt::begins_now(cudaStream_t stream) {
-  const machine::HostLock lock;
-  if (is_captured(stream)) return false;
   set_running(is_stream(stream) ? stream : nullptr, __builtin_return_address(0));
-  return true;
-}
-
-void simt::keep(cudaStream_t stream, void (*run)(void*), void* work, void (*drop)(void*)) {
-  const machine::HostLock lock;
-  const std::shared_ptr<void> owned(work, drop);
-  in_stream(stream, [=] { run(owned.get()); });
 }
 
 namespace host {
@@ -197,7 +159,6 @@ cudaError_t record(const Call& call, cudaEvent_t event, cudaStream_t stream) {
   if (!is_stream(stream)) return call.fails(cudaErrorInvalidResourceHandle, kNoStream);
   event->recorded = true;
   event->clock = reached_by(stream);
-  event->capture = capture_of(stream);
   return cudaSuccess;
 }
 
@@ -230,14 +191,14 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
   const Call call;
   if (!events.holds(event)) return call.fails(cudaErrorInvalidResourceHandle, kNoEvent);
   host_waits(event->clock);
-  return waits(call, event->capture);
+  return cudaSuccess;
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   const Call call;
   if (!events.holds(event)) return call.fails(cudaErrorInvalidResourceHandle, kNoEvent);
   host_waits(event->clock);
-  return waits(call, event->capture);
+  return cudaSuccess;
 }
 
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cudaEvent_t end) {
@@ -440,35 +401,7 @@ void forget_order() {
 
 }  // namespace host
 
-// Attributes of streams and launches. They are kept, and have no effect.
-
 using namespace host;
-
-cudaError_t cudaStreamSetAttribute(
-    cudaStream_t stream, cudaStreamAttrID attribute, const cudaStreamAttrValue* value) {
-  const Call call;
-  if (!is_stream(stream)) return call.fails(cudaErrorInvalidResourceHandle, kNoStream);
-  if (value == nullptr) return call.fails(cudaErrorInvalidValue, "there is no value");
-  if (!is_default(stream)) stream->attributes[attribute] = *value;
-  return cudaSuccess;
-}
-
-cudaError_t cudaStreamGetAttribute(
-    cudaStream_t stream, cudaStreamAttrID attribute, cudaStreamAttrValue* value) {
-  const Call call;
-  if (!is_stream(stream)) return call.fails(cudaErrorInvalidResourceHandle, kNoStream);
-  if (value == nullptr) return call.fails(cudaErrorInvalidValue, "there is no result");
-  *value = {};
-  if (is_default(stream)) return cudaSuccess;
-  const auto set = stream->attributes.find(attribute);
-  if (set != stream->attributes.end()) *value = set->second;
-  return cudaSuccess;
-}
-
-cudaError_t cudaCtxResetPersistingL2Cache() {
-  const Call call;
-  return cudaSuccess;
-}
 
 cudaError_t simt::check_attributes(const cudaLaunchConfig_t* config) {
   const Call call("cudaLaunchKernelEx");

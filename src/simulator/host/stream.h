@@ -1,5 +1,4 @@
-// Streams. The work of each runs at the program's call, because then all earlier work has finished;
-// or, while the stream is being captured, when the graph is launched.
+// Streams. The work of each runs at the program's call, because then all earlier work has finished.
 #pragma once
 
 #include <algorithm>
@@ -24,56 +23,20 @@ namespace host {
 // How much of each stream's work has ended, by the stream's number.
 using Clock = std::vector<std::uint64_t>;
 
-// The objects that the program's handles of streams, events and graphs point to.
-
-using Work = std::function<void()>;
-
-// The work of the streams that belong to one capture, in the order of the calls.
-struct Capture {
-  struct Captured {
-    cudaGraphNodeType type;
-    Work work;
-  };
-  cudaStream_t origin;
-  std::vector<Captured> work;
-  bool broken = false;  // by a call that a capture does not allow
-};
-using Capturing = std::shared_ptr<Capture>;
+// The objects that the program's handles of streams and events point to.
 
 }  // namespace host
 
-// The names are CUDA's. The default streams are no such objects, and cannot be captured.
+// The names are CUDA's. The default streams are no such objects.
 struct CUstream_st {
   unsigned flags;
   int priority;
   std::size_t timeline;  // its number (host/stream.h)
-  host::Capturing capture = {};
-  std::map<cudaStreamAttrID, cudaStreamAttrValue> attributes = {};
 };
 struct CUevent_st {
   bool timed;
   bool recorded = false;
-  host::Clock clock = {};        // the work so far when it was recorded
-  host::Capturing capture = {};  // of the stream that recorded it last
-};
-struct CUgraphNode_st {
-  cudaGraphNodeType type;
-  host::Work work;
-  std::vector<const CUgraphNode_st*> needs = {};  // these run before it
-  const CUgraphNode_st* original = nullptr;       // in the graph of which its graph is a clone
-};
-struct CUgraph_st {
-  std::vector<std::unique_ptr<CUgraphNode_st>> nodes = {};
-};
-// A copy of the work of a graph's nodes, made by the program, in an order in which they may run.
-struct CUgraphExec_st {
-  struct Step {
-    const CUgraphNode_st* node;  // may be destroyed; it only names the step
-    cudaGraphNodeType type;
-    host::Work work;
-    bool enabled = true;
-  };
-  std::vector<Step> steps;
+  host::Clock clock = {};  // the work so far when it was recorded
 };
 
 namespace host {
@@ -105,41 +68,19 @@ class Pool {
 
 inline Pool<CUstream_st> streams;
 inline Pool<CUevent_st> events;
-inline Pool<CUgraph_st> graphs;
-inline Pool<CUgraphExec_st> instances;
 
 inline constexpr const char* kNoEvent = "the event was not created, or was destroyed before";
-inline constexpr const char* kNoGraph = "the graph was not made, or was destroyed before";
-inline constexpr const char* kNoNode = "the node was not added to a graph, or was destroyed before";
-
-// The graph's work in an order in which it may run; nothing if its nodes wait for each other.
-std::optional<std::vector<CUgraphExec_st::Step>> steps_of(const CUgraph_st& graph);
-inline constexpr const char* kCircle = "nodes of the graph depend on each other in a circle";
-
-// Adds a node that does this `work`.
-cudaError_t add_node(
-    const Call& call, cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* needs,
-    std::size_t count, cudaGraphNodeType type, const Work& work);
-
 bool is_default(cudaStream_t stream);
-Capturing capture_of(cudaStream_t stream);  // null if the stream is not being captured
-
-// A wait for work of that capture, which only the launch of its graph will do: an error that breaks
-// the capture. Nothing is wrong if it is null.
-cudaError_t waits(const Call& call, const Capturing& capture);
 
 inline constexpr const char* kNoStream = "the stream was not created, or was destroyed before";
 
 // Whether the stream exists. The default streams do.
 bool is_stream(cudaStream_t stream);
 
-// `work` of the stream, which exists. During a capture it becomes a node of this type, and is
-// called later, perhaps several times.
-void in_stream(
-    cudaStream_t stream, const std::function<void()>& work,
-    cudaGraphNodeType type = cudaGraphNodeTypeKernel);
+// `work` of the stream, which exists.
+void in_stream(cudaStream_t stream, const std::function<void()>& work);
 
-// For cudaDeviceReset: all streams, events and graphs.
+// For cudaDeviceReset: all streams and events.
 void destroy_streams();
 
 // Which work of the streams may run at the same time, and whether it uses the same memory. Here all
@@ -177,12 +118,5 @@ void end_operation(
 
 // For cudaDeviceReset.
 void forget_order();
-
-// Memory that graphs allocate. It is never freed, because the next launch of the graph uses it.
-
-bool is_of_graph(const void* pointer);
-
-// For cudaDeviceReset, which frees everything.
-void forget_graph_memory();
 
 }  // namespace host

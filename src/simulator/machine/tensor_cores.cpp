@@ -97,18 +97,6 @@ void execute_store(const Operands& operands) {
   }
 }
 
-void execute_transpose(const Operands& operands) {
-  Image image;
-  gather(operands, image);
-  for (int l = 0; l < model::kWarpSize; ++l) {
-    std::uint16_t column[2];
-    for (int i = 0; i < 2; ++i) {
-      std::memcpy(&column[i], image[0] + (l % kWords * 2 + i) * 16 + l / kWords * 2, 2);
-    }
-    *static_cast<const Rows*>(operands[l])->words = column[0] | std::uint32_t{column[1]} << 16;
-  }
-}
-
 // One element of a matrix.
 std::uint64_t element(std::uint64_t word, int bits, int number) {
   return bits == 64 ? word : word >> bits * number & ((std::uint64_t{1} << bits) - 1);
@@ -229,7 +217,6 @@ void execute_mma(const Operands& operands) {
 
 constexpr WarpInstruction kLoad{"ldmatrix", execute_load};
 constexpr WarpInstruction kStore{"stmatrix", execute_store};
-constexpr WarpInstruction kTranspose{"movmatrix", execute_transpose};
 constexpr WarpInstruction kMma{"mma", execute_mma};
 
 // Tells the observer about the lane's row, if it has one, and returns whether it has.
@@ -292,12 +279,6 @@ void store_matrices(
   Rows rows{
       static_cast<char*>(row), const_cast<std::uint32_t*>(words.data()), matrices, transposed};
   execute_together(kStore, &rows);
-}
-
-std::uint32_t transpose_matrix(std::uint32_t word) {
-  Rows rows{nullptr, &word, 1, false};
-  execute_together(kTranspose, &rows);
-  return word;
 }
 
 void multiply_matrices(MmaOperands& operands) {

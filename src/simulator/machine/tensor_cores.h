@@ -23,8 +23,6 @@ void load_matrices(
     std::span<std::uint32_t> words, bool transposed, const void* row, const void* place);
 void store_matrices(
     std::span<const std::uint32_t> words, bool transposed, void* row, const void* place);
-// The word of a transposed matrix that lane has instead of that word of the matrix.
-std::uint32_t transpose_matrix(std::uint32_t word);
 
 // The elements of two matrices that are multiplied, and those of the matrix to which the product is
 // added.

@@ -116,4 +116,5 @@ COMPARE_AND_SWAP(int)
 COMPARE_AND_SWAP(unsigned)
 COMPARE_AND_SWAP(unsigned long long)
 #undef COMPARE_AND_SWAP
+
 #undef HERE

@@ -30,7 +30,7 @@ class Launches {
 
   std::string run() {
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
-      if (tokens_[i].is("<<<")) translate(i);
+      if (const std::size_t last = last_of_opening(i); last != kNone) translate(i, last);
       if (tokens_[i].is("cudaLaunchKernel") || tokens_[i].is("cudaLaunchCooperativeKernel")) {
         uncover_kernel(i + 1);
       }
@@ -110,19 +110,29 @@ class Launches {
     return text;
   }
 
-  bool ends_configuration(std::size_t i) const {
-    return i + 2 < tokens_.size() && tokens_[i].is(">") && tokens_[i + 1].is(">") &&
-           tokens_[i + 2].is(">") && tokens_[i].end() == tokens_[i + 1].at &&
-           tokens_[i + 1].end() == tokens_[i + 2].at &&
-           !(i + 3 < tokens_.size() && tokens_[i + 3].is(">"));
+  bool is_at(std::size_t i, std::string_view what) const {
+    return i < tokens_.size() && tokens_[i].is(what);
   }
 
-  void translate(std::size_t chevrons) {
+  // Some editors write << < and >> >, as nvcc accepts them.
+  std::size_t last_of_opening(std::size_t i) const {
+    if (tokens_[i].is("<<<")) return i;
+    const bool names_operator = i > 0 && tokens_[i - 1].is("operator");
+    return tokens_[i].is("<<") && is_at(i + 1, "<") && !names_operator ? i + 1 : kNone;
+  }
+  bool ends_configuration(std::size_t i) const {
+    if (!is_at(i, ">") || !is_at(i + 1, ">") || !is_at(i + 2, ">")) return false;
+    if (tokens_[i].end() != tokens_[i + 1].at) return false;
+    return tokens_[i + 1].end() == tokens_[i + 2].at ? !is_at(i + 3, ">") : is_at(i + 3, "(");
+  }
+
+  // From the first to the last token of <<<.
+  void translate(std::size_t chevrons, std::size_t last) {
     const std::size_t first = first_of_kernel(chevrons);
     if (first == kNone || first == chevrons) {
       refuse(chevrons, "before <<< there is no name of a kernel");
     }
-    std::size_t end = chevrons + 1;
+    std::size_t end = last + 1;
     while (end < tokens_.size() && !ends_configuration(end)) {
       const Token& token = tokens_[end];
       if (token.is("(") || token.is("[") || token.is("{")) end = closing(tokens_, end);
@@ -144,7 +154,7 @@ class Launches {
                ")(simt_arguments...); else ";
     }
     edits_.insert(tokens_[first].at, begin);
-    edits_.replace(tokens_[chevrons], tokens_[chevrons], "(simt_arguments...); }).configured(");
+    edits_.replace(tokens_[chevrons], tokens_[last], "(simt_arguments...); }).configured(");
     edits_.replace(tokens_[end], tokens_[end + 2], ")");
     const std::size_t close = closing(tokens_, open);
     // Between < and > a comma separates no arguments.
@@ -169,9 +179,6 @@ class Launches {
   // The first argument after the bracket at `open` without a cast to void*, which would hide the
   // types of the kernel's own arguments.
   void uncover_kernel(std::size_t open) {
-    const auto is_at = [&](std::size_t i, const char* what) {
-      return i < tokens_.size() && tokens_[i].is(what);
-    };
     const std::size_t cast = open + 1;
     const std::size_t type = is_at(cast + 1, "const") ? cast + 2 : cast + 1;
     const bool casts = is_at(open, "(") && is_at(cast, "(") && is_at(type, "void") &&
@@ -200,8 +207,7 @@ bool is_one_of(const Token& token, std::initializer_list<std::string_view> words
 // Whether the text has a word of the instructions by which blocks may wait for each other, so that
 // the program needs them (src/simulator/machine/waiting.cpp).
 bool may_wait(std::string_view text) {
-  static constexpr std::string_view kWords[] = {"atom", "red", "nanosleep", "volatile",
-                                                "gpu",  "sys", "gl"};
+  static constexpr std::string_view kWords[] = {"volatile", "gpu", "sys", "gl"};
   std::size_t begin = 0;
   for (std::size_t i = 0; i <= text.size(); ++i) {
     if (i < text.size() &&

@@ -76,43 +76,11 @@ u32 bits_of(float a) {
 constexpr int kThreads = 128;
 
 // Instructions with a 32-bit result of a, b and c, and what it is.
-u32 lop3_of(u32 a, u32 b, u32 c, u32 table) {
-  u32 result = 0;
-  for (int bit = 0; bit < 32; ++bit) {
-    const u32 index = (a >> bit & 1) * 4 + (b >> bit & 1) * 2 + (c >> bit & 1);
-    result |= (table >> index & 1) << bit;
-  }
-  return result;
-}
-u32 permuted(u32 a, u32 b, u32 c) {
-  u32 result = 0;
-  for (int n = 0; n < 4; ++n) {
-    const u32 selector = c >> 4 * n & 15;
-    u32 byte = static_cast<u32>((u64{b} << 32 | a) >> 8 * (selector & 7)) & 0xff;
-    if (selector > 7) byte = byte > 127 ? 0xff : 0;
-    result |= byte << 8 * n;
-  }
-  return result;
-}
-u32 reversed(u32 a) {
-  u32 result = 0;
-  for (int bit = 0; bit < 32; ++bit) result = result << 1 | (a >> bit & 1);
-  return result;
-}
-
 #define WORDS(X)                                                                                   \
   X("add.u32 %0, %1, %2;", a + b)                                                                  \
   X("sub.s32 %0, %1, %2;", a - b)                                                                  \
-  X("add.sat.s32 %0, %1, %2;",                                                                     \
-    static_cast<u32>(std::clamp<s64>(s64{s(a)} + s(b), INT32_MIN, INT32_MAX)))                     \
   X("mul.lo.u32 %0, %1, %2;", a* b)                                                                \
-  X("mul.hi.u32 %0, %1, %2;", static_cast<u32>(u64{a} * b >> 32))                                  \
-  X("mul.hi.s32 %0, %1, %2;", static_cast<u32>(s64{s(a)} * s(b) >> 32))                            \
   X("mad.lo.s32 %0, %1, %2, %3;", a* b + c)                                                        \
-  X("min.s32 %0, %1, %2;", static_cast<u32>(std::min(s(a), s(b))))                                 \
-  X("max.u32 %0, %1, %2;", std::max(a, b))                                                         \
-  X("abs.s32 %0, %1;", s(a) < 0 ? 0 - a : a)                                                       \
-  X("neg.s32 %0, %1;", 0 - a)                                                                      \
   X("and.b32 %0, %1, %2;", a& b)                                                                   \
   X("or.b32 %0, %1, %2;", a | b)                                                                   \
   X("xor.b32 %0, %1, %2;", a ^ b)                                                                  \
@@ -120,24 +88,12 @@ u32 reversed(u32 a) {
   X("shl.b32 %0, %1, %2;", b > 31 ? 0 : a << b)                                                    \
   X("shr.u32 %0, %1, %2;", b > 31 ? 0 : a >> b)                                                    \
   X("shr.s32 %0, %1, %2;", static_cast<u32>(s(a) >> std::min(b, 31u)))                             \
-  X("shf.l.wrap.b32 %0, %1, %2, %3;", static_cast<u32>((u64{b} << 32 | a) << (c & 31) >> 32))      \
-  X("shf.r.clamp.b32 %0, %1, %2, %3;", static_cast<u32>((u64{b} << 32 | a) >> std::min(c, 32u)))   \
-  X("lop3.b32 %0, %1, %2, %3, 0xea;", lop3_of(a, b, c, 0xea))                                      \
-  X("lop3.b32 %0, %1, %2, %3, 0x96;", a ^ b ^ c)                                                   \
-  X("prmt.b32 %0, %1, %2, %3;", permuted(a, b, c))                                                 \
-  X("prmt.b32 %0, %1, %2, 0x5410;", (a & 0xffff) | b << 16)                                        \
-  X("popc.b32 %0, %1;", static_cast<u32>(std::popcount(a)))                                        \
-  X("clz.b32 %0, %1;", static_cast<u32>(std::countl_zero(a)))                                      \
-  X("brev.b32 %0, %1;", reversed(a))                                                               \
-  X("bfe.u32 %0, %1, 5, 7;", a >> 5 & 127)                                                         \
-  X("bfi.b32 %0, %1, %2, 8, 8;", (b & 0xffff00ffu) | (a & 255) << 8)                               \
   X("{ .reg .pred p;\n setp.lt.s32 p, %1, %2;\n selp.u32 %0, %3, 7, p; }", s(a) < s(b) ? c : 7)    \
   X("{ .reg .pred p, q;\n setp.lo.u32 p|q, %1, %2;\n@q mov.u32 %0, 1;\n@!q mov.u32 %0, 2;\n}",     \
     a < b ? 2u : 1u)                                                                               \
   X("{ .reg .pred p, q; setp.eq.u32 p, %1, 0; setp.ge.or.u32 q, %2, %3, p; selp.b32 %0, 1, 0, q; " \
     "}",                                                                                           \
     b >= c || a == 0 ? 1u : 0u)                                                                    \
-  X("set.gt.u32.s32 %0, %1, %2;", s(a) > s(b) ? 0xffffffffu : 0u)                                  \
   X("{ .reg .b16 l, h; mov.b32 {l, h}, %1; mov.b32 %0, {h, l}; }", a << 16 | a >> 16)              \
   X("{ .reg .b64 w; .reg .b32 x<2>; mov.b64 w, {%1, %2}; shr.u64 w, w, 16; "                       \
     "mov.b64 {x0, x1}, w; xor.b32 %0, x0, x1; }",                                                  \
@@ -148,27 +104,10 @@ u32 reversed(u32 a) {
   X("cvt.u32.u8 %0, %1;", a & 255)                                                                 \
   X("cvt.s32.s16 %0, %1;", static_cast<u32>(static_cast<s32>(static_cast<std::int16_t>(a))))       \
   X("cvt.sat.u8.s32 %0, %1;", static_cast<u32>(std::clamp(s(a), 0, 255)))                          \
-  X("dp4a.s32.s32 %0, %1, %2, %3;", dot_of_bytes(a, b, c))                                         \
   X("mul.wide.u16 %0, %4, %5;", (a & 0xffff) * (b & 0xffff))                                       \
   X("mov.u32 %0, %%tid.x;", static_cast<u32>(t))                                                   \
   X("mov.u32 %0, %%laneid;", static_cast<u32>(t % 32))                                             \
-  X("mov.u32 %0, %%ntid.x;", static_cast<u32>(kThreads))                                           \
-  X("mov.u32 %0, %%lanemask_lt;", (1u << t % 32) - 1)                                              \
-  X("activemask.b32 %0;", 0xffffffffu)                                                             \
-  X("vote.sync.ballot.b32 %0, 1, 0xffffffff;", 0xffffffffu)                                        \
-  X("shfl.sync.bfly.b32 %0, %1, 1, 31, 0xffffffff;", all_a[t ^ 1])                                 \
-  X("shfl.sync.down.b32 %0, %1, 4, 31, -1;", all_a[t % 32 + 4 > 31 ? t : t + 4])                   \
-  X("shfl.sync.up.b32 %0, %1, 3, 0, -1;", all_a[t % 32 < 3 ? t : t - 3])                           \
-  X("shfl.sync.idx.b32 %0, %1, 5, 0x181f, -1;", all_a[t / 8 * 8 + 5])                              \
-  X("{ .reg .pred p; elect.sync _|p, -1; selp.u32 %0, 1, 0, p; }", t % 32 == 0 ? 1u : 0u)
-
-u32 dot_of_bytes(u32 a, u32 b, u32 c) {
-  for (int byte = 0; byte < 4; ++byte) {
-    c += static_cast<u32>(
-        static_cast<std::int8_t>(a >> 8 * byte) * static_cast<std::int8_t>(b >> 8 * byte));
-  }
-  return c;
-}
+  X("mov.u32 %0, %%ntid.x;", static_cast<u32>(kThreads))
 
 __global__ void compute_words(const u32* as, const u32* bs, const u32* cs, u32* out) {
   const u32 a = as[threadIdx.x], b = bs[threadIdx.x], c = cs[threadIdx.x];
@@ -217,7 +156,6 @@ std::string computes_words() {
   X("mad.lo.u64 %0, %1, %2, %3;", a* b + c)                                                 \
   X("shl.b64 %0, %1, 13;", a << 13)                                                         \
   X("shr.s64 %0, %1, 13;", static_cast<u64>(s(a) >> 13))                                    \
-  X("max.s64 %0, %1, %2;", static_cast<u64>(std::max(s(a), s(b))))                          \
   X("and.b64 %0, %1, %2;", a& b)                                                            \
   X("{ .reg .u32 x, y; cvt.u32.u64 x, %1; cvt.u32.u64 y, %2; mul.wide.u32 %0, x, y; }",     \
     (a & 0xffffffffu) * (b & 0xffffffffu))                                                  \
@@ -225,7 +163,6 @@ std::string computes_words() {
     static_cast<u64>(s64{static_cast<s32>(a)} * static_cast<s32>(b)) + c)                   \
   X("{ .reg .s32 x; cvt.s32.s64 x, %1; cvt.s64.s32 %0, x; }",                               \
     static_cast<u64>(static_cast<s64>(static_cast<s32>(a))))                                \
-  X("bfe.u64 %0, %1, 40, 9;", a >> 40 & 511)                                                \
   X("cvta.to.global.u64 %0, %1;", a)
 
 __global__ void compute_long_words(const u64* as, const u64* bs, const u64* cs, u64* out) {
@@ -278,47 +215,19 @@ u32 integer(double a) {
   return static_cast<u32>(static_cast<s32>(std::clamp(a, -2147483648.0, 2147483647.0)));
 }
 
-#define REALS(X)                                                                           \
-  X("add.f32 %0, %1, %2;", bits_of(a + b))                                                 \
-  X("sub.rn.f32 %0, %1, %2;", bits_of(a - b))                                              \
-  X("mul.f32 %0, %1, 0f40000000;", bits_of(a * 2))                                         \
-  X("mul.f32 %0, %1, 2.5;", bits_of(a * 2.5f))                                             \
-  X("fma.rn.f32 %0, %1, %2, %3;", bits_of(std::fma(a, b, c)))                              \
-  X("mad.rn.f32 %0, %1, %2, %3;", bits_of(std::fma(a, b, c)))                              \
-  X("min.f32 %0, %1, %2;", a < b || (a == b && std::signbit(a)) ? bits_of(a) : bits_of(b)) \
-  X("max.f32 %0, %1, %2;", a > b || (a == b && std::signbit(b)) ? bits_of(a) : bits_of(b)) \
-  X("neg.f32 %0, %1;", bits_of(-a))                                                        \
-  X("abs.f32 %0, %1;", bits_of(std::fabs(a)))                                              \
-  X("cvt.rni.s32.f32 %0, %1;", integer(std::nearbyint(double{a})))                         \
-  X("cvt.rzi.s32.f32 %0, %1;", integer(std::trunc(double{a})))                             \
-  X("cvt.rmi.s32.f32 %0, %1;", integer(std::floor(double{a})))                             \
-  X("cvt.rpi.f32.f32 %0, %1;", bits_of(std::ceil(a)))                                      \
-  X("{ .reg .f16 h; cvt.rn.f16.f32 h, %1; cvt.f32.f16 %0, h; }",                           \
-    bits_of(model::widened(half(a), model::kFp16)))                                        \
-  X("{ .reg .b16 h; cvt.rz.f16.f32 h, %1; mov.b32 %0, {h, h}; }",                          \
-    half(a, Toward::zero) * 0x10001u)                                                      \
-  X("cvt.rn.f16x2.f32 %0, %1, %2;", half(a) << 16 | half(b))                               \
-  X("cvt.rn.bf16x2.f32 %0, %1, %2;", brain(a) << 16 | brain(b))                            \
-  X("{ .reg .b32 x, y, z; cvt.rn.f16x2.f32 x, %1, %2; cvt.rn.f16x2.f32 y, %3, %1; "        \
-    "add.f16x2 %0, x, y; }",                                                               \
-    half_sum(half(a), half(c)) << 16 | half_sum(half(b), half(a)))                         \
-  X("{ .reg .b32 x, y; cvt.rn.f16x2.f32 x, %1, %2; cvt.rn.f16x2.f32 y, %2, %3; "           \
-    "fma.rn.f16x2 %0, x, y, x; }",                                                         \
-    half_fma(half(a), half(b), half(a)) << 16 | half_fma(half(b), half(c), half(b)))       \
-  X("cvt.rna.tf32.f32 %0, %1;", (bits_of(a) + 0x1000u) & 0xffffe000u)                      \
-  X("{ .reg .pred p; setp.gt.f32 p, %1, %2; selp.u32 %0, 1, 0, p; }", a > b ? 1u : 0u)     \
-  X("{ .reg .f64 x, y; cvt.f64.f32 x, %1; cvt.f64.f32 y, %2; mul.f64 x, x, y; "            \
-    "cvt.rn.f32.f64 %0, x; }",                                                             \
-    bits_of(static_cast<float>(double{a} * b)))
-
-u32 half_sum(u32 a, u32 b) {
-  return half(
-      static_cast<float>(model::widened(a, model::kFp16) + model::widened(b, model::kFp16)));
-}
-u32 half_fma(u32 a, u32 b, u32 c) {
-  const auto of = [](u32 bits) { return double{model::widened(bits, model::kFp16)}; };
-  return model::rounded_to(model::kFp16, of(a) * of(b) + of(c), Toward::nearest);
-}
+#define REALS(X)                                                      \
+  X("cvt.rni.s32.f32 %0, %1;", integer(std::nearbyint(double{a})))    \
+  X("cvt.rzi.s32.f32 %0, %1;", integer(std::trunc(double{a})))        \
+  X("cvt.rmi.s32.f32 %0, %1;", integer(std::floor(double{a})))        \
+  X("cvt.rpi.f32.f32 %0, %1;", bits_of(std::ceil(a)))                 \
+  X("{ .reg .f16 h; cvt.rn.f16.f32 h, %1; cvt.f32.f16 %0, h; }",      \
+    bits_of(model::widened(half(a), model::kFp16)))                   \
+  X("{ .reg .b16 h; cvt.rz.f16.f32 h, %1; mov.b32 %0, {h, h}; }",     \
+    half(a, Toward::zero) * 0x10001u)                                 \
+  X("cvt.rn.f16x2.f32 %0, %1, %2;", half(a) << 16 | half(b))          \
+  X("cvt.rn.bf16x2.f32 %0, %1, %2;", brain(a) << 16 | brain(b))       \
+  X("cvt.rna.tf32.f32 %0, %1;", (bits_of(a) + 0x1000u) & 0xffffe000u) \
+  X("{ .reg .pred p; setp.gt.f32 p, %1, %2; selp.u32 %0, 1, 0, p; }", a > b ? 1u : 0u)
 
 __global__ void compute_reals(const float* as, const float* bs, const float* cs, u32* out) {
   const float a = as[threadIdx.x], b = bs[threadIdx.x], c = cs[threadIdx.x];
@@ -752,29 +661,6 @@ std::string passes_phases() {
   return difference(out.fetch(), expected);
 }
 
-// Atomics on global and shared memory.
-__global__ void count(u32* out, float* sums) {
-  __shared__ u32 shared[2];
-  if (threadIdx.x == 0) shared[0] = shared[1] = 0;
-  __syncthreads();
-  const auto at = static_cast<u32>(__cvta_generic_to_shared(&shared[0]));
-  u32 old = 0;
-  asm volatile("atom.shared.add.u32 %0, [%1], 2;" : "=r"(old) : "r"(at) : "memory");
-  asm volatile("red.shared.max.u32 [%0+4], %1;" ::"r"(at), "r"(threadIdx.x) : "memory");
-  asm volatile("red.global.add.f32 [%0], %1;" ::"l"(sums), "f"(0.5f) : "memory");
-  asm volatile("red.release.gpu.global.add.u32 [%0], %1;" ::"l"(out + 2), "r"(old) : "memory");
-  __syncthreads();
-  if (threadIdx.x < 2) out[threadIdx.x] = shared[threadIdx.x];
-}
-std::string counts() {
-  Array<u32> out(std::vector<u32>(3, 0));
-  Array<float> sums(std::vector<float>(1, 0.0f));
-  launch(count, dim3(1), dim3(64), 0, out.device, sums.device);
-  if (std::string error = error_of_launch(); !error.empty()) return error;
-  if (sums.fetch()[0] != 32) return "a sum of floats is wrong";
-  return difference(out.fetch(), {128, 63, 64 * 63});
-}
-
 // The same kernels in CUDA C++ and in PTX. Lane l loads four floats, of which every fifth lane
 // skips the second load, and stores them with a stride of two.
 __global__ void copy_written(const float* from, float* to) {
@@ -911,7 +797,6 @@ extern const std::vector<trace::PtxCheck> trace::ptx_checks = {
     {"wgmma, b in a static array", multiplies_together<true, false, false, true>},
     {"cp.async.bulk without a tensor map", copies_bytes},
     {"mbarrier and bar.sync", passes_phases},
-    {"atom and red", counts},
     {"ld, st and cp.async as in CUDA C++", copies_alike},
 };
 

@@ -1,5 +1,4 @@
-// Names of cuBLASLt, for builds without the toolkit. Files may include it without calling it; its
-// functions do not run on a CPU here.
+// Names of cuBLASLt, for builds without the toolkit. Its other functions do not run on a CPU here.
 #pragma once
 
 #include "simulator/cuda/headers/cublas_v2.h"
@@ -19,22 +18,3 @@ inline cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
 inline cublasStatus_t cublasLtDestroy(cublasLtHandle_t) {
   return CUBLAS_STATUS_SUCCESS;
 }
-
-#define SIMT_REFUSED(function)                                                        \
-  template <class... Arguments>                                                       \
-  [[gnu::error("make try: " #function                                                 \
-               " is of cuBLASLt, which does not run on a CPU here; use cublasGemmEx " \
-               "of cublas_v2.h")]] cublasStatus_t                                     \
-  function(const Arguments&...);
-SIMT_REFUSED(cublasLtMatmul)
-SIMT_REFUSED(cublasLtMatmulAlgoGetHeuristic)
-SIMT_REFUSED(cublasLtMatmulDescCreate)
-SIMT_REFUSED(cublasLtMatmulDescDestroy)
-SIMT_REFUSED(cublasLtMatmulDescSetAttribute)
-SIMT_REFUSED(cublasLtMatmulPreferenceCreate)
-SIMT_REFUSED(cublasLtMatmulPreferenceDestroy)
-SIMT_REFUSED(cublasLtMatmulPreferenceSetAttribute)
-SIMT_REFUSED(cublasLtMatrixLayoutCreate)
-SIMT_REFUSED(cublasLtMatrixLayoutDestroy)
-SIMT_REFUSED(cublasLtMatrixLayoutSetAttribute)
-#undef SIMT_REFUSED

@@ -4,7 +4,6 @@
 
 #include "simulator/cuda/cpu.h"
 #include "simulator/cuda/headers/cuda_runtime_api.h"
-#include "simulator/cuda/headers/not_on_cpu.h"
 
 // A pointer of any type.
 namespace simt {
@@ -20,18 +19,8 @@ __forceinline__ cudaError_t cudaMalloc(T** pointer, std::size_t bytes, const cha
 }
 template <class T>
 __forceinline__ cudaError_t
-cudaMallocAsync(T** pointer, std::size_t bytes, cudaStream_t stream, const char* argument = "") {
-  return simt::malloc_in_stream(simt::as_void(pointer), bytes, stream, argument);
-}
-template <class T>
-__forceinline__ cudaError_t cudaMallocAsync(
-    T** pointer, std::size_t bytes, cudaMemPool_t pool, cudaStream_t, const char* argument = "") {
-  return simt::malloc_in_pool(simt::as_void(pointer), bytes, pool, argument);
-}
-template <class T>
-__forceinline__ cudaError_t cudaMallocFromPoolAsync(
-    T** pointer, std::size_t bytes, cudaMemPool_t pool, cudaStream_t, const char* argument = "") {
-  return simt::malloc_in_pool(simt::as_void(pointer), bytes, pool, argument);
+cudaMallocAsync(T** pointer, std::size_t bytes, cudaStream_t, const char* argument = "") {
+  return simt::malloc_device(simt::as_void(pointer), bytes, argument);
 }
 template <class T>
 __forceinline__ cudaError_t
@@ -84,8 +73,6 @@ __forceinline__ cudaError_t cudaHostGetDevicePointer(T** device, void* host, uns
 // These are macros so that the array can get the pointer's name.
 #define cudaMalloc(pointer, ...) cudaMalloc(pointer, __VA_ARGS__, #pointer)
 #define cudaMallocAsync(pointer, ...) cudaMallocAsync(pointer, __VA_ARGS__, #pointer)
-#define cudaMallocFromPoolAsync(pointer, ...) \
-  cudaMallocFromPoolAsync(pointer, __VA_ARGS__, #pointer)
 #define cudaMallocManaged(pointer, ...) cudaMallocManaged(pointer, __VA_ARGS__, #pointer)
 #define cudaMallocHost(pointer, ...) cudaMallocHost(pointer, __VA_ARGS__, #pointer)
 #define cudaHostAlloc(pointer, ...) cudaHostAlloc(pointer, __VA_ARGS__, #pointer)
@@ -187,28 +174,20 @@ __forceinline__ cudaError_t cudaOccupancyMaxPotentialBlockSize(
 
 namespace simt {
 
-// Runs the work of a stream: now, or when the graph that is being captured is launched. (Inlined,
-// so that the line of the program is known.)
-template <class Work>
-__forceinline__ void in_stream(cudaStream_t stream, Work work) {
-  if (begins_now(stream)) return work();
-  keep(
-      stream, [](void* kept) { (*static_cast<Work*>(kept))(); }, new Work(work),
-      [](void* kept) { delete static_cast<Work*>(kept); });
-}
-
-// The error of this launch alone. An earlier one stays for cudaGetLastError.
+// The error of this launch alone. An earlier one stays for cudaGetLastError. (Inlined, so that the
+// line of the program is known.)
 template <class Work>
 __forceinline__ cudaError_t launch_in_stream(cudaStream_t stream, Work work) {
   const int before = launch_error();
   set_launch_error(cudaSuccess);
-  in_stream(stream, work);
+  begin_in(stream);
+  work();
   const int error = launch_error();
   if (error == cudaSuccess) set_launch_error(before);
   return static_cast<cudaError_t>(error);
 }
 
-// A launch keeps the value of a parameter; of a reference, which object it refers to.
+// A launch copies the value of a parameter; of a reference, which object it refers to.
 template <class P>
 using Kept = std::conditional_t<
     std::is_reference_v<P>, std::reference_wrapper<std::remove_reference_t<P>>,
@@ -227,9 +206,8 @@ template <class... P, std::size_t... I>
 cudaError_t launch_with(
     void (*kernel)(P...), dim3 grid, dim3 block, void** arguments, std::size_t shared_bytes,
     cudaStream_t stream, std::index_sequence<I...>) {
-  const std::tuple<Kept<P>...> values(argument_at<P>(arguments[I])...);
-  return launch_in_stream(stream, [=] {
-    launch(kernel, grid, block, static_cast<int>(shared_bytes), std::get<I>(values)...);
+  return launch_in_stream(stream, [&] {
+    launch(kernel, grid, block, static_cast<int>(shared_bytes), argument_at<P>(arguments[I])...);
   });
 }
 
@@ -278,15 +256,10 @@ template <class... P, class... Arguments>
 cudaError_t cudaLaunchKernelEx(
     const cudaLaunchConfig_t* config, void (*kernel)(P...), Arguments&&... arguments) {
   if (const cudaError_t error = simt::check_attributes(config); error != cudaSuccess) return error;
-  const std::tuple<simt::Kept<P>...> values(std::forward<Arguments>(arguments)...);
-  return simt::launch_in_stream(config->stream, [=, config = *config] {
-    std::apply(
-        [&](const auto&... value) {
-          launch(
-              kernel, config.gridDim, config.blockDim, static_cast<int>(config.dynamicSmemBytes),
-              value...);
-        },
-        values);
+  return simt::launch_in_stream(config->stream, [&] {
+    launch(
+        kernel, config->gridDim, config->blockDim, static_cast<int>(config->dynamicSmemBytes),
+        simt::Kept<P>(std::forward<Arguments>(arguments))...);
   });
 }
 inline cudaError_t cudaLaunchKernelExC(
@@ -295,18 +268,4 @@ inline cudaError_t cudaLaunchKernelExC(
   return cudaLaunchKernel(
       kernel, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes,
       config->stream);
-}
-
-inline cudaError_t cudaGraphAddKernelNode(
-    cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* needs, std::size_t count,
-    const cudaKernelNodeParams* parameters) {
-  return simt::add_kernel_node(node, graph, needs, count, parameters, simt::launch_untyped);
-}
-inline cudaError_t cudaGraphKernelNodeSetParams(
-    cudaGraphNode_t node, const cudaKernelNodeParams* parameters) {
-  return simt::set_kernel_node(node, parameters, simt::launch_untyped);
-}
-inline cudaError_t cudaGraphExecKernelNodeSetParams(
-    cudaGraphExec_t instance, cudaGraphNode_t node, const cudaKernelNodeParams* parameters) {
-  return simt::set_kernel_node(instance, node, parameters, simt::launch_untyped);
 }

@@ -3,9 +3,7 @@
 #pragma once
 
 #include "simulator/cuda/headers/driver_types.h"
-#include "simulator/cuda/headers/graph_api.h"
 #include "simulator/cuda/headers/launch_attributes.h"
-#include "simulator/cuda/headers/memory_pool_api.h"
 
 // Errors.
 const char* cudaGetErrorName(cudaError_t error);
@@ -131,12 +129,8 @@ cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cudaEvent_t end);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
 
 namespace simt {
-// Whether the work of this stream belongs to a graph that is being captured.
-bool is_captured(cudaStream_t stream);
-// Whether work of this stream begins now. If not, it is captured: keep() adds run(work) to the
-// graph; drop(work) is called when the graph no longer needs it.
-bool begins_now(cudaStream_t stream);
-void keep(cudaStream_t stream, void (*run)(void*), void* work, void (*drop)(void*));
+// The work that follows is of this stream.
+void begin_in(cudaStream_t stream);
 }  // namespace simt
 
 // The GPU.

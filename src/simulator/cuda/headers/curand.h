@@ -37,26 +37,14 @@ enum curandRngType_t {
   CURAND_RNG_PSEUDO_PHILOX4_32_10 = 161
 };
 using curandRngType = curandRngType_t;
-enum curandOrdering_t {
-  CURAND_ORDERING_PSEUDO_BEST = 100,
-  CURAND_ORDERING_PSEUDO_DEFAULT = 101,
-  CURAND_ORDERING_PSEUDO_SEEDED = 102,
-  CURAND_ORDERING_PSEUDO_LEGACY = 103
-};
 
 curandStatus_t curandCreateGenerator(curandGenerator_t* generator, curandRngType_t type);
-// Its numbers go to memory of the host.
-curandStatus_t curandCreateGeneratorHost(curandGenerator_t* generator, curandRngType_t type);
 curandStatus_t curandDestroyGenerator(curandGenerator_t generator);
-curandStatus_t curandGetVersion(int* version);
 curandStatus_t curandSetStream(curandGenerator_t generator, cudaStream_t stream);
 curandStatus_t curandSetPseudoRandomGeneratorSeed(
     curandGenerator_t generator, unsigned long long seed);
-curandStatus_t curandSetGeneratorOffset(curandGenerator_t generator, unsigned long long offset);
-curandStatus_t curandSetGeneratorOrdering(curandGenerator_t generator, curandOrdering_t ordering);
 
 // Uniform: more than 0, at most 1. Of normal numbers there must be an even number.
-curandStatus_t curandGenerate(curandGenerator_t generator, unsigned* numbers, std::size_t count);
 curandStatus_t curandGenerateUniform(
     curandGenerator_t generator, float* numbers, std::size_t count);
 curandStatus_t curandGenerateUniformDouble(
@@ -65,11 +53,5 @@ curandStatus_t curandGenerateNormal(
     curandGenerator_t generator, float* numbers, std::size_t count, float mean, float deviation);
 curandStatus_t curandGenerateNormalDouble(
     curandGenerator_t generator, double* numbers, std::size_t count, double mean, double deviation);
-curandStatus_t curandGenerateLogNormal(
-    curandGenerator_t generator, float* numbers, std::size_t count, float mean, float deviation);
-curandStatus_t curandGenerateLogNormalDouble(
-    curandGenerator_t generator, double* numbers, std::size_t count, double mean, double deviation);
-curandStatus_t curandGeneratePoisson(
-    curandGenerator_t generator, unsigned* numbers, std::size_t count, double mean);
 
 const char* _cudaGetErrorEnum(curandStatus_t status);  // for helper_cuda.h

@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-#include "simulator/cuda/headers/graph_types.h"
+#include "simulator/cuda/vector_types.h"
 
 // Of CUDA 12, whose functions these are. For host and kernels alike.
 #define CUDART_VERSION 12040
@@ -21,9 +21,6 @@ using cudaError_t = cudaError;
 
 using cudaStream_t = struct CUstream_st*;
 using cudaEvent_t = struct CUevent_st*;
-using cudaGraph_t = struct CUgraph_st*;
-using cudaGraphExec_t = struct CUgraphExec_st*;
-using cudaGraphNode_t = struct CUgraphNode_st*;
 using cudaStreamCallback_t = void (*)(cudaStream_t stream, cudaError_t status, void* data);
 using cudaHostFn_t = void (*)(void* data);
 
@@ -99,16 +96,6 @@ enum cudaLimit {
   cudaLimitMaxL2FetchGranularity,
   cudaLimitPersistingL2CacheSize
 };
-enum cudaStreamCaptureMode {
-  cudaStreamCaptureModeGlobal,
-  cudaStreamCaptureModeThreadLocal,
-  cudaStreamCaptureModeRelaxed
-};
-enum cudaStreamCaptureStatus {
-  cudaStreamCaptureStatusNone,
-  cudaStreamCaptureStatusActive,
-  cudaStreamCaptureStatusInvalidated
-};
 
 inline constexpr unsigned cudaHostAllocDefault = 0, cudaHostAllocPortable = 1,
                           cudaHostAllocMapped = 2, cudaHostAllocWriteCombined = 4;
@@ -127,7 +114,6 @@ inline constexpr unsigned cudaDeviceScheduleAuto = 0, cudaDeviceScheduleSpin = 1
                           cudaDeviceBlockingSync = cudaDeviceScheduleBlockingSync;
 inline constexpr unsigned cudaOccupancyDefault = 0, cudaOccupancyDisableCachingOverride = 1;
 inline constexpr int cudaCpuDeviceId = -1, cudaInvalidDeviceId = -2;
-inline constexpr int cudaIpcMemLazyEnablePeerAccess = 1;
 
 struct cudaPointerAttributes {
   cudaMemoryType type;

@@ -1,4 +1,4 @@
-// Attributes of streams and launches. Hints about caches and priorities change no count.
+// Attributes of launches. Hints about caches and priorities change no count.
 #pragma once
 
 #include <cstddef>
@@ -64,20 +64,6 @@ struct cudaLaunchConfig_t {
   cudaLaunchAttribute* attrs;
   unsigned numAttrs;
 };
-
-using cudaStreamAttrID = cudaLaunchAttributeID;
-using cudaStreamAttrValue = cudaLaunchAttributeValue;
-inline constexpr cudaStreamAttrID cudaStreamAttributeAccessPolicyWindow =
-                                      cudaLaunchAttributeAccessPolicyWindow,
-                                  cudaStreamAttributeSynchronizationPolicy =
-                                      cudaLaunchAttributeSynchronizationPolicy,
-                                  cudaStreamAttributePriority = cudaLaunchAttributePriority;
-
-cudaError_t cudaStreamSetAttribute(
-    cudaStream_t stream, cudaStreamAttrID attribute, const cudaStreamAttrValue* value);
-cudaError_t cudaStreamGetAttribute(
-    cudaStream_t stream, cudaStreamAttrID attribute, cudaStreamAttrValue* value);
-cudaError_t cudaCtxResetPersistingL2Cache();
 
 namespace simt {
 // Whether the launch can run here. Clusters of blocks cannot.

@@ -161,45 +161,18 @@ bool decode_cvta(Instruction& i, Modifiers& modifiers) {
   return true;
 }
 
-void run_is_shared(Execution& thread, const Instruction& i) {
-  const auto* const pointer = reinterpret_cast<const void*>(thread.read(i.operand(1)));
-  thread.write(i.operand(0), is_shared_memory(pointer) == (i.option != 0));
-}
-// isspacep.global is true for all that is not shared.
-bool decode_isspacep(Instruction& i, Modifiers& modifiers) {
-  i.option = modifiers.take_any({"shared", "shared::cta", "shared::cluster"});
-  if (i.option == 0 && !modifiers.take("global")) return false;
-  if (!has_operands(i, 1, 1)) return false;
-  i.run = run_is_shared;
-  return true;
-}
-
-// A block is a cluster of its own, so its rank is 0, and its shared memory has its own addresses.
-void run_rank(Execution& thread, const Instruction& i) {
-  thread.write(i.operand(0), 0);
-}
+// A block is a cluster of its own: its shared memory has its own addresses.
 bool decode_mapa(Instruction& i, Modifiers& modifiers) {
   modifiers.take("shared::cluster");
   if (!modifiers.take_any({"u32", "u64"}) || !has_operands(i, 1, 2)) return false;
   i.run = run_same;
   return true;
 }
-bool decode_getctarank(Instruction& i, Modifiers& modifiers) {
-  modifiers.take("shared::cluster");
-  if (!modifiers.take_any({"u32", "u64"}) || !has_operands(i, 1, 1)) return false;
-  i.run = run_rank;
-  return true;
-}
-
 }  // namespace
 
 std::span<const Family> conversions() {
   static constexpr Family kFamilies[] = {
-      {"cvt", decode_cvt},
-      {"cvta", decode_cvta},
-      {"isspacep", decode_isspacep},
-      {"mapa", decode_mapa},
-      {"getctarank", decode_getctarank}};
+      {"cvt", decode_cvt}, {"cvta", decode_cvta}, {"mapa", decode_mapa}};
   return kFamilies;
 }
 
@@ -207,9 +180,6 @@ namespace {
 
 std::uint64_t thread_in_block() {
   return threadIdx.x + std::uint64_t{blockDim.x} * (threadIdx.y + blockDim.y * threadIdx.z);
-}
-std::uint64_t threads_in_block() {
-  return std::uint64_t{blockDim.x} * blockDim.y * blockDim.z;
 }
 std::uint64_t lane() {
   return static_cast<std::uint64_t>(running_worker->lane());
@@ -229,21 +199,6 @@ std::uint64_t first_of_cluster() {
 std::uint64_t one_of_cluster() {
   return simt::use_cluster(), 1;
 }
-std::uint64_t dynamic_bytes() {
-  for (const KernelArray& array : running_worker->memory().arrays) {
-    if (array.begin == reinterpret_cast<std::uintptr_t>(dynamic_shared_memory())) {
-      return array.bytes;
-    }
-  }
-  return 0;
-}
-std::uint64_t lower_lanes() {
-  return (std::uint64_t{1} << lane()) - 1;
-}
-std::uint64_t all_lanes() {
-  return (std::uint64_t{1} << warp_size()) - 1;
-}
-
 // A block is a cluster of its own, and runs on the multiprocessor 0.
 struct Special {
   std::string_view name;
@@ -262,39 +217,13 @@ constexpr Special kSpecials[] = {
     {"%nctaid.x", [] { return std::uint64_t{gridDim.x}; }},
     {"%nctaid.y", [] { return std::uint64_t{gridDim.y}; }},
     {"%nctaid.z", [] { return std::uint64_t{gridDim.z}; }},
-    {"%clusterid.x", [] { return std::uint64_t{blockIdx.x}; }},
-    {"%clusterid.y", [] { return std::uint64_t{blockIdx.y}; }},
-    {"%clusterid.z", [] { return std::uint64_t{blockIdx.z}; }},
-    {"%nclusterid.x", [] { return std::uint64_t{gridDim.x}; }},
-    {"%nclusterid.y", [] { return std::uint64_t{gridDim.y}; }},
-    {"%nclusterid.z", [] { return std::uint64_t{gridDim.z}; }},
-    {"%cluster_ctaid.x", first_of_cluster},
-    {"%cluster_ctaid.y", first_of_cluster},
-    {"%cluster_ctaid.z", first_of_cluster},
-    {"%cluster_nctaid.x", one_of_cluster},
-    {"%cluster_nctaid.y", one_of_cluster},
-    {"%cluster_nctaid.z", one_of_cluster},
     {"%cluster_ctarank", first_of_cluster},
     {"%cluster_nctarank", one_of_cluster},
-    {"%is_explicit_cluster", [] { return std::uint64_t{0}; }},
     {"%laneid", lane},
     {"%warpid", [] { return thread_in_block() / warp_size(); }},
-    {"%nwarpid", [] { return (threads_in_block() + warp_size() - 1) / warp_size(); }},
     {"%smid", [] { return std::uint64_t{0}; }},
-    {"%nsmid", [] { return std::uint64_t{1}; }},
-    {"%gridid", [] { return std::uint64_t{1}; }},
-    {"%lanemask_eq", [] { return std::uint64_t{1} << lane(); }},
-    {"%lanemask_lt", lower_lanes},
-    {"%lanemask_le", [] { return lower_lanes() << 1 | 1; }},
-    {"%lanemask_gt", [] { return all_lanes() & ~(lower_lanes() << 1 | 1); }},
-    {"%lanemask_ge", [] { return all_lanes() & ~lower_lanes(); }},
-    {"%clock", [] { return nanoseconds() & 0xffffffffu; }},
-    {"%clock_hi", [] { return nanoseconds() >> 32; }},
-    {"%clock64", nanoseconds},
     {"%globaltimer", nanoseconds},
-    {"%globaltimer_lo", [] { return nanoseconds() & 0xffffffffu; }},
-    {"%globaltimer_hi", [] { return nanoseconds() >> 32; }},
-    {"%dynamic_smem_size", dynamic_bytes},
+    {"%clock64", nanoseconds},
     {"WARP_SZ", warp_size}};
 
 }  // namespace

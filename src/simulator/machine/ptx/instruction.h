@@ -28,16 +28,12 @@ std::optional<std::uint64_t> special_register(std::string_view name);
 // Its value for the running thread.
 std::uint64_t value_of_special(std::uint64_t number);
 
-struct Value {
-  std::uint64_t low = 0, high = 0;
-};
-
 struct Instruction;
 
 // A thread in an asm statement.
 struct Execution {
   Worker& worker;
-  Value* registers;  // the operands of the statement come first
+  std::uint64_t* registers;  // the operands of the statement come first
   std::span<const simt::PtxOperand> operands;
   const void* place;     // of the running instruction, as a return address in the kernel
   std::size_t next = 0;  // the number of the instruction after it
@@ -46,7 +42,7 @@ struct Execution {
 
   std::uint64_t read(const Operand& operand) const {
     if (operand.kind == Operand::Kind::reg) {
-      const std::uint64_t value = registers[operand.reg].low;
+      const std::uint64_t value = registers[operand.reg];
       return operand.negated ? value == 0 : value;
     }
     return operand.kind == Operand::Kind::special ? value_of_special(operand.number)
@@ -56,13 +52,13 @@ struct Execution {
   std::uint64_t read(const Operand& operand, Type type) const;
   bool is_true(const Operand& operand) const { return read(operand) != 0; }
   void write(const Operand& operand, std::uint64_t value) {
-    if (operand.kind == Operand::Kind::reg) registers[operand.reg].low = value;
+    if (operand.kind == Operand::Kind::reg) registers[operand.reg] = value;
   }
   // The base of an address and what is added to it.
   std::uint64_t address(const Operand& operand) const {
     std::uint64_t sum = operand.number;
-    if (operand.reg >= 0) sum += registers[operand.reg].low;
-    if (operand.offset >= 0) sum += registers[operand.offset].low;
+    if (operand.reg >= 0) sum += registers[operand.reg];
+    if (operand.offset >= 0) sum += registers[operand.offset];
     return sum;
   }
 };
@@ -120,19 +116,13 @@ struct Family {
 
 // The files of this folder, one for each kind of instruction.
 std::span<const Family> arithmetic();
-std::span<const Family> bit_operations();
 std::span<const Family> conversions();
-std::span<const Family> comparisons();
 std::span<const Family> control();
 std::span<const Family> memory_accesses();
 std::span<const Family> async_copies();
 std::span<const Family> barriers();
-std::span<const Family> lane_exchanges();
 std::span<const Family> matrices();
 std::span<const Family> warpgroups();
-
-// Those that are linked only into programs whose text has them: between_blocks.cpp sets this.
-extern std::span<const Family> (*between_blocks)();
 
 // Whether there are that many operands, the first `outputs` of which can be written.
 bool has_operands(const Instruction& instruction, std::size_t outputs, std::size_t inputs);

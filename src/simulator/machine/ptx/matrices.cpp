@@ -1,4 +1,4 @@
-// ldmatrix, stmatrix, movmatrix and mma: matrices that the lanes of a warp hold together.
+// ldmatrix, stmatrix and mma: matrices that the lanes of a warp hold together.
 
 #include <algorithm>
 #include <string>
@@ -60,17 +60,6 @@ bool decode_rows(Instruction& i, Modifiers& modifiers) {
   const Operand &memory = i.operand(loads ? 1 : 0), &words = i.operand(loads ? 0 : 1);
   i.run = loads ? run_ldmatrix : run_stmatrix;
   return is_address(memory) && is_list(words, i.count, loads ? is_output : is_input);
-}
-
-void run_movmatrix(Execution& thread, const Instruction& i) {
-  thread.write(
-      i.operand(0), transpose_matrix(static_cast<std::uint32_t>(thread.read(i.operand(1)))));
-}
-bool decode_movmatrix(Instruction& i, Modifiers& modifiers) {
-  modifiers.take("aligned");
-  i.run = run_movmatrix;
-  return modifiers.take("sync") && modifiers.take("m8n8") && modifiers.take("trans") &&
-         modifiers.take("b16") && has_operands(i, 1, 1);
 }
 
 // The shapes that are known here, each once.
@@ -166,10 +155,7 @@ bool decode_mma(Instruction& i, Modifiers& modifiers) {
 
 std::span<const Family> matrices() {
   static constexpr Family kFamilies[] = {
-      {"ldmatrix", decode_rows},
-      {"stmatrix", decode_rows},
-      {"movmatrix", decode_movmatrix},
-      {"mma", decode_mma}};
+      {"ldmatrix", decode_rows}, {"stmatrix", decode_rows}, {"mma", decode_mma}};
   return kFamilies;
 }
 

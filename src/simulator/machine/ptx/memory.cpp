@@ -40,13 +40,12 @@ void run_ld(Execution& thread, const Instruction& i) {
   for (int n = 0; n < i.count; ++n) {
     const Operand& to =
         i.count == 1 ? i.operand(0) : i.operand(0).parts[static_cast<std::size_t>(n)];
-    if (to.kind != Operand::Kind::reg) continue;
-    Value value;
+    std::uint64_t value = 0;
     std::memcpy(&value, memory + n * size, static_cast<std::size_t>(size));
     if (i.type.base == Base::signed_) {
-      value.low = static_cast<std::uint64_t>(signed_value(i.type, value.low));
+      value = static_cast<std::uint64_t>(signed_value(i.type, value));
     }
-    thread.registers[to.reg] = value;
+    thread.write(to, value);
   }
 }
 
@@ -56,9 +55,7 @@ void run_st(Execution& thread, const Instruction& i) {
   for (int n = 0; n < i.count; ++n) {
     const Operand& from =
         i.count == 1 ? i.operand(1) : i.operand(1).parts[static_cast<std::size_t>(n)];
-    const Value value = from.kind == Operand::Kind::reg && size == 16
-                            ? thread.registers[from.reg]
-                            : Value{thread.read(from, i.type)};
+    const std::uint64_t value = thread.read(from, i.type);
     std::memcpy(memory + n * size, &value, static_cast<std::size_t>(size));
   }
   void* const to = accessed(
@@ -84,7 +81,7 @@ bool decode(Instruction& i, Modifiers& modifiers) {
   take_space(i, modifiers);
   const bool policy = take_cache_hints(modifiers);
   if (modifiers.take("nc")) i.option |= kReadOnly;
-  i.count = modifiers.take("v2") ? 2 : modifiers.take("v4") ? 4 : modifiers.take("v8") ? 8 : 1;
+  i.count = modifiers.take("v2") ? 2 : modifiers.take("v4") ? 4 : 1;
   if (!modifiers.take_type(i.type) || i.type.packed != 1 || i.type.bits < 8) return false;
   if (bytes_of(i) > kMostBytes) return false;
   if (i.line.operands.size() != (policy ? 3u : 2u)) return false;

@@ -25,17 +25,16 @@ std::optional<Type> type_named(std::string_view name) {
     Type type;
   };
   static constexpr Named kTypes[] = {
-      {"b8", {Base::bits, 8}},         {"b16", {Base::bits, 16}},
-      {"b32", {Base::bits, 32}},       {"b64", {Base::bits, 64}},
-      {"b128", {Base::bits, 128}},     {"u8", {Base::unsigned_, 8}},
-      {"u16", {Base::unsigned_, 16}},  {"u32", {Base::unsigned_, 32}},
-      {"u64", {Base::unsigned_, 64}},  {"s8", {Base::signed_, 8}},
-      {"s16", {Base::signed_, 16}},    {"s32", {Base::signed_, 32}},
-      {"s64", {Base::signed_, 64}},    {"f16", {Base::real, 16}},
-      {"f16x2", {Base::real, 16, 2}},  {"f32", {Base::real, 32}},
-      {"f64", {Base::real, 64}},       {"bf16", {Base::bf16, 16}},
-      {"bf16x2", {Base::bf16, 16, 2}}, {"tf32", {Base::tf32, 32}},
-      {"pred", {Base::predicate, 1}}};
+      {"b8", {Base::bits, 8}},        {"b16", {Base::bits, 16}},
+      {"b32", {Base::bits, 32}},      {"b64", {Base::bits, 64}},
+      {"u8", {Base::unsigned_, 8}},   {"u16", {Base::unsigned_, 16}},
+      {"u32", {Base::unsigned_, 32}}, {"u64", {Base::unsigned_, 64}},
+      {"s8", {Base::signed_, 8}},     {"s16", {Base::signed_, 16}},
+      {"s32", {Base::signed_, 32}},   {"s64", {Base::signed_, 64}},
+      {"f16", {Base::real, 16}},      {"f16x2", {Base::real, 16, 2}},
+      {"f32", {Base::real, 32}},      {"f64", {Base::real, 64}},
+      {"bf16", {Base::bf16, 16}},     {"bf16x2", {Base::bf16, 16, 2}},
+      {"tf32", {Base::tf32, 32}},     {"pred", {Base::predicate, 1}}};
   for (const Named& known : kTypes) {
     if (known.name == name) return known.type;
   }
@@ -48,8 +47,6 @@ double real_value(Type type, std::uint64_t bits) {
   if (type.bits == 32) return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
   return std::bit_cast<double>(bits);
 }
-
-std::span<const Family> (*between_blocks)() = nullptr;
 
 namespace {
 
@@ -156,12 +153,9 @@ Decode* decoder_of(std::string_view opcode) {
   static const std::map<std::string_view, Decode*> known = [] {
     std::map<std::string_view, Decode*> all;
     for (const auto families :
-         {arithmetic, bit_operations, conversions, comparisons, control, memory_accesses,
-          async_copies, barriers, lane_exchanges, matrices, warpgroups}) {
+         {arithmetic, conversions, control, memory_accesses, async_copies, barriers, matrices,
+          warpgroups}) {
       for (const Family& family : families()) all[family.opcode] = family.decode;
-    }
-    if (between_blocks != nullptr) {
-      for (const Family& family : between_blocks()) all[family.opcode] = family.decode;
     }
     return all;
   }();
@@ -234,8 +228,6 @@ int bytes_of(char kind) {
     case 'd':
     case 'n':
       return 8;
-    case 'q':
-      return 16;
     default:
       return 0;
   }
@@ -255,28 +247,6 @@ std::unique_ptr<Known> known_as(std::string_view text, std::span<const std::stri
     known->refusal = refusal.what();
   }
   return known;
-}
-
-// The text with the operands' strings ("C") in place of their numbers.
-std::string with_strings(const char* text, std::span<const simt::PtxOperand> operands) {
-  std::string result = text;
-  for (std::size_t number = operands.size(); number-- > 0;) {
-    if (parts_of(operands[number].constraint).kind != 'C') continue;
-    const std::string name = "%" + std::to_string(number);
-    const auto* const value = reinterpret_cast<const char*>(operands[number].low);
-    for (std::size_t at = result.find(name); at != result.npos; at = result.find(name, at)) {
-      const std::size_t after = at + name.size();
-      const bool longer = after < result.size() && result[after] >= '0' && result[after] <= '9';
-      const bool escaped = at > 0 && result[at - 1] == '%';
-      if (longer || escaped) {
-        at = after;
-      } else {
-        result.replace(at, name.size(), value);
-        at += std::strlen(value);
-      }
-    }
-  }
-  return result;
 }
 
 bool has_names(const std::vector<std::string>& names, std::span<const simt::PtxOperand> operands) {
@@ -320,10 +290,6 @@ const Known& known_for(const char* text, std::span<const simt::PtxOperand> opera
   const auto bits = reinterpret_cast<std::uintptr_t>(text);
   Remembered& slot = remembered[(bits ^ bits >> 8) % kRemembered];
   if (slot.text == text && slot.operands == operands.size() && !slot.has_names) return *slot.known;
-  const bool has_strings = std::any_of(operands.begin(), operands.end(), [](const auto& operand) {
-    return parts_of(operand.constraint).kind == 'C';
-  });
-  if (has_strings) return *find_or_compile(with_strings(text, operands), operands);
   const Known* known = find_or_compile(text, operands);
   const std::vector<std::string>& names = known->program.names;
   const bool named =
@@ -342,11 +308,10 @@ bool is_local(const Worker& worker, const void* variable) {
   return worker.memory().stacks.holds(reinterpret_cast<std::uintptr_t>(variable));
 }
 
-Value taken(const Execution& thread, std::size_t number) {
+std::uint64_t taken(const Execution& thread, std::size_t number) {
   const simt::PtxOperand& operand = thread.operands[number];
   const Constraint constraint = parts_of(operand.constraint);
   const int bytes = bytes_of(constraint.kind);
-  if (constraint.kind == 'C') return {};
   if (bytes == 0)
     fault(described(number, operand) + "is of a kind that is not known", thread.place);
   if (operand.bytes > bytes) {
@@ -355,10 +320,10 @@ Value taken(const Execution& thread, std::size_t number) {
             std::to_string(bytes),
         thread.place);
   }
-  Value value{operand.low, operand.high};
+  std::uint64_t value = operand.value;
   if (constraint.writes) {
     // A result that no instruction writes has no value: a NaN.
-    value = {~std::uint64_t{0}, ~std::uint64_t{0}};
+    value = ~std::uint64_t{0};
     if (constraint.reads) {
       const auto size = static_cast<std::size_t>(operand.bytes);
       BlockObserver* const observer = thread.worker.observer();
@@ -366,11 +331,11 @@ Value taken(const Execution& thread, std::size_t number) {
         observer->access(operand.variable, size, Access::load, thread.place);
       }
       const OwnAccess own;
-      value = {};
+      value = 0;
       std::memcpy(&value, operand.variable, size);
     }
   }
-  if (bytes < 8) value.low &= (std::uint64_t{1} << bytes * 8) - 1;
+  if (bytes < 8) value &= (std::uint64_t{1} << bytes * 8) - 1;
   return value;
 }
 
@@ -411,11 +376,11 @@ void run_statement(
   if (!known.refusal.empty()) fault(known.refusal, place);
   const Program& program = known.program;
   std::vector<char>& scratch = worker.running().scratch;
-  scratch.resize(std::max(scratch.size(), program.registers * sizeof(Value)));
-  Execution thread{worker, reinterpret_cast<Value*>(scratch.data()), operands, place};
+  scratch.resize(std::max(scratch.size(), program.registers * sizeof(std::uint64_t)));
+  Execution thread{worker, reinterpret_cast<std::uint64_t*>(scratch.data()), operands, place};
   for (std::size_t i = 0; i < operands.size(); ++i) thread.registers[i] = taken(thread, i);
   for (std::size_t i = operands.size(); i < program.registers; ++i) {
-    thread.registers[i] = {~std::uint64_t{0}, ~std::uint64_t{0}};
+    thread.registers[i] = ~std::uint64_t{0};
   }
   const std::size_t count = program.instructions.size();
   while (thread.next < count) {
@@ -423,7 +388,7 @@ void run_statement(
     thread.place = place_of(instruction.access, program.accesses, place);
     ++thread.next;
     const Line& line = instruction.line;
-    if (line.predicate >= 0 && (thread.registers[line.predicate].low != 0) == line.unless) continue;
+    if (line.predicate >= 0 && (thread.registers[line.predicate] != 0) == line.unless) continue;
     instruction.run(thread, instruction);
   }
   thread.place = place;
