@@ -75,6 +75,7 @@ bool Launches::is_late() const {
 
 void Launches::launch(const machine::ProgramLaunch& launch) {
   ++made;
+  if (left_out_.contains(launch.kernel)) return;
   try {
     const OutsideMain outside;  // for the paths of source files
     require_opt_in(launch);
@@ -87,9 +88,12 @@ void Launches::launch(const machine::ProgramLaunch& launch) {
   } catch (const machine::LaunchRefusal& refusal) {
     simt::set_launch_error(refusal.error);
     add_note(refusal.what());
-  } catch (const machine::KernelFault&) {
+  } catch (const machine::KernelFault& fault) {
     if (any_cut_short) {
       note_doubt(launch.kernel);
+    } else if (keep_going) {
+      host::note(fault.what(), fault.place, true);
+      leave_out(launch.kernel);
     } else {
       failure = std::current_exception();
     }
@@ -124,6 +128,14 @@ void Launches::note_doubt(const void* kernel) {
       ": has a hazard after that time, which incomplete data may have caused");
 }
 
+void Launches::leave_out(const void* kernel) {
+  left_out_.insert(kernel);
+  add_note(
+      machine::function_name(kernel) +
+      ": did not end, and is left out from then on; what the program computed since then may be "
+      "wrong");
+}
+
 void Launches::trace(const machine::ProgramLaunch& launch, const void* kernel) {
   int& launches = launches_[kernel];
   machine::Machine machine = machine_;
@@ -134,7 +146,7 @@ void Launches::trace(const machine::ProgramLaunch& launch, const void* kernel) {
           launch.context, launch.context_bytes);
     };
   };
-  bool is_whole = false, cut = false;
+  bool is_whole = false, cut = false, is_abandoned = false;
   const host::Operation operation = host::begin_operation();
   std::vector<machine::Touched> touched;
   // A launch that is not counted is watched if other work may run at the same time. That takes a
@@ -159,6 +171,7 @@ void Launches::trace(const machine::ProgramLaunch& launch, const void* kernel) {
       }
       is_whole = counts.blocks_traced == counts.blocks;
       cut = counts.blocks_cut > 0;
+      is_abandoned = model::has_fatal(counts);
       if (watches) {
         for (const model::Hazard& hazard : counts.hazards) kernels.add_hazard(kernel, hazard);
         return;
@@ -194,7 +207,8 @@ void Launches::trace(const machine::ProgramLaunch& launch, const void* kernel) {
     machine.blocks = machine::Blocks::kAll;
     ++launches;
   }
-  if (is_whole || kernels.any_abandoned()) return;
+  if (is_abandoned && keep_going) leave_out(launch.kernel);
+  if (is_whole || is_abandoned) return;
   machine.launched = {};
   if (!is_late()) {
     // Only the traced copy keeps a warp in step at volatile accesses.
@@ -353,6 +367,7 @@ guard::Outcome run_program(
                              : compiled_registers(kernel, run.gpu.compute_capability);
   });
   Launches launches(machine, options.launches, options.limit_s);
+  launches.keep_going = options.keep_going;
   const auto fill_rows = [&] {
     run.rows.clear();
     for (Kernels::Entry& entry : launches.kernels.entries) {

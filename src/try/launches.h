@@ -69,13 +69,14 @@ class Launches : public machine::ProgramLaunches {
 
   std::function<void()> traced;  // called when the counts of a launch are there; may be empty
   bool any_cut_short = false;    // launches, because the program was late
+  bool keep_going = false;       // after a fatal hazard
 
   Kernels kernels;                 // the traced launches
   std::vector<std::string> notes;  // launches that a GPU refuses, once for each reason
   int made = 0;                    // launches
   std::exception_ptr failure;      // of a kernel that could not go on, or none
   // Whether an error of a kernel has ended main.
-  bool stopped() const { return failure || kernels.any_abandoned(); }
+  bool stopped() const { return failure || (!keep_going && kernels.any_abandoned()); }
 
   // All launches of that kernel.
   int launches_of(const void* kernel) const;
@@ -84,12 +85,15 @@ class Launches : public machine::ProgramLaunches {
   void trace(const machine::ProgramLaunch& launch, const void* kernel);
   void add_note(const std::string& note);
   void note_doubt(const void* kernel);
+  // The kernel has a fatal hazard, and the program runs on without it.
+  void leave_out(const void* kernel);
 
   machine::Machine machine_;
   int most_traced_;
   std::chrono::milliseconds whole_time_;  // in which launches are whole
   std::map<const void*, int> launches_;   // by the traced copy's kernel
   std::set<const void*> volatile_;        // the same, if it has volatile accesses
+  std::set<const void*> left_out_;        // by the plain copy's kernel
   // In which launches that are not counted were traced, to see which memory they use.
   std::chrono::steady_clock::duration watching_{};
 };

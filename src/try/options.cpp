@@ -31,13 +31,14 @@ const char* const kUsage =
     "                       launches run completely in the first half of it\n"
     "  --launches N|all     of each kernel of a whole program, trace the first N launches; "
     "default: 1\n"
+    "  --keep-going         after a kernel's fatal hazard, let the program run on without it\n"
     "  --kernels LIST       print only these rows of the table, for example 2,5\n"
     "  --registers N        registers per thread, for occupancy; default: those that nvcc "
     "reports,\n"
     "                       if it is installed\n"
     "  --show FILE.html     draw what the kernels do, here and as a page\n"
     "  --name-threads       printf in a kernel starts with the block and the thread\n"
-    "  -I.. -D..            passed to the compiler\n"
+    "  -I.. -D.. -std..     passed to the compiler\n"
     "and these flags of gemm_steps (see its --help): --size --m --n --k --alpha --beta --seed "
     "--data\n"
     "--a --b --c --device --gpu --trace --reps --explain --section --format --wide --no-color, and "
@@ -99,6 +100,11 @@ Options parse_options(int argc, char** argv) {
     const std::string argument = argv[i];
     if (argument == "--name-threads") {
       options.name_threads = true;
+    } else if (argument == "--keep-going") {
+      if (simt_users_main == nullptr) {
+        throw model::Refusal("--keep-going works only for a file with a main; leave it out");
+      }
+      options.keep_going = true;
     } else if (argument == "--registers") {
       options.registers = parse_registers(i + 1 < argc ? argv[++i] : "");
     } else if (argument == "--kernels") {

@@ -22,6 +22,7 @@ struct Options {
   std::vector<int> kernels;      // the rows to print, from --kernels; empty: all
   // For a whole program:
   int launches = 1;                    // of each kernel that are traced, from --launches
+  bool keep_going = false;             // after a kernel's fatal hazard
   std::string file;                    // its path, from --file
   std::vector<std::string> arguments;  // behind --
 };

@@ -225,6 +225,32 @@ TEST_CASE("a whole program is explained, drawn and stepped through") {
   CHECK(contains(stepped.out, "transpose<0>, launch 1 of 2"));
 }
 
+TEST_CASE("--keep-going leaves out a kernel with a fatal hazard, and counts the later ones") {
+  const Output going = try_program("keeps_going", "--keep-going");
+  CAPTURE(going.err);
+  CHECK(going.exit_code == 1);
+  CHECK(going.out.starts_with(
+      "the last value is 62\nprogram  keeps_going: its main has ended with 0\n"));
+  CHECK(contains(going.out, "1 filled         2     0 "));
+  CHECK(contains(going.out, "3 doubled        1     1 "));
+  for (const char* sentence :
+       {"try: past_the_end, block (0, 0): thread (31, 0) accesses element 32 of values on line 10",
+        "try: examples/keeps_going.cu:13: calls_the_host, block (0, 0, 0), thread (0, 0, 0): it "
+        "calls rand",
+        "try: note: past_the_end: did not end, and is left out from then on; what the program "
+        "computed since then may be wrong\n"}) {
+    CAPTURE(std::string(sentence));
+    CHECK(contains(going.err, sentence));
+  }
+  const Output stopped = try_program("keeps_going");
+  CHECK(stopped.exit_code == 1);
+  CHECK(stopped.out.starts_with("program  keeps_going: stopped at a kernel's error\n"));
+  CHECK(!contains(stopped.out, "doubled"));
+  const Output product = try_program("tiled", "--keep-going");
+  CHECK(product.exit_code == 2);
+  CHECK(product.err == "try: --keep-going works only for a file with a main; leave it out\n");
+}
+
 TEST_CASE("several threads of the host may launch kernels") {
   const Output output = try_program("host_threads");
   CAPTURE(output.err);

@@ -68,7 +68,7 @@ copy() {
 is_c() {
   case $1 in *.c) true ;; *) false ;; esac
 }
-C_FLAGS="-x c -std=gnu17 -g -gdwarf-4 -O2 -w"
+C_FLAGS="-x c -std=gnu17 -g -gdwarf-4 -Og -w"
 
 # Gives a copy the symbols that it has in the program. A file with an sgemm has its own name for each
 # copy's, also if it is called by simt_sgemm (rewrite/rewritten.h). Of a whole program, the host's code

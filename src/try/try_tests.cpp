@@ -673,6 +673,44 @@ TEST_CASE("make try accepts what other people's programs rely on") {
   CHECK(!contains(symbols.out, "second.cpp"));
 }
 
+TEST_CASE("files of C are compiled as C, LIBS names libraries, and a crash in them has a line") {
+  const testing::Folder folder;
+  folder.write(
+      "main.cu",
+      "#include <cstdio>\nextern \"C\" double of_c(int* class_);\n"
+      "__global__ void k(float* p) { p[threadIdx.x] = 1; }\n"
+      "int main(int argc, char**) {\n  float* p;\n  cudaMalloc(&p, 128);\n  k<<<1, 32>>>(p);\n"
+      "  int x = 4;\n  printf(\"%g\\n\", of_c(argc > 1 ? nullptr : &x));\n}\n");
+  folder.write(
+      "part.c",
+      "#include <math.h>\n#include <stdlib.h>\ndouble of_c(int* class) {\n"
+      "  int* new = malloc(4);\n  *new = *class;\n  return sqrt(*new);\n}\n");
+  const auto tried = [&](const std::string& settings) {
+    return run(
+        "BUILD='" + testing::built().string() + "' PRESENT= KERNEL='" + folder / "main.cu" + "' " +
+        settings + " src/try/try.sh try");
+  };
+  const std::string c = "MORE='" + folder / "part.c" + "' ";
+  const Output right =
+      tried(c + "TRY_FLAGS='--std c++17 --format csv' LIBS='-lm -lcublas' TRY_ARGS=");
+  CAPTURE(right.err);
+  CHECK(right.exit_code == 0);
+  const Output crashed = tried(c + "TRY_ARGS=null");
+  CHECK(crashed.exit_code == 1);
+  CHECK(
+      crashed.err == "try: " + folder / "part.c" +
+                         ":5: the program crashes: it accesses memory that is not there ((nil))\n");
+  const Output alone = tried("MORE=");
+  CHECK(alone.exit_code == 2);
+  CHECK(
+      alone.err == folder / "main.cu" +
+                       ": of_c is called and not defined; name its file in MORE, or its library in "
+                       "LIBS\n");
+  const Output no_library = tried(c + "LIBS=-lnowhere");
+  CHECK(no_library.exit_code == 2);
+  CHECK(no_library.err == "LIBS: -lnowhere: there is no such library here\n");
+}
+
 TEST_CASE("make try reports in one sentence what it cannot write or does not support") {
   const auto refused = [](const std::string& flags, const std::string& because) {
     CAPTURE(flags);
