@@ -29,3 +29,11 @@
 #ifndef __CUDA_ARCH__
 #define __CUDA_ARCH__ 860
 #endif
+
+// Else CUTLASS's headers look for the driver's functions, also if nobody calls them.
+#define CUTLASS_ENABLE_DIRECT_CUDA_DRIVER_CALL 1
+
+// A stop for a debugger; without one, it ends the kernel.
+inline void __brkpt() {
+  __trap();
+}

@@ -50,8 +50,9 @@ text ~ /: No such file or directory$/ {
 {
   header = file_of(place)
   while (sub(/^[^\/]*\//, "", header)) {
-    if (!(found = fits(header, "header"))) continue
+    if (!(found = fits(header, "inside")) && !(found = fits(header, "header"))) continue
     for (place = user; file_of(place) in includer;) place = includer[file_of(place)]
+    if (place == "") place = file_of($0)
     answer(header)
   }
 }
@@ -67,6 +68,6 @@ text ~ /: No such file or directory$/ {
   }
 }
 function answer(name) {
-  print place ": " name ": " sentences[found]
+  print place ": " name ": " sentences[found] (kinds[found] == "inside" ? ": " text : "")
   exit
 }

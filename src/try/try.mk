@@ -3,7 +3,7 @@
 # variables: try.sh keeps one name for both. A file with an sgemm has its own name for each
 # copy's. Warnings are not shown.
 TRY_AS_CPU = $(filter-out $(WARNINGS) -include src/simulator/cuda/cpu.h,$(AS_CPU)) -iquote src/try/headers \
-	-w -U_FORTIFY_SOURCE -fno-builtin-printf
+	-idirafter src/simulator/cuda/stand_ins -w -U_FORTIFY_SOURCE -fno-builtin-printf
 TRY_NVCCFLAGS = $(filter-out -Xcompiler=-W%,$(NVCCFLAGS)) -Xcompiler=-iquote,src/try/headers -w \
 	-include src/simulator/cuda/launch.h
 # Without a GPU, too: for the GPU that the flags name, and for the present one.

@@ -565,6 +565,12 @@ TEST_CASE("what of CUDA is not traced is refused in one sentence, with its name 
        "cudaStreamEndCapture: CUDA graphs are not traced here; launch the kernels in a stream"},
       {"void f(cudaMemPool_t* p) { cudaDeviceGetDefaultMemPool(p, 0); }",
        "cudaMemPool_t: memory pools are not traced here; use cudaMalloc or cudaMallocAsync"},
+      {"#include <cub/block/block_reduce.cuh>",
+       "CUB and Thrust are not traced here; use shuffles or cooperative groups, std::vector and "
+       "<algorithm>"},
+      {"#include <cute/tensor.hpp>",
+       "cute/tensor.hpp: CuTe's and CUTLASS's headers are not here; name their folder by "
+       "TRY_FLAGS=-I..."},
       {"#include <curand_kernel.h>",
        "random numbers in kernels are not traced here; make them on the host (curand.h)"},
       {"#include <cublas_v2.h>\nvoid f(cublasHandle_t h, float* x) { cublasSasum(h, 1, x, 1, x); }",
@@ -593,6 +599,19 @@ TEST_CASE("what of CUDA is not traced is refused in one sentence, with its name 
     CHECK(output.err.ends_with(std::string(": ") + c.says + "\n"));
     CHECK(std::count(output.err.begin(), output.err.end(), '\n') == 1);
   }
+  // A header of -I is not hidden, and what is wrong in it is one sentence, too.
+  folder.write("cute/whole.hpp", "inline int whole() { return 0; }\n");
+  folder.write("cute/broken.hpp", "#include \"whole.hpp\"\nint broken() { return nobody; }\n");
+  folder.write("refused.cu", "#include <cute/whole.hpp>\nint main() { return whole(); }\n");
+  const std::string here = "-I" + folder.path().string();
+  CHECK(compiled(folder, file, "", here).exit_code == 0);
+  folder.write("refused.cu", "#include <cute/broken.hpp>\nint main() {}\n");
+  const Output broken = compiled(folder, file, "", here);
+  CHECK(broken.exit_code == 2);
+  CHECK(
+      broken.err == file +
+                        ":1: cute/broken.hpp: this part of CuTe and CUTLASS does not compile here: "
+                        "'nobody' was not declared in this scope\n");
   // Any other error is the compiler's.
   folder.write("refused.cu", "int main() { return undeclared + cudaMalloc(1); }\n");
   const Output own = compiled(folder, file);
@@ -611,12 +630,11 @@ TEST_CASE("types of 8-bit numbers can be mentioned, and using them is refused in
             code + "int main() { f(nullptr); }\n");
     return compiled(folder, folder / "fp8.cu");
   };
-  CHECK(with("").exit_code == 0);
+  CHECK(with("__nv_fp8_e4m3 all[4];\nstatic_assert(sizeof all == 4);\n").exit_code == 0);
   for (const char* code :
        {"float g(__nv_fp8_e4m3* p) { return float(*p); }\n",
         "void g(float x) { __nv_fp8_e4m3 y(x); }\n",
-        "auto g(float x) { return __nv_cvt_float_to_fp8(x, __NV_SATFINITE, __NV_E4M3); }\n",
-        "__nv_fp8_e4m3 all[4];\n"}) {
+        "auto g(float x) { return __nv_cvt_float_to_fp8(x, __NV_SATFINITE, __NV_E4M3); }\n"}) {
     CAPTURE(std::string(code));
     const Output output = with(code);
     CAPTURE(output.err);
@@ -646,6 +664,10 @@ TEST_CASE("make try accepts what other people's programs rely on") {
       "#include <cublasLt.h>\n#include <cuda_fp8.h>\n#include <cudaTypedefs.h>\n#include "
       "<math.h>\n"
       "#include <helper_cuda.h>\n#include <helper_functions.h>\n#include <cuda/atomic>\n"
+      "#include <thrust/device_vector.h>\n#include <thrust/host_vector.h>\n"
+      "#define UNROLL #pragma unroll\n"
+      "float sum(thrust::host_vector<float> h) {\n  thrust::device_vector<float> d = h;\n"
+      "  h = d;\n  float all = 0;\n  UNROLL\n  for (float x : h) all += x;\n  return all;\n}\n"
       "static_assert(__CUDACC_VER_MAJOR__ >= 12 && __CUDACC_VER_MINOR__ >= 0);\n"
       "float lerp(float a, float b, float t) { return a + t * (b - a); }\n"
       "unsigned umin(unsigned a, unsigned b) { return a < b ? a : b; }\n"
@@ -683,8 +705,8 @@ TEST_CASE("files of C are compiled as C, LIBS names libraries, and a crash in th
       "  int x = 4;\n  printf(\"%g\\n\", of_c(argc > 1 ? nullptr : &x));\n}\n");
   folder.write(
       "part.c",
-      "#include <math.h>\n#include <stdlib.h>\ndouble of_c(int* class) {\n"
-      "  int* new = malloc(4);\n  *new = *class;\n  return sqrt(*new);\n}\n");
+      "#include <math.h>\ndouble of_c(int* class) {\n"
+      "  volatile int new = *class;\n  return sqrt(new);\n}\n");
   const auto tried = [&](const std::string& settings) {
     return run(
         "BUILD='" + testing::built().string() + "' PRESENT= KERNEL='" + folder / "main.cu" + "' " +
@@ -699,7 +721,7 @@ TEST_CASE("files of C are compiled as C, LIBS names libraries, and a crash in th
   CHECK(crashed.exit_code == 1);
   CHECK(
       crashed.err == "try: " + folder / "part.c" +
-                         ":5: the program crashes: it accesses memory that is not there ((nil))\n");
+                         ":3: the program crashes: it accesses memory that is not there ((nil))\n");
   const Output alone = tried("MORE=");
   CHECK(alone.exit_code == 2);
   CHECK(

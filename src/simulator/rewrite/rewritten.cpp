@@ -329,11 +329,24 @@ std::string inline_ptx(std::string_view source) {
   return InlinePtx(source).run();
 }
 
+// A #pragma that a macro leaves (#define UNROLL #pragma unroll), as nvcc accepts it, is indented in
+// preprocessed source, and no directive for the compiler.
+std::string pragmas(std::string_view source) {
+  std::string text(source);
+  for (std::size_t at = 0; (at = text.find("#pragma unroll", at)) != text.npos; ++at) {
+    const std::size_t before = text.find_last_not_of(" \t", at == 0 ? 0 : at - 1);
+    const bool is_first = at > 0 && (before == text.npos || text[before] == '\n');
+    if (!is_first || text[at - 1] == '\n') continue;
+    std::fill(text.begin() + at, text.begin() + std::min(text.find('\n', at), text.size()), ' ');
+  }
+  return text;
+}
+
 namespace {
 
 // Each receives the source that the previous one returned.
 using Rewriter = std::string(std::string_view source);
-constexpr Rewriter* kInOrder[] = {sgemm, qualifiers, launches, inline_ptx};
+constexpr Rewriter* kInOrder[] = {pragmas, sgemm, qualifiers, launches, inline_ptx};
 
 }  // namespace
 

@@ -34,6 +34,9 @@ std::string qualifiers(std::string_view source);
 // second form of the call, for the copy of the kernel that is to run. (cuda/launched.h)
 std::string launches(std::string_view source);
 
+// A #pragma unroll that a macro leaves, which nvcc accepts, becomes white space.
+std::string pragmas(std::string_view source);
+
 // Inline PTX as calls.
 
 // asm volatile("text" : "=r"(a) : "r"(b), [n] "n"(c) : "memory"); becomes

@@ -274,6 +274,14 @@ TEST_CASE("any source is rewritten or refused in a sentence") {
       [&] { return fuzz.next(); }, [](const std::string& source) { rewritten(source); });
 }
 
+TEST_CASE("a #pragma that a macro leaves is removed, and no other") {
+  CHECK(pragmas("f();\n  #pragma unroll\n  for") == "f();\n                \n  for");
+  for (const char* source :
+       {"#pragma unroll\nfor", "  \"x #pragma unroll\"", "f();\n  #pragma omp"}) {
+    CHECK(pragmas(source) == source);
+  }
+}
+
 TEST_CASE("an asm statement becomes a call with its operands") {
   CHECK(
       inline_ptx(

@@ -38,3 +38,11 @@ SIMT_NARROW_NAMES(__half, __half2, half)
 #define CUDART_NEG_ZERO_FP16 __ushort_as_half(0x8000)
 #define CUDART_ZERO_FP16 __ushort_as_half(0x0000)
 #define CUDART_ONE_FP16 __ushort_as_half(0x3c00)
+
+// Programs also write ::hexp(x).
+namespace simt {
+inline __half hexp(__half x);
+inline __half2 h2exp(__half2 x);
+}  // namespace simt
+using simt::h2exp;
+using simt::hexp;
