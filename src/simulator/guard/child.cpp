@@ -111,6 +111,8 @@ bool is_inside() {
   return is_inside_watched != nullptr && is_inside_watched();
 }
 
+thread_local void* crashed_at = nullptr;  // the instruction, if this thread crashes
+
 // Ends the child with this failure. The caller fills in only what happened; this adds where. May be
 // called from a signal handler on any thread; the first call counts.
 [[noreturn]] void send_failure(const Failure& what) {
@@ -130,6 +132,10 @@ bool is_inside() {
     code.describe_address(failure.address, failure.at, sizeof failure.at);
   }
   failure.frames = backtrace(failure.frame, std::size(failure.frame));
+  // The others are return addresses, whose line is that of the byte before them.
+  for (void*& frame : failure.frame) {
+    if (frame != nullptr && frame == crashed_at) frame = static_cast<char*>(frame) + 1;
+  }
   tell(Message::kFailure, 1, &failure, sizeof failure);
   _exit(1);
 }
@@ -138,6 +144,9 @@ bool is_inside() {
 struct Refused {
   explicit Refused(void* context) : registers(static_cast<ucontext_t*>(context)->uc_mcontext) {}
 #if defined(__x86_64__)
+  void* instruction() const {
+    return reinterpret_cast<void*>(registers.gregs[REG_RIP]);
+  }
   long first() const {
     return registers.gregs[REG_RDI];
   }
@@ -148,6 +157,9 @@ struct Refused {
     registers.gregs[REG_RAX] = -error;
   }
 #else
+  void* instruction() const {
+    return reinterpret_cast<void*>(registers.pc);
+  }
   long first() const {
     return static_cast<long>(registers.regs[0]);
   }
@@ -187,6 +199,7 @@ void on_crash(int signal, siginfo_t* info, void* context) {
     sigaction(signal, &as_usual, nullptr);
     return;
   }
+  crashed_at = refused.instruction();
   Failure failure{};
   failure.kind = Failure::kSignal;
   failure.signal = signal;
