@@ -44,9 +44,8 @@ __device__ inline void unlock(unsigned* word) {
     if (ticket == 3) out[T] = partial[T] + partial[64 + T] + partial[128 + T] + partial[192 + T]; \
   }
 
-__global__ void wait(bool (*is_late)(), bool then_barrier) {
-  while (!is_late()) {
-  }
+__global__ void wait(void (*until_late)(), bool then_barrier) {
+  until_late();
   if (then_barrier) __syncthreads();
 }
 
@@ -395,6 +394,6 @@ extern const std::vector<trace::HazardKernel> trace::hazards_of_order = {
      }>, ""},
 };
 
-void trace::run_until(bool (*is_late)(), bool then_barrier) {
-  launch(wait, dim3(1), dim3(32), 0, is_late, then_barrier);
+void trace::run_until(void (*late)(), bool then_barrier) {
+  launch(wait, dim3(1), dim3(32), 0, late, then_barrier);
 }

@@ -8,7 +8,7 @@ $(BUILD)/vocabulary_traced.o: $(BUILD)/traced/src/simulator/trace/vocabulary.o
 HAZARD_KERNELS := $(patsubst src/simulator/trace/%.cu,$(BUILD)/%_traced.o,$(wildcard src/simulator/trace/hazard_kernels_*.cu))
 $(HAZARD_KERNELS): $(BUILD)/%_traced.o: $(BUILD)/traced/src/simulator/trace/%.o
 	src/simulator/trace/keep_symbols.sh $< $@ "$(addprefix _ZN5trace,24hazards_in_shared_memoryE \
-		16hazards_of_warpsE 20hazards_of_pipelinesE 24hazards_in_global_memoryE 16hazards_of_orderE)" $(COUNTED)
+		16hazards_of_warpsE 20hazards_of_pipelinesE 24hazards_in_global_memoryE 16hazards_of_orderE 9run_untilEPFvvEb)" $(COUNTED)
 $(BUILD)/tests: $(HAZARD_KERNELS)
 
 # One source for two machines. make hopper-checks runs it on the GPU.
