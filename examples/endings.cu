@@ -62,7 +62,10 @@ int main(int argc, char** argv) {
     stored<<<1, 32>>>(values, argc - 2);
     std::printf("and ends\n");
   }
-  if (is("turns")) turns<<<1, 32>>>(values, 1L << 40);
+  if (is("turns")) {
+    cudaMemset(values, 0, 32 * sizeof(int));
+    turns<<<1, 32>>>(values, 1L << 40);
+  }
   if (is("loops-in-a-kernel")) {
     cudaMemset(values, 0, 4);
     endless<<<1, 1>>>(values);

@@ -322,7 +322,7 @@ TEST_CASE("a race's remedy follows from who races, and its lines are those of th
       {"reversed<false>", "put a __syncthreads() there, where all"},
       {"tree<false>", "put the __syncthreads() where all of them pass, outside of the branch"},
       {"flag<false>", "if one waits for the other, make both accesses atomic"},
-      {"counted<false>", "make both accesses atomic; not all threads"},
+      {"counted<false>", "make both accesses atomic; a __syncthreads() cannot stand there"},
       {"neighbours<false>, race on out (byte 0)", "use a second launch, or __threadfence()"},
       {"neighbours<false>, race on out (byte 256)", "let one thread store each element"},
       {"one_element<false>", "let one thread store each element"}};

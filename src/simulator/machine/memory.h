@@ -121,7 +121,7 @@ struct DeviceArray {
 
 // What words of the GPU's memory hold before the first write: NaN as a float, a double or two
 // halves, and a number that hardly any program stores. So a read before the first write is seen,
-// whoever wrote the memory.
+// whether the host or a kernel writes.
 inline constexpr std::uint32_t kUnwritten = 0xfff5ffedu;
 
 // `bytes` bytes, more than 0, at a multiple of 4096. All words are kUnwritten. `argument` is the
