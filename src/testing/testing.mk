@@ -9,8 +9,8 @@ $(filter %_tests.o,$(TESTS)): | $(WITH_DOCTEST).gch
 %/testing/pattern.o: private CXXFLAGS += -O2
 %/testing/pattern.o: private HEADERS :=
 
-# Rooms whose tests neither run a kernel nor need a file that is compiled anew.
-NOT_HARDENED := $(subst $(eval ) ,$(comma),$(patsubst %,*/%/*,book flags lesson model page pictures rewrite text))
+# Rooms whose code is not compiled anew.
+NOT_HARDENED := $(subst $(eval ) ,$(comma),$(patsubst %,*/%/*,book cli cluster flags lab lesson model page pictures report rewrite step testing text))
 test-hardened: ## run the tests of what runs kernels with the hardening flags that distributions use
 	+$(MAKE) --no-print-directory NVCC= $(PROGRAM) $(BUILD)/tests
 	+GEMM_STEPS_SOLUTIONS=1 GEMM_STEPS_TEST_BUT='$(NOT_HARDENED)' $(MAKE) --no-print-directory test BUILD=build/hardened HARDENED=build NVCC= \

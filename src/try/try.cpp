@@ -298,7 +298,7 @@ int try_program(
     bool on_terminal) {
   const bool is_for_readers = options.flags.format == report::Format::table;
   // For as many blocks as a launch with barriers of its grid may have.
-  machine::reserve_stack_addresses(std::size_t{16} << 30);
+  machine::reserve_stack_addresses(std::size_t{128} << 30);
   const int stdout_of = is_for_readers ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3) : -1;
   guard::Guard guard = attempt::kernel_guard(options.limit_s, "try", "the program");
   guard.if_stopped = attempt::page_of_stopped(options.show);

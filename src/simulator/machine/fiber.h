@@ -8,9 +8,11 @@
 
 namespace machine {
 
-// The distance between the stacks of neighbouring fibers. It is a whole number of pages, so that
-// one stack can be protected from the others.
-inline constexpr std::size_t kStackBytes = 68 * 1024;
+// The distance between the stacks of neighbouring fibers: 512 KB, the most local memory that a
+// thread of a GPU has (CUDA C++ Programming Guide, technical specifications per compute
+// capability), and what the tracer needs. It is a whole number of pages, so that one stack can be
+// protected from the others, and an odd one, so that they do not fall into the same cache sets.
+inline constexpr std::size_t kStackBytes = 524 * 1024;
 
 // Reserves addresses for the stacks of later blocks. Called before a child's limits, which count
 // addresses; only what a thread's functions touch becomes memory. Further stacks are mapped as they

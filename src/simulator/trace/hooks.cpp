@@ -8,9 +8,11 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 
 #include "simulator/announce/pass.h"
 #include "simulator/machine/fault.h"
+#include "simulator/machine/fiber.h"
 #include "simulator/machine/observer.h"
 #include "simulator/machine/worker.h"
 #include "simulator/trace/audit.h"
@@ -74,6 +76,11 @@ inline void measure_stack(const void* const* frame) {
   if (in_use > hooks.deepest) hooks.deepest = in_use;
 }
 
+[[gnu::noinline, gnu::cold]] void fault_of_stack(const void* caller) {
+  constexpr std::size_t kMostKB = (machine::kStackBytes - kStackReserve) / 1024 - 4;
+  machine::fault("it needs more than " + std::to_string(kMostKB) + " KB of local memory", caller);
+}
+
 // Every function of a traced kernel starts here, so a stack overflow is detected before it happens.
 // `frame` points to the caller's frame pointer, and two words above it begins the part of the stack
 // that was in use when the caller was called.
@@ -81,7 +88,7 @@ inline void enter(const void* caller, const void* here, const void* const* frame
   LaneLog* log = hooks.log;
   if (log == nullptr) return;
   if (reinterpret_cast<std::uintptr_t>(frame) < hooks.stack_floor) {
-    machine::fault("it needs more than 56 KB of local memory", caller);
+    fault_of_stack(caller);
   }
   if (reinterpret_cast<std::uintptr_t>(here) - hooks.kernel < hooks.kernel_bytes) {
     hooks.above_kernel =

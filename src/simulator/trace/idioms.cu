@@ -700,8 +700,8 @@ extern const std::vector<trace::Unannounced> trace::unannounced = {
 };
 
 extern const std::vector<trace::Fault> trace::faults = {
-    {"too much local memory", BODY { out[T] = too_deep(100); }>,
-     "it needs more than 56 KB of local memory"},
+    {"too much local memory", BODY { out[T] = too_deep(1000); }>,
+     "it needs more than 512 KB of local memory"},
     {"a shuffle that a lane never reaches", BODY {
        if (T != 7) out[T] = __shfl_down_sync(kAll, T, 1);
        __syncthreads();
