@@ -1,10 +1,10 @@
 // A launch with <<< >>>, in a macro and of a template whose argument is deduced.
-#define LAUNCH(kernel, blocks, ...) kernel<<<blocks, dim3(16, 16)>>>(__VA_ARGS__)
+#define LAUNCH(kernel, blocks, ...) kernel<<<blocks, dim3(32, 32)>>>(__VA_ARGS__)
 
 template <class T>
 __global__ void chevrons(int M, int N, int K, T alpha, const T* A, const T* B, T beta, T* C) {
-  __shared__ alignas(16) T sums[16][16];
-  const int row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x * 16 + threadIdx.x;
+  __shared__ alignas(16) T sums[32][32];
+  const int row = blockIdx.y * 32 + threadIdx.y, col = blockIdx.x * 32 + threadIdx.x;
   T& sum = sums[threadIdx.y][threadIdx.x];
   sum = 0;
   if (row >= M || col >= N) return;
@@ -13,5 +13,5 @@ __global__ void chevrons(int M, int N, int K, T alpha, const T* A, const T* B, T
 }
 
 void sgemm(int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
-  LAUNCH(chevrons, dim3((N + 15) / 16, (M + 15) / 16), M, N, K, alpha, A, B, beta, C);
+  LAUNCH(chevrons, dim3((N + 31) / 32, (M + 31) / 32), M, N, K, alpha, A, B, beta, C);
 }

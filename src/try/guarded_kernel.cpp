@@ -20,6 +20,7 @@
 
 #include "model/refusal.h"
 #include "simulator/cuda/vector_types.h"
+#include "simulator/machine/fiber.h"
 #include "simulator/machine/grid.h"
 #include "simulator/machine/memory.h"
 #include "simulator/machine/position.h"
@@ -141,6 +142,9 @@ std::string line_of_user(const std::vector<const void*>& frames) {
 }
 
 guard::Guard kernel_guard(double limit_s, const std::string& said_by, const std::string& name) {
+  // As many as the largest GPU holds, for launches whose blocks wait for one another.
+  constexpr std::size_t kMostThreads = 160 * 2048;
+  machine::reserve_stack_addresses(kMostThreads * machine::kStackBytes);
   return {
       limit_s,
       said_by,

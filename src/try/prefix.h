@@ -32,6 +32,8 @@
 
 // Else CUTLASS's headers look for the driver's functions, also if nobody calls them.
 #define CUTLASS_ENABLE_DIRECT_CUDA_DRIVER_CALL 1
+// CuTe asks for __NVCC__, too, before it uses ldmatrix.
+#define CUTE_ARCH_LDSM_SM75_SUPPORTED 1
 
 // A stop for a debugger; without one, it ends the kernel.
 inline void __brkpt() {

@@ -11,7 +11,6 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -30,7 +29,6 @@
 #include "show/report/words.h"
 #include "show/step/step_command.h"
 #include "simulator/guard/guard.h"
-#include "simulator/machine/fiber.h"
 #include "simulator/machine/grid.h"
 #include "simulator/machine/symbols.h"
 #include "simulator/machine/worker.h"
@@ -297,8 +295,6 @@ int try_program(
     const attempt::Options& options, const std::string& command, text::Style style,
     bool on_terminal) {
   const bool is_for_readers = options.flags.format == report::Format::table;
-  // For as many blocks as a launch with barriers of its grid may have.
-  machine::reserve_stack_addresses(std::size_t{128} << 30);
   const int stdout_of = is_for_readers ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3) : -1;
   guard::Guard guard = attempt::kernel_guard(options.limit_s, "try", "the program");
   guard.if_stopped = attempt::page_of_stopped(options.show);

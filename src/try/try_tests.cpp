@@ -49,6 +49,14 @@ TEST_CASE("other people's kernels compile unmodified, are traced, and are right"
   }
 }
 
+TEST_CASE("on many cores, too, there are addresses for the stacks of blocks of 1024 threads") {
+  const Output output =
+      run("OMP_NUM_THREADS=64 " + (testing::built() / "try" / "chevrons").string() +
+          " --device cpu --size 256");
+  CAPTURE(output.err);
+  CHECK(output.exit_code == 0);
+}
+
 TEST_CASE("one block is audited, and counts that would not be true are withheld") {
   const Output tiled = try_sample("tiled", "--size 16");
   CHECK(contains(tiled.out, "of the first block were announced to the tracer, and no others."));

@@ -332,7 +332,7 @@ void limit(int resource, rlim_t most) {
 
 void limit_memory(int code_gib) {
   limit(RLIMIT_CORE, 0);
-  // The current size, plus 256 MiB per core for fibers and heap, plus some for the code itself.
+  // The current size, plus 256 MiB per core for the heap, plus some for the code itself.
   std::size_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
   limit(
