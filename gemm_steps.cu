@@ -1096,10 +1096,10 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) ldmatrix_fragments(
   }
 }
 
-// Instead of A and B, the stages from here on see what the copy engine (TMA) needs to copy boxes of
-// them. The engine fills a box with zeros where it reaches beyond the matrix. It rounds to tf32. It
-// swizzles a row of at most 128 bytes as above, so B's tile is made of boxes that are 32 columns
-// wide.
+// From here on, a kernel gets no pointers to A and B, but what the copy engine (TMA) needs to copy
+// boxes of them. The engine fills a box with zeros where it reaches beyond the matrix. It rounds to
+// tf32. It swizzles a row of at most 128 bytes as above, so B's tile is made of boxes that are 32
+// columns wide.
 struct Maps {
   CUtensorMap A, B;
   const unsigned* doubts = nullptr;  // stage 18's, for which stage 17 may have to stand in
@@ -1131,8 +1131,8 @@ __device__ inline void initialize(std::uint64_t (&barriers)[STAGES], int arrival
 }
 
 // Stage 14: copy engine
-// One thread asks a copy engine for whole boxes of A and B, where every thread computed addresses,
-// looked after edges and started copies. Barriers in shared memory say when: `full` counts the
+// Every thread computed addresses, looked after edges and started copies. Now one thread asks a
+// copy engine for whole boxes of A and B. Barriers in shared memory say when: `full` counts the
 // bytes that have arrived in a place of the ring, and `empty` the warps that are done with it. A
 // wait names a phase, 0 or 1, which changes each time the ring comes round. So a warp waits only
 // for the tile that it needs, and not for the other warps.
@@ -1410,10 +1410,10 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) specialized_warps(
 }
 
 // Variant bf16-128x256x64 of stage 16: the same with bf16
-// A bf16 is the upper half of a float. So a row of a box has twice as many, and an instruction
-// multiplies twice as many in the same time. And of 16-bit elements, wgmma takes both operands from
-// shared memory as they lie there, B with k from row to row ("transposed"). No thread loads
-// fragments, and C need not be computed as C^T. A and B have been rounded to bf16 before.
+// A bf16 is the upper half of a float, so a row of a box holds twice as many elements, and wgmma
+// multiplies twice as many in the same time. If elements have 16 bits, it can read both operands in
+// shared memory as they lie there, even B, in which k runs from row to row ("transposed"). So no
+// thread loads fragments, and C^T is not needed. A and B were rounded to bf16 before the kernel.
 template <int BM, int BN, int BK, int STAGES, int VEC>
 __global__ void __launch_bounds__((BM / 64 + 1) * 128, 1) specialized_warps_bf16(
     int M, int N, int K, float alpha, const __grid_constant__ Maps maps, float beta, float* C) {
@@ -1491,7 +1491,7 @@ __device__ inline float low_part(float x) {
   return __uint_as_float(rounded_to_tf32(x - high));
 }
 
-// Whether stage 18 must leave the product to stage 17: with both of its doubts together.
+// Stage 18 leaves the product to stage 17 if it has both of its doubts.
 constexpr unsigned kDoubtful = 3;
 __host__ __device__ constexpr bool is_doubtful(unsigned doubts) {
   return doubts == kDoubtful;
@@ -1532,7 +1532,7 @@ __device__ inline void split(SplitBoxes<BM, BN, BK>& tile, int thread) {
 template <int BM, int BN, int BK, int STAGES, int VEC>
 __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) tf32_parts(
     int M, int N, int K, float alpha, const __grid_constant__ Maps maps, float beta, float* C) {
-  if (maps.doubts != nullptr && !is_doubtful(*maps.doubts)) return;  // it does not have to
+  if (maps.doubts != nullptr && !is_doubtful(*maps.doubts)) return;  // stage 18 multiplies
   constexpr int kSplitters = 96;
   extern __shared__ __align__(1024) char boxes[];  // a swizzled box starts at such an address
   auto& ring = reinterpret_cast<SplitBoxes<BM, BN, BK>(&)[STAGES]>(boxes);
@@ -1663,11 +1663,11 @@ __device__ inline int first_of_chunk(int chunk, int K) {
   return max(0, min(kChunk * chunk, K - kChunk));
 }
 
-// What the parts may lose. Both together have 22 bits and a sign, one bit less than a float, unless
-// x is below 2^-2 units: then they end at 2^-24 units, and may lose half of that. It matters if the
-// number is multiplied by a large one, and if everything else in the sum is small. So something
-// large must be found. If more than half of a chunk is `strong`, in a row of A and in a column of
-// B, then some k has strong factors on both sides: one for each small number that is not strong.
+// What the parts may lose. Together they have 22 bits and a sign, one bit less than a float. Below
+// 2^-2 units they end at 2^-24 units, and half of that may be lost. This matters if the other
+// factor is large and the rest of the sum is small, so each small number needs a large product
+// beside it. Let the `strong` numbers exceed the small ones by half of a chunk, in a row of A and
+// in a column of B. Then at least as many k have two strong factors as there are small numbers.
 constexpr unsigned kSmall = 1;  // some number is small
 constexpr unsigned kThin = 2;   // some chunk has too few strong numbers to make up for that
 __device__ inline bool is_small(float x, float in_units) {
@@ -1684,13 +1684,13 @@ __device__ inline void report(unsigned doubts, const Parts& parts) {
   if ((doubts & ~known) != 0) atomicOr(parts.doubts, doubts);  // atomics on one word take turns
 }
 
-// As an integer, in the order of the magnitudes, with infinity and NaN at the end.
+// |x| as an integer: these have the same order, with infinity and NaN at the end.
 __device__ inline int magnitude(float x) {
   return __float_as_int(fabsf(x));
 }
 
 // The power of two that makes the largest magnitude 2^14 to 2^15 units: fp16 ends at 2^16. Sums and
-// results are in range if it is not too extreme. (An infinity and a NaN are.)
+// results stay in range unless it is too extreme, as it is for an infinity or a NaN.
 __device__ inline float unit_for(int largest, unsigned& doubts) {
   const int exponent = (largest >> 23) - 127, possible = min(max(exponent, -80), 80);
   if (largest != 0 && exponent != possible) doubts |= kDoubtful;
@@ -1847,8 +1847,8 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) fp16_parts(
       }
 #pragma unroll
       for (int side = 0; side < 2; ++side) {
-        // The tensor cores cut off, so their sums are too small: by 2^-23, more or less. That much
-        // is added.
+        // The tensor cores cut off, so their sums are too small, by about 2^-23 of themselves. The
+        // units make up for it.
         const float* const units = &maps.units_B[offset(chunk, col, columns_B)];
         const float unit[] = {units[0] * (1 + 0x1p-23f), units[8] * (1 + 0x1p-23f)};
         float part[BM / 4];
