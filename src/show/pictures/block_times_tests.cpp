@@ -2,16 +2,17 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <vector>
 
-#include "lab/measure.h"
-#include "lab/problem.h"
 #include "model/gpus.h"
 #include "model/recording.h"
 #include "show/pictures/block_times.h"
+#include "show/pictures/first_block.h"
 #include "show/pictures/pictures.h"
 
 namespace pictures {
@@ -293,19 +294,9 @@ TEST_CASE("what is loaded between a barrier and the copies after it is loaded ah
 
 namespace {
 
-// What the first block of the stage does in a product with this many tiles. Both stages have rings
-// of boxes.
+// Of stage 16, or of another one that has a ring.
 TracedStage traced(int tiles, int number = 16) {
-  const auto stage = std::ranges::find(stage_table_traced.stages, number, &model::Stage::number);
-  REQUIRE(stage != stage_table_traced.stages.end());
-  const model::Variant& v = stage->variants[0];
-  const lab::Problem p = lab::random_problem({v.BM, v.BN, tiles * v.BK}, 1, 0, 1);
-  model::Recorder recorder{.blocks = {0}};
-  lab::Means means{{model::find_gpu("H200")}};
-  means.machine.recorder = &recorder;
-  lab::Floats C;
-  lab::measure(p, {.traced = lab::gemm_of(stage_table_traced, v)}, means, C);
-  return {&*stage, &v, requests_of_block(recorder.launches.at(0), 0, p.M, p.N, p.K)};
+  return first_block(*model::find_stage(stage_table_traced.stages, number), tiles);
 }
 
 constexpr double kCopy = 100, kMultiply = 80;
@@ -417,6 +408,18 @@ TEST_CASE("threads that wait for each other have no schedule") {
   wait.recorded.value = 0;
   actions.insert(actions.begin(), wait);
   CHECK_THROWS_AS(ring_of(stage, {kCopy, kMultiply, 0, 1, 0}), std::logic_error);
+}
+
+TEST_CASE("a ring is drawn of the stages whose warps copy or multiply, tile by tile") {
+  std::set<std::string> with_rings;
+  for (const model::Stage& stage : stage_table_traced.stages) {
+    if (!stage.specialized) continue;
+    const TracedStage traced = first_block(stage, 4);
+    if (!has_ring(traced)) continue;
+    with_rings.insert(stage.name);
+    CHECK(ring_of(traced, {100, 80, 0, 1, 0}).tiles.size() == 4);
+  }
+  CHECK(with_rings == std::set<std::string>{"specialized warps", "fp32 from tf32 parts"});
 }
 
 }  // namespace pictures

@@ -43,7 +43,6 @@ struct Tile {
   Cells thread_A, thread_B;  // that the thread does in one step of k
   // Tensor cores multiply for the whole warp: no thread has all elements of its results.
   bool together = false;
-  int thread_rows = 0, thread_cols = 0;
   std::set<int> rows, cols;  // of thread_C
   int row0, col0;            // the block's first
 };

@@ -3,17 +3,14 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdint>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "lab/measure.h"
-#include "lab/problem.h"
 #include "model/gpus.h"
 #include "model/tensor_core.h"
+#include "show/pictures/first_block.h"
 #include "show/pictures/pictures.h"
 #include "simulator/cuda/instructions.h"
 #include "simulator/cuda/launch.h"
@@ -24,21 +21,6 @@
 namespace pictures {
 
 namespace {
-
-// What the first block of that stage does in a product of one tile of C.
-TracedStage traced(std::string_view name) {
-  const auto stage = std::ranges::find_if(
-      stage_table_traced.stages, [&](const model::Stage& one) { return one.name == name; });
-  REQUIRE(stage != stage_table_traced.stages.end());
-  const model::Variant& v = stage->variants[0];
-  const lab::Problem p = lab::random_problem({v.BM, v.BN, 4 * v.BK}, 1, 0, 1);
-  model::Recorder recorder{.blocks = {0}};
-  lab::Means means{{model::find_gpu("H200")}};
-  means.machine.recorder = &recorder;
-  lab::Floats C;
-  lab::measure(p, {.traced = lab::gemm_of(stage_table_traced, v)}, means, C);
-  return {&*stage, &v, requests_of_block(recorder.launches.at(0), 0, p.M, p.N, p.K)};
-}
 
 struct Word {
   std::string text;
@@ -144,7 +126,7 @@ TEST_CASE("the drawn lanes and registers of fragments are those with which an mm
 }
 
 TEST_CASE("a picture of fragments is refused if the lanes load or store other columns") {
-  const TracedStage right = traced("tensor cores");
+  const TracedStage right = first_block(*model::find_stage(stage_table_traced.stages, 12), 4);
   CHECK(
       draw_fragments(right).finding.find("lane 6 has 4 of the 16 × 8 elements of A") !=
       std::string::npos);
