@@ -93,12 +93,11 @@ struct Case {
   model::Variant launched{};  // the block that it was launched with
   lab::Row row{};             // its counts, with lines of the student's file after annotate()
   lab::Run run{};
-  model::Audit audit{};          // of the first block, in the first case
-  std::size_t hazards = 0;       // as found: several may become one when their lines are known
-  std::int64_t wrong = 0;        // results that are
-  model::Mismatch first{};       // of them, row by row
-  bool never_written = false;    // that element still has its old value
-  std::string outside_access{};  // the first thread outside of a matrix, and where
+  model::Audit audit{};        // of the first block, in the first case
+  std::size_t hazards = 0;     // as found: several may become one when their lines are known
+  std::int64_t wrong = 0;      // results that are
+  model::Mismatch first{};     // of them, row by row
+  bool never_written = false;  // that element still has its old value
   // For each element of C, in memory order: the thread that stored it last, counted from 1 through
   // all blocks of the launch; 0: none did. Empty if nothing was launched.
   std::vector<std::uint64_t> writers{};

@@ -1,7 +1,6 @@
 // The page in a real browser: it shows what --step prints, at every stage and for every key.
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <random>

@@ -1,6 +1,5 @@
 #include "show/report/table.h"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 

@@ -3,7 +3,6 @@
 #include <bit>
 #include <cmath>
 #include <random>
-#include <string>
 
 #include "simulator/cuda/headers/cuda_bf16.h"
 #include "simulator/cuda/headers/cuda_fp16.h"

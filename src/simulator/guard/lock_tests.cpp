@@ -23,7 +23,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
-#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <thread>

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <functional>
 #include <limits>
-#include <memory>
 #include <set>
 
 #include "model/tensor_core.h"

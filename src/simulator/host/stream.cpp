@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <memory>
-#include <optional>
 #include <utility>
 
 #include "simulator/cuda/headers/cuda_runtime_api.h"

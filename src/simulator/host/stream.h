@@ -4,11 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
-#include <optional>
 #include <set>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>

@@ -9,7 +9,6 @@
 #include <cstdio>
 #include <exception>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <numeric>
 #include <optional>

@@ -1,8 +1,6 @@
 // An instruction as it runs: its meaning was looked up once, from its name.
 #pragma once
 
-#include <array>
-#include <bit>
 #include <cstdint>
 #include <optional>
 #include <span>

@@ -1,7 +1,6 @@
 // ld and st.
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include "model/tensor_core.h"
