@@ -45,7 +45,9 @@ for size in 512 1024 2048 8192 4095; do
 done
 record_ladder 8192x4096x2048 --trace none --m 8192 --n 4096 --k 2048
 # The contrast to stage 16, beside cuBLAS with bf16.
-record_ladder bf16-4096 --trace none --stage 16 --variant bf16-128x256x64 --size 4096
+for size in 4096 8192; do
+  record_ladder bf16-$size --trace none --stage 16 --variant bf16-128x256x64 --size $size
+done
 # These are small, so each stage's first variant, which the lesson is about, has to be named.
 record ncu-256 "$src/lab/profile/profile.sh" counts "$program" --stage 1- --variant first --size 256
 # First a size where no row is 16-byte aligned, then one where all rows are but no tile divides the

@@ -255,12 +255,14 @@ void serve_narrow_group(
   });
 }
 
-// A 16-byte copy moves whole sectors if both halves go to one 32-byte piece of shared memory,
-// otherwise single halves.
+constexpr unsigned kBoth = 4;  // halves
+
+// A 16-byte copy moves a sector whole if both halves go to one 32-byte piece of shared memory and
+// to no other piece of the same line, otherwise by halves.
 struct Move {
   std::uint64_t piece, sector;  // and the rows of all banks that they lie in
   std::uint64_t piece_row, sector_row;
-  unsigned half;    // 4: both; else 2 * half of the sector + half of the piece
+  unsigned half;    // kBoth; else 2 * half of the sector + half of the piece
   unsigned halves;  // 0: both; else a bit for each half that moves from this sector to this piece
   std::uint32_t lanes;
 };
@@ -271,9 +273,10 @@ std::pair<std::uint64_t, std::uint64_t> rows(const Move& move) {
   return {move.piece_row, move.sector_row};
 }
 
-// In the order of the rows that they write and read.
-Moves wide_copy_moves(const WarpAccess& to, const WarpAccess& from, std::uint32_t lanes) {
-  constexpr unsigned kBoth = 4, kHalfBytes = 16;
+// In the order of the rows that they write and read. Adds what they read to `sectors`.
+Moves wide_copy_moves(
+    const WarpAccess& to, const WarpAccess& from, std::uint32_t lanes, Sectors& sectors) {
+  constexpr unsigned kHalfBytes = 16;
   struct Unit {
     std::uint64_t piece, sector;
     std::uint32_t lanes[kBoth];  // 2 * half of the sector + half of the piece
@@ -295,22 +298,36 @@ Moves wide_copy_moves(const WarpAccess& to, const WarpAccess& from, std::uint32_
   Moves moves;
   const int sectors_a_row = to.warp.row_bytes() / sector_bytes;
   for (const auto& [piece, sector, halves] : units) {
+    const bool is_repeated =
+        std::count_if(units.begin(), units.end(), [&, piece = piece, sector = sector](auto& unit) {
+          return unit.sector == sector && unit.piece / sectors_a_row == piece / sectors_a_row;
+        }) > 1;
+    const auto read = [&, sector = sector](std::uint32_t by) {
+      Sector* const behind = std::find_if(sectors.begin(), sectors.end(), [&](const Sector& other) {
+        return other.number > sector;
+      });
+      sectors.insert(behind, {sector, by});
+    };
     const auto move = [&, piece = piece, sector = sector](
                           unsigned half, unsigned all, std::uint32_t moved) {
       moves.push_back(
           {piece, sector, piece / sectors_a_row, sector / sectors_a_row, half, all, moved});
     };
-    const bool whole =
+    const std::uint32_t all_lanes = halves[0] | halves[1] | halves[2] | halves[3];
+    const bool reads_once =
         halves_a_sector == 1 || ((halves[0] | halves[1]) && (halves[2] | halves[3]) &&
                                  (halves[0] | halves[2]) && (halves[1] | halves[3]));
-    if (whole) {
-      move(kBoth, 0, halves[0] | halves[1] | halves[2] | halves[3]);
+    if (reads_once) read(all_lanes);
+    if (halves_a_sector == 1 || (reads_once && !is_repeated)) {
+      move(kBoth, 0, all_lanes);
       continue;
     }
     unsigned all = 0;
     for (unsigned half = 0; half < kBoth; ++half) all |= unsigned{halves[half] != 0} << half;
     for (unsigned half = 0; half < kBoth; ++half) {
-      if (halves[half] != 0) move(half, all, halves[half]);
+      if (halves[half] == 0) continue;
+      move(half, all, halves[half]);
+      if (!reads_once) read(halves[half]);
     }
   }
   std::sort(moves.begin(), moves.end(), [](const Move& a, const Move& b) {
@@ -321,57 +338,81 @@ Moves wide_copy_moves(const WarpAccess& to, const WarpAccess& from, std::uint32_
 }
 
 // A wavefront makes the moves from one global line to one line of shared memory that take the same
-// halves, of sectors from which the same halves move to a piece, and that all keep, or all change,
-// the parity of the sector's place in its line; each sector once.
+// half, of sectors from which the same halves move to a piece, and that all keep, or all change,
+// the parity of the sector's place in its line; each sector once. A half that is alone in its
+// wavefront, as is the other half of its piece, joins a repeated sector that is alone as well.
 void serve_wide(Wavefronts& wavefronts, const Moves& moves) {
-  const auto alike = [](const Move& a, const Move& b) {
-    return rows(a) == rows(b) && a.half == b.half && a.halves == b.halves &&
-           ((a.sector ^ a.piece) & 1) == ((b.sector ^ b.piece) & 1);
+  ShortList<std::uint32_t, kWarpSize> turns;  // the moves of each wavefront, one bit each
+  const auto first = [&](std::uint32_t turn) -> const Move& {
+    return moves[std::countr_zero(turn)];
   };
-  std::array<std::size_t, kWarpSize> turn_of;
-  int group = wavefronts.groups - 1;
+  const auto has = [&](std::uint32_t turn, const auto& condition) {
+    bool any = false;
+    for_each_lane(turn, [&](int m) { any |= condition(moves[m]); });
+    return any;
+  };
+  const auto is_alone = [](std::uint32_t turn) { return std::has_single_bit(turn); };
+  const auto fit = [&](std::uint32_t turn, const Move& move) {
+    const Move& other = first(turn);
+    return rows(other) == rows(move) && other.half == move.half &&
+           ((other.sector ^ other.piece) & 1) == ((move.sector ^ move.piece) & 1) &&
+           !has(turn, [&](const Move& made) { return made.sector == move.sector; });
+  };
   for (std::size_t m = 0; m < moves.size(); ++m) {
-    std::uint32_t fitting = 0, taken = 0;  // wavefronts, one bit each
-    for (std::size_t before = 0; before < m; ++before) {
-      if (!alike(moves[before], moves[m])) continue;
-      fitting |= 1u << turn_of[before];
-      if (moves[before].sector == moves[m].sector) taken |= 1u << turn_of[before];
-    }
-    if (m == 0 || rows(moves[m - 1]) != rows(moves[m])) ++group;
-    if ((fitting & ~taken) == 0) {
-      turn_of[m] = wavefronts.size();
-      wavefronts.push_back({moves[m].lanes, group});
-    } else {
-      turn_of[m] = std::countr_zero(fitting & ~taken);
-      wavefronts[turn_of[m]].lanes |= moves[m].lanes;
-    }
-  }
-}
-
-Sectors sectors_of(const Moves& moves) {
-  Sectors sectors;
-  for (const Move& move : moves) {
-    Sector* const behind = std::find_if(sectors.begin(), sectors.end(), [&](const Sector& sector) {
-      return sector.number > move.sector;
+    std::uint32_t* const found = std::find_if(turns.begin(), turns.end(), [&](std::uint32_t turn) {
+      return first(turn).halves == moves[m].halves && fit(turn, moves[m]);
     });
-    sectors.insert(behind, {move.sector, move.lanes});
+    if (found == turns.end()) {
+      turns.push_back(1u << m);
+    } else {
+      *found |= 1u << m;
+    }
   }
-  return sectors;
+
+  for (std::uint32_t& turn : turns) {
+    if (!is_alone(turn)) continue;
+    const Move& move = first(turn);
+    const auto completes = [&](const Move& other) {
+      return rows(other) == rows(move) && other.piece == move.piece &&
+             other.half % 2 != move.half % 2;
+    };
+    if (move.half == kBoth || std::popcount(move.halves) > 1 ||
+        std::any_of(turns.begin(), turns.end(), [&](std::uint32_t other) {
+          return has(other, completes) && !is_alone(other);
+        })) {
+      continue;
+    }
+    std::uint32_t* const host = std::find_if(turns.begin(), turns.end(), [&](std::uint32_t other) {
+      return is_alone(other) && std::popcount(first(other).halves) > 1 && fit(other, move);
+    });
+    if (host == turns.end()) continue;
+    *host |= turn;
+    turn = 0;
+  }
+
+  int group = wavefronts.groups - 1;
+  const Move* before = nullptr;
+  for (const std::uint32_t turn : turns) {
+    if (turn == 0) continue;
+    if (before == nullptr || rows(*before) != rows(first(turn))) ++group;
+    before = &first(turn);
+    std::uint32_t lanes = 0;
+    for_each_lane(turn, [&](int m) { lanes |= moves[m].lanes; });
+    wavefronts.push_back({lanes, group});
+  }
 }
 
 }  // namespace
 
 AsyncCopySplit split_async_copy(const WarpAccess& to, const WarpAccess& from) {
   const std::uint32_t copying = to.active & from.active;
-  const std::uint32_t together = copying | (to.active & from.filling);
+  const std::uint32_t together = copying | (to.bytes < 16 ? to.active & from.filling : 0);
   WarpAccess apart = to;
   apart.active &= ~together;
   AsyncCopySplit split{{}, wavefronts_of_store(apart)};
   const int lanes_a_group = to.warp.lanes_a_group(to.bytes);
   if (to.bytes == 16) {
-    const Moves moves = wide_copy_moves(to, from, together);
-    split.sectors = sectors_of(together == copying ? moves : wide_copy_moves(to, from, copying));
-    serve_wide(split.wavefronts, moves);
+    serve_wide(split.wavefronts, wide_copy_moves(to, from, together, split.sectors));
     split.wavefronts.groups += (std::popcount(together) + lanes_a_group - 1) / lanes_a_group;
     return split;
   }

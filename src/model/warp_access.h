@@ -218,18 +218,15 @@ struct AsyncCopySplit {
 // wavefront, in any order that keeps the two lanes of a sector together.
 //
 // A lane that only fills with zeros reads nothing, so it has no sector. The counter of the sectors
-// that arrive from the L2 cache (l1tex__m_xbar2l1tex_read_sectors) says so, too. On the shared side
-// it takes part like the others, if the same instruction copies and fills (from.filling): with 4
-// and 8 bytes by the bank that it writes to, with 16 bytes as if it copied. If it is active in
-// `to`, and in `from` neither active nor filling, then another instruction fills, and that is a
-// store of its own. nvcc makes two instructions of __pipeline_memcpy_async where some lanes fill.
+// that arrive from the L2 cache (l1tex__m_xbar2l1tex_read_sectors) says so, too. With 4 and 8 bytes
+// it takes part in the shared side like the others, by the bank that it writes to, if the same
+// instruction copies and fills (from.filling). With 16 bytes, or if another instruction fills, that
+// is a store of its own: the lane is active in `to`, and in `from` it is not. nvcc makes two
+// instructions of __pipeline_memcpy_async where some lanes fill.
 //
-// Exact for the 873 measured copies of h200_cpasync_strided.csv and for 427 of the 448 of
-// h200_cpasync_filled.csv. The other 21 are of 16 bytes, by tiles of which a part is past an edge,
-// or with random sources, and differ by 1 to 3 wavefronts. The counters report no bank conflicts
-// for 16 bytes. If nvcc makes two instructions of a copy of 16 bytes, the counters are no measure:
-// where one directly follows the other, they have the sectors and wavefronts of a copy by all
-// lanes, even if all lanes fill.
+// Exact for the 873 measured copies of h200_cpasync_strided.csv, the 232 of h200_cpasync_filled.csv
+// and the 84 of h100_cpasync_tiles.csv. The counters report no bank conflicts for 16 bytes. They
+// also count lanes that a predicate switches off: of a copy in an `if` they are no measure.
 //
 // On a GPU of another geometry a "line" is what all banks give in one cycle, groups are as for
 // other accesses, and a 16-byte copy whose sectors are no larger moves a whole one.
