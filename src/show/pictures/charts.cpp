@@ -424,7 +424,7 @@ double draw_table(
     const std::vector<Peak>& peaks) {
   constexpr double kName = 524, kIntensity = 716, kSpeed = 776;
   const auto row = [&](const std::string& name, double intensity, double speed) {
-    y += 24;
+    y += 19;
     svg.text(kName, y, name, {.small = true});
     const auto number = [&](double x, double value) {
       svg.text(x, y, text::significant(value), {.anchor = Anchor::end, .small = true});
@@ -441,12 +441,12 @@ double draw_table(
   for (const Dot& dot : dots) {
     row(text::printed("%d %s", dot.row->number, dot.row->stage->name), dot.intensity, dot.tflops);
   }
-  y += 38;
+  y += 30;
   heading("stages: roof", "from op/byte", "TFLOP/s");
   for (const Peak& peak : peaks) {
     row(in_words(peak.stages) + ": " + peak.name, peak.tflops / roofs.back().tb_per_s, peak.tflops);
   }
-  y += 38;
+  y += 30;
   heading("memory", "", "TB/s");
   for (const Roof& roof : roofs) row(roof.name, 0, roof.tb_per_s);
   return y;
@@ -455,7 +455,7 @@ double draw_table(
 }  // namespace
 
 Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured) {
-  constexpr double kLeft = 70, kRight = 492, kTop = 92, kBottom = 640;
+  constexpr double kLeft = 70, kRight = 492, kTop = 92, kBottom = 560;
   const model::Gpu& gpu = run.gpu;
   auto [roofs, peaks, dots] = roofline_of(run, measured);
   const double peak = peaks.back().tflops;      // the highest
