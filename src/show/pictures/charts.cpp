@@ -250,7 +250,7 @@ std::string words(const Loads& of) {
 }  // namespace
 
 Picture draw_loads(const lab::Run& run) {
-  constexpr double kLeft = 204, kRight = 680, kHigh = 15, kStep = 44;
+  constexpr double kLeft = 204, kRight = 680, kHigh = 13, kStep = 35;
   double most = 0;
   for (const lab::Row& row : run.rows) {
     most = std::max(
@@ -284,10 +284,10 @@ Picture draw_loads(const lab::Run& run) {
   svg.text(kLeft - 10, bottom + 14, "floats", {.anchor = Anchor::end, .small = true});
   for (const lab::Row& row : run.rows) {
     svg.text(
-        kLeft - 10, y + 19, text::printed("%d ", row.number) + row.name, {.anchor = Anchor::end});
+        kLeft - 10, y + 18, text::printed("%d ", row.number) + row.name, {.anchor = Anchor::end});
     const auto bar = [&](double at, const Loads& loads, Fill fill) {
       if (loads.floats > 0) svg.rect(kLeft, at, loads.floats * scale, kHigh, fill);
-      svg.text(kLeft + loads.floats * scale + 6, at + 12, words(loads), {.small = true});
+      svg.text(kLeft + loads.floats * scale + 6, at + 11, words(loads), {.small = true});
     };
     bar(y, per_result(run, row, &model::Counts::gmem_loads), Fill::warp);
     bar(y + kHigh + 1, per_result(run, row, &model::Counts::smem_loads), Fill::other);
