@@ -24,7 +24,7 @@ FNR == 1 {
   put("")
   put(sessions " for students who know C++ and are new to CUDA. A laptop is enough: no GPU is needed.")
   put("")
-  put("[Keys: space or → goes on, shift and space or ← goes back, d is dark or light.]{.keys}")
+  put("[Keys: space or → for the next slide, shift and space or ← for the one before, d for dark or light.]{.keys}")
 }
 /^```/ { fenced = !fenced }
 !fenced && /^## / {

@@ -113,7 +113,7 @@ void draw_legend(Svg& svg, const std::vector<RecordedLadder>& runs, int size, bo
 
 }  // namespace
 
-// The tensor cores have a scale of their own, so that the stages without them can be told apart.
+// The tensor cores have a scale of their own, so that the stages without them can be distinguished.
 // All numbers are in columns beside the bars.
 Picture draw_staircase(
     std::span<const model::Stage> all_stages, const std::vector<RecordedLadder>& runs) {
