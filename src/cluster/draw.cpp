@@ -132,7 +132,7 @@ double strip_of(double length) {
 
 // From one point to another on the same level or the same vertical line.
 void arrow(Svg& svg, double x1, double y1, double x2, double y2) {
-  svg.line(x1, y1, x2, y2, "thick");
+  for (const char* kind : {"casing", "thick"}) svg.line(x1, y1, x2, y2, kind);
   const double head = std::min(6.0, 0.4 * (std::abs(x2 - x1) + std::abs(y2 - y1)));
   const double along_x = x2 == x1 ? 0 : std::copysign(head, x2 - x1);
   const double along_y = y2 == y1 ? 0 : std::copysign(head, y2 - y1);

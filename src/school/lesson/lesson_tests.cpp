@@ -11,6 +11,7 @@
 #include "lab/problem.h"
 #include "school/lesson/lesson.h"
 #include "show/pictures/svg.h"
+#include "testing/browser.h"
 #include "testing/pattern.h"
 #include "testing/program.h"
 #include "testing/thorough.h"
@@ -634,8 +635,89 @@ TEST_CASE("the slides are one HTML file if pandoc is installed, and otherwise on
     }
     CHECK(html.find("src=\"data:image/svg+xml;base64,") != std::string::npos);
     CHECK(!testing::first_match(html.substr(html.find("<body>")), "(src|href)=\"[^d#]"));
-    CHECK((html.find("class=\"answer\"") != std::string::npos) == (answers == "1"));
+    CHECK((html.find(" answer\"") != std::string::npos) == (answers == "1"));
   }
+}
+
+namespace {
+
+// What is wrong with slides in the browser's window, one sentence each.
+constexpr const char* kFaults = R"js((async () => {
+  await Promise.all([...document.images].map(img => img.decode()));
+  return slides().flatMap(slide => {
+    const window = slide.getBoundingClientRect(), faults = [];
+    const is = (fault, sentence) => fault && faults.push(slide.firstElementChild.textContent + sentence);
+    is(window.width > innerWidth || window.height > innerHeight, ' is larger than the window');
+    for (const part of slide.querySelectorAll('*')) {
+      const box = part.getBoundingClientRect();
+      if (box.width === 0) continue;  // not shown
+      is(box.left < window.left || box.right > window.right || box.top < window.top ||
+         box.bottom > window.bottom, ' leaves the window: ' + part.tagName);
+      const small = parseFloat(getComputedStyle(part).fontSize) < 16 / 1280 * innerWidth;
+      is(small && part.matches('p, li, th, td, pre'), ' has small type: ' + part.tagName);
+      is(part.tagName === 'PRE' && part.scrollWidth > part.clientWidth, ' cuts a line');
+    }
+    for (const img of slide.querySelectorAll('img')) {
+      const ratio = img.naturalWidth / img.naturalHeight;
+      const wide = Math.min(img.clientWidth, img.clientHeight * ratio);
+      is(wide < .95 * innerWidth && wide / ratio < .95 * innerHeight, ' has a small figure');
+    }
+    return faults;
+  }).join('\n');
+})())js";
+
+}  // namespace
+
+TEST_CASE("slides fit the window, figures fill it, and keys turn the slides and their colours") {
+  if (testing::find_browser().empty() || testing::run("command -v pandoc").exit_code != 0) {
+    MESSAGE("skipped: there is no browser, or no pandoc to write the slides");
+    return;
+  }
+  const testing::Folder folder;
+  const std::string out = folder / "slides.html";
+  testing::Browser& browser = testing::shared_browser();
+  browser.media(false, false, false);
+  for (const std::string answers : {"1", "0"}) {
+    REQUIRE(testing::run("src/school/lesson/slides.sh '" + out + "' " + answers).exit_code == 0);
+    for (const auto& [width, height] : {std::pair(1280, 720), std::pair(1920, 1080)}) {
+      CAPTURE(width);
+      browser.open(out, width, height);
+      CHECK(browser.text(kFaults) == "");
+      CHECK(browser.complaints() == std::vector<std::string>{});
+    }
+  }
+  const auto shown = [&] {
+    return browser.evaluate("slides().findIndex(s => Math.abs(s.getBoundingClientRect().top) < 1)");
+  };
+  CHECK(shown() == "0");
+  for (const auto& [key, slide] : std::vector<std::pair<std::string, std::string>>{
+           {" ", "1"}, {"ArrowRight", "2"}, {"Shift+ ", "1"}, {"ArrowLeft", "0"}, {" ", "1"}}) {
+    browser.press(key);
+    CHECK(shown() == slide);
+  }
+  // The colours of the page and of a figure.
+  const auto colours = [&] {
+    return browser.text(
+        "(async () => {"
+        "  const img = document.images[0], canvas = document.createElement('canvas');"
+        "  await img.decode();"
+        "  const drawing = canvas.getContext('2d');"
+        "  drawing.drawImage(img, 0, 0);"
+        "  const figure = drawing.getImageData(100, 8, 1, 1).data.slice(0, 3).join(', ');"
+        "  return getComputedStyle(document.body).backgroundColor + ' rgb(' + figure + ')';"
+        "})()");
+  };
+  const std::string light = "rgb(255, 255, 255) rgb(255, 255, 255)";
+  const std::string dark = "rgb(13, 17, 23) rgb(13, 17, 23)";
+  CHECK(colours() == light);
+  browser.press("d");
+  CHECK(colours() == dark);
+  browser.media(true, false, false);
+  browser.open(out);
+  CHECK(colours() == dark);
+  browser.press("d");
+  CHECK(colours() == light);
+  browser.media(false, false, false);
 }
 
 }  // namespace lesson

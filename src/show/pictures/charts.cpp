@@ -28,7 +28,7 @@ bool runs_on_gpu(const model::Stage& stage) {
 
 Staircase staircase_of(
     std::span<const model::Stage> stages, const RecordedLadder& measured, const model::Gpu& gpu) {
-  Staircase staircase{measured.size, measured.of(-1).tflops, {}};
+  Staircase staircase{measured.size, measured.of(kCublasFp32).tflops, {}};
   bool follows = false;  // a stage on the GPU
   for (const model::Stage& stage : stages) {
     const RecordedSpeed speed = measured.of(stage.number);
@@ -44,10 +44,50 @@ Staircase staircase_of(
 
 namespace {
 
+// Stages that multiply alike stand beside one yardstick, cuBLAS at their precision.
+struct Group {
+  bool tensor, tf32;
+  double cublas_tflops;  // 0: it was not recorded
+  std::vector<Stair> stairs;
+
+  std::string cublas() const { return tf32 ? "cuBLAS tf32" : "cuBLAS fp32"; }
+  double percent(const Stair& stair) const { return 100 * stair.tflops / cublas_tflops; }
+};
+
+std::vector<Group> groups_of(const Staircase& staircase, const RecordedLadder& run) {
+  std::vector<Group> groups;
+  for (const Stair& stair : staircase.stairs) {
+    const bool tensor = stair.roof_tflops > 0;
+    const bool tf32 = stair.stage->precision.u_in >= model::kTf32.u_in;
+    if (groups.empty() || groups.back().tensor != tensor || groups.back().tf32 != tf32) {
+      groups.push_back({tensor, tf32, run.of(tf32 ? kCublasTf32 : kCublasFp32).tflops, {}});
+    }
+    groups.back().stairs.push_back(stair);
+  }
+  return groups;
+}
+
+std::string finding_of(const std::vector<Group>& groups, const RecordedLadder& run) {
+  const std::vector<Stair>& stairs = groups.front().stairs;
+  const Stair& first = *std::find_if(
+      stairs.begin(), stairs.end(), [](const Stair& stair) { return runs_on_gpu(*stair.stage); });
+  std::string finding = text::printed(
+                            "On an H200 at %d × %d × %d stage %d makes ", run.size, run.size,
+                            run.size, first.stage->number) +
+                        text::significant(first.tflops) + " TFLOP/s.";
+  for (const Group& group : groups) {
+    const Stair& last = group.stairs.back();
+    finding += text::printed(" Stage %d makes ", last.stage->number) +
+               text::significant(last.tflops) + ", " + text::brief(group.percent(last)) + " % of " +
+               group.cublas() + ".";
+  }
+  return finding;
+}
+
 // The recordings at other sizes are marks on the bars: those at smaller sizes diamonds, those at
 // larger ones circles.
 void mark(Svg& svg, double x, double y, bool smaller) {
-  constexpr double kRadius = 5;
+  constexpr double kRadius = 4;
   if (smaller) {
     svg.diamond(x, y, kRadius + 1, Fill::waiting);
   } else {
@@ -55,83 +95,109 @@ void mark(Svg& svg, double x, double y, bool smaller) {
   }
 }
 
+void draw_legend(Svg& svg, const std::vector<RecordedLadder>& runs, int size, bool has_roof) {
+  constexpr double y = 66;
+  double x = svg.legend(24, y, Fill::warp, text::printed("recorded at %d", size));
+  for (const RecordedLadder& other : runs) {
+    if (other.size == size) continue;
+    mark(svg, x + 8, y - 5, other.size < size);
+    svg.text(x + 20, y, text::printed("at %d", other.size), {.small = true});
+    x += 84;
+  }
+  svg.line(x + 8, y - 5, x + 32, y - 5, "dashed");
+  svg.text(x + 38, y, "cuBLAS", {.small = true});
+  if (!has_roof) return;
+  svg.line(x + 108, y - 12, x + 108, y + 4, "thick");
+  svg.text(x + 116, y, "roof of the tensor cores", {.small = true});
+}
+
 }  // namespace
 
+// The tensor cores have a scale of their own, so that the stages without them can be distinguished.
+// All numbers are in columns beside the bars.
 Picture draw_staircase(
     std::span<const model::Stage> all_stages, const std::vector<RecordedLadder>& runs) {
   const RecordedLadder& run = main_run(runs);
-  const model::Gpu& gpu = *model::find_gpu("H200");
-  const Staircase staircase = staircase_of(all_stages, run, gpu);
-  const std::vector<Stair>& stairs = staircase.stairs;
-  constexpr double kLeft = 204, kRight = 716, kHigh = 22, kStep = 34;
-  const double cublas = staircase.cublas_tflops;
-  double most = cublas;
-  for (const RecordedLadder& other : runs) {
-    for (const RecordedSpeed& speed : other.speeds) most = std::max(most, speed.tflops);
-  }
-  bool has_roof = false;
-  for (const Stair& stair : stairs) {
-    most = std::max(most, stair.roof_tflops);
-    has_roof |= stair.roof_tflops > 0;
-  }
-  const double scale = (kRight - kLeft) / most;
-  const Stair& last = stairs.back();
-  const Stair& first = *std::find_if(
-      stairs.begin(), stairs.end(), [](const Stair& stair) { return runs_on_gpu(*stair.stage); });
-  const std::string finding =
-      text::printed(
-          "On an H200 at %d × %d × %d the stages climb from ", run.size, run.size, run.size) +
-      text::significant(first.tflops) +
-      text::printed(" TFLOP/s (stage %d) to ", first.stage->number) +
-      text::significant(last.tflops) + text::printed(" TFLOP/s (stage %d): ", last.stage->number) +
-      text::brief(last.cublas_percent) + " % of cuBLAS, which reaches " +
-      text::significant(cublas) + " TFLOP/s.";
+  const std::vector<Group> groups =
+      groups_of(staircase_of(all_stages, run, *model::find_gpu("H200")), run);
+  constexpr double kLeft = 204, kRight = 544, kHigh = 16, kStep = 23;
+  constexpr double kSpeed = 606, kTimes = 680, kPercent = 776;  // the columns
+  const auto most = [&](bool tensor) {
+    double tflops = 0;
+    for (const Group& group : groups) {
+      if (group.tensor != tensor) continue;
+      tflops = std::max(tflops, group.cublas_tflops);
+      for (const Stair& stair : group.stairs) {
+        tflops = std::max(tflops, stair.roof_tflops);
+        for (const RecordedLadder& other : runs) {
+          tflops = std::max(tflops, other.of(stair.stage->number).tflops);
+        }
+      }
+    }
+    return tflops;
+  };
   Svg svg;
-  double x = svg.legend(24, 66, Fill::warp, text::printed("recorded at %d", run.size));
-  for (const RecordedLadder& other : runs) {
-    if (other.size == run.size) continue;
-    mark(svg, x + 8, 61, other.size < run.size);
-    svg.text(x + 20, 66, text::printed("at %d", other.size), {.small = true});
-    x += 84;
-  }
-  svg.line(x + 8, 61, x + 32, 61, "dashed");
-  svg.text(x + 38, 66, "cuBLAS fp32", {.small = true});
-  if (has_roof) {
-    x += 120;
-    svg.line(x + 8, 54, x + 8, 70, "thick");
-    svg.text(x + 16, 66, "tensor cores' roof", {.small = true});
-  }
-  double y = 92;
-  const double top = y - 8, line = kLeft + cublas * scale;
-  for (const Stair& stair : stairs) {
-    const model::Stage* const stage = stair.stage;
-    const double speed = stair.tflops;
+  draw_legend(svg, runs, run.size, groups.back().tensor);
+  const auto column = [&](double right, double y, const std::string& words, bool heading = false) {
+    svg.text(right, y, words, {.anchor = Anchor::end, .bold = heading, .small = heading});
+  };
+  double y = 96;
+  column(kSpeed, y, "TFLOP/s", true);
+  column(kTimes, y, "× before", true);
+  column(kPercent, y, "% of cuBLAS", true);
+  for (const Group& group : groups) {
+    const double high = most(group.tensor), scale = (kRight - kLeft) / high;
     svg.text(
-        kLeft - 10, y + 16, text::printed("%d %s", stage->number, stage->name),
-        {.anchor = Anchor::end});
-    svg.rect(kLeft, y, std::max(speed * scale, 0.5), kHigh, Fill::warp);
-    double label = kLeft + speed * scale;
-    for (const RecordedLadder& other : runs) {
-      const double there = other.of(stage->number).tflops, at = kLeft + there * scale;
-      if (other.size == run.size || there == 0 || !runs_on_gpu(*stage)) continue;
-      mark(svg, at, y + kHigh / 2, other.size < run.size);
-      label = std::max(label, at + 6);
+        24, y,
+        group.tensor ? group.tf32 ? "tf32, tensor cores" : "fp32, tensor cores" : "fp32, FMA",
+        {.bold = true});
+    const double top = y + 6, bottom = y + 10 + kStep * static_cast<double>(group.stairs.size());
+    const bool ends_scale = &group == &groups.back() || (&group + 1)->tensor != group.tensor;
+    for (double tick = 0; tick <= high; tick += std::pow(10, std::floor(std::log10(high)))) {
+      const double x = kLeft + tick * scale;
+      svg.line(x, top, x, bottom, "hair");
+      if (ends_scale) {
+        svg.text(x, bottom + 12, text::exact(tick), {.anchor = Anchor::middle, .small = true});
+      }
     }
-    if (const double roof = kLeft + stair.roof_tflops * scale; roof > kLeft) {
-      svg.line(roof, y - 3, roof, y + kHigh + 3, "thick");
-      label = std::max(label, roof);
+    y += 10;
+    for (const Stair& stair : group.stairs) {
+      const double middle = y + kHigh / 2, words_y = middle + 5;
+      svg.text(
+          kLeft - 10, words_y, text::printed("%d %s", stair.stage->number, stair.stage->name),
+          {.anchor = Anchor::end});
+      svg.rect(kLeft, y, std::max(stair.tflops * scale, 0.5), kHigh, Fill::warp);
+      for (const RecordedLadder& other : runs) {
+        const double there = other.of(stair.stage->number).tflops;
+        if (other.size == run.size || there == 0 || !runs_on_gpu(*stair.stage)) continue;
+        mark(svg, kLeft + there * scale, middle, other.size < run.size);
+      }
+      if (const double roof = kLeft + stair.roof_tflops * scale; roof > kLeft) {
+        svg.line(roof, y - 3, roof, y + kHigh + 3, "thick");
+      }
+      const double speed = stair.tflops;
+      column(
+          kSpeed, words_y, speed < 0.01 ? text::printed("%.4f", speed) : text::significant(speed));
+      if (stair.times_before > 0) column(kTimes, words_y, text::brief(stair.times_before));
+      if (group.cublas_tflops > 0) column(kPercent, words_y, text::brief(group.percent(stair)));
+      y += kStep;
     }
-    std::string text = speed < 0.01 ? text::printed("%.4f", speed) : text::significant(speed);
-    if (stair.times_before > 0) text += "  (× " + text::brief(stair.times_before) + ")";
-    // To the right of the bar, or in it if it would overlap cuBLAS's line.
-    const bool inside = label + 8 + text_width(text) > line;
-    svg.text(inside ? kLeft + 12 : label + 8, y + 16, text, {.on_fill = inside});
-    y += kStep;
+    if (const double line = kLeft + group.cublas_tflops * scale; line > kLeft) {
+      const std::string name = group.cublas() + " " + text::significant(group.cublas_tflops);
+      const double half = text_width(name, {.small = true}) / 2;
+      for (const char* kind : {"casing", "dashed"}) svg.line(line, top, line, bottom - 3, kind);
+      svg.text(
+          std::clamp(line, kLeft + half, kRight - half), top - 4, name,
+          {.anchor = Anchor::middle, .small = true});
+    }
+    y = bottom + (ends_scale ? 38 : 18);
   }
-  svg.line(line, top, line, y, "dashed");
-  svg.text(line, y + 16, text::significant(cublas), {.anchor = Anchor::middle, .small = true});
-  svg.line(kLeft, top, kLeft, y, "thin");
-  y = svg.paragraph(24, y + 46, finding + " In brackets: times the stage before.", 752);
+  const std::string finding = finding_of(groups, run);
+  y = svg.paragraph(
+      24, y + 8,
+      finding +
+          " The second column compares with the stage before. The tensor cores have another scale.",
+      752);
   return {
       "staircase",
       text::printed(
@@ -184,7 +250,7 @@ std::string words(const Loads& of) {
 }  // namespace
 
 Picture draw_loads(const lab::Run& run) {
-  constexpr double kLeft = 204, kRight = 680, kHigh = 15, kStep = 44;
+  constexpr double kLeft = 204, kRight = 680, kHigh = 13, kStep = 35;
   double most = 0;
   for (const lab::Row& row : run.rows) {
     most = std::max(
@@ -218,10 +284,10 @@ Picture draw_loads(const lab::Run& run) {
   svg.text(kLeft - 10, bottom + 14, "floats", {.anchor = Anchor::end, .small = true});
   for (const lab::Row& row : run.rows) {
     svg.text(
-        kLeft - 10, y + 19, text::printed("%d ", row.number) + row.name, {.anchor = Anchor::end});
+        kLeft - 10, y + 18, text::printed("%d ", row.number) + row.name, {.anchor = Anchor::end});
     const auto bar = [&](double at, const Loads& loads, Fill fill) {
       if (loads.floats > 0) svg.rect(kLeft, at, loads.floats * scale, kHigh, fill);
-      svg.text(kLeft + loads.floats * scale + 6, at + 12, words(loads), {.small = true});
+      svg.text(kLeft + loads.floats * scale + 6, at + 11, words(loads), {.small = true});
     };
     bar(y, per_result(run, row, &model::Counts::gmem_loads), Fill::warp);
     bar(y + kHigh + 1, per_result(run, row, &model::Counts::smem_loads), Fill::other);
@@ -358,7 +424,7 @@ double draw_table(
     const std::vector<Peak>& peaks) {
   constexpr double kName = 524, kIntensity = 716, kSpeed = 776;
   const auto row = [&](const std::string& name, double intensity, double speed) {
-    y += 24;
+    y += 19;
     svg.text(kName, y, name, {.small = true});
     const auto number = [&](double x, double value) {
       svg.text(x, y, text::significant(value), {.anchor = Anchor::end, .small = true});
@@ -375,12 +441,12 @@ double draw_table(
   for (const Dot& dot : dots) {
     row(text::printed("%d %s", dot.row->number, dot.row->stage->name), dot.intensity, dot.tflops);
   }
-  y += 38;
+  y += 30;
   heading("stages: roof", "from op/byte", "TFLOP/s");
   for (const Peak& peak : peaks) {
     row(in_words(peak.stages) + ": " + peak.name, peak.tflops / roofs.back().tb_per_s, peak.tflops);
   }
-  y += 38;
+  y += 30;
   heading("memory", "", "TB/s");
   for (const Roof& roof : roofs) row(roof.name, 0, roof.tb_per_s);
   return y;
@@ -389,7 +455,7 @@ double draw_table(
 }  // namespace
 
 Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured) {
-  constexpr double kLeft = 70, kRight = 492, kTop = 92, kBottom = 640;
+  constexpr double kLeft = 70, kRight = 492, kTop = 92, kBottom = 560;
   const model::Gpu& gpu = run.gpu;
   auto [roofs, peaks, dots] = roofline_of(run, measured);
   const double peak = peaks.back().tflops;      // the highest

@@ -41,8 +41,6 @@ struct Tile {
   Cells warp_C, thread_C;
   Cells warp_A, warp_B;      // (row, k) and (k, column) that the warp multiplies, up to `depth`
   Cells thread_A, thread_B;  // that the thread does in one step of k
-  // Tensor cores multiply for the whole warp: no thread has all elements of its results.
-  bool together = false;
   std::set<int> rows, cols;  // of thread_C
   int row0, col0;            // the block's first
 };
@@ -104,8 +102,6 @@ Tile tile_of(const TracedStage& stage) {
       }
     }
   }
-  tile.together = v.multiplier != model::Multiplier::ffma;
-  if (tile.together) tile.thread_A = tile.thread_B = {};
   return tile;
 }
 
@@ -236,24 +232,17 @@ std::string finding_of(const TracedStage& stage, const Tile& tile) {
   const std::vector<Rectangle> pieces = rectangles(tile.thread_C);
   const std::string parts =
       text::printed("%zu pieces of %d × %d", pieces.size(), pieces[0].rows, pieces[0].cols);
-  const std::string reads =
-      tile.together
-          ? "A tensor core multiplies for the whole warp: for each step of k, the lanes together "
-            "read " +
-                text::printed("%zu floats of A and %zu of B", rows.size(), cols.size()) +
-                " from shared memory."
-          : "For each step of k, a thread reads " + number_of(of_A, "float") +
-                text::printed(" of A and %d of B from ", of_B) +
-                (tiles_of_K ? "shared" : "global") + " memory: " + number_of(of_A + of_B, "float") +
-                " for " + number_of(results, "multiply-add") + ".";
+  const std::string reads = "For each step of k, a thread reads " + number_of(of_A, "float") +
+                            text::printed(" of A and %d of B from ", of_B) +
+                            (tiles_of_K ? "shared" : "global") +
+                            " memory: " + number_of(of_A + of_B, "float") + " for " +
+                            number_of(results, "multiply-add") + ".";
   return text::printed(
              "A block of %s threads computes %d × %d of C",
              text::grouped(stage.block.threads).c_str(), tile.BM, tile.BN) +
          (tiles_of_K ? text::printed(", %d of K at a time", tile.depth) : "") +
          text::printed("; each warp computes %zu × %zu of it. ", rows.size(), cols.size()) + reads +
-         (tile.together        ? text::printed(" A thread has %s of the results.", parts.c_str())
-          : pieces.size() == 1 ? ""
-                               : text::printed(" Its results are %s.", parts.c_str()));
+         (pieces.size() == 1 ? "" : text::printed(" Its results are %s.", parts.c_str()));
 }
 
 }  // namespace
@@ -268,10 +257,7 @@ Drawing draw_tiles(const TracedStage& stage) {
   y += 22;
   double x = svg.legend(24, y, Fill::other, "the block, and what it reads");
   x = svg.legend(x, y, Fill::warp, text::printed("warp %d, and what it reads", kWarp));
-  svg.legend(
-      x, y, Fill::one,
-      text::printed("thread %d", kThread) +
-          (tile.together ? "" : text::printed(", and its step k = %d", kStepShown)));
+  svg.legend(x, y, Fill::one, text::printed("thread %d, and its step k = %d", kThread, kStepShown));
   y = svg.paragraph(24, y + 30, finding, 752);
   return {finding, svg.elements(), y + 4};
 }
@@ -463,7 +449,7 @@ Drawing draw_writers(const BlockRequests& block) {
   for (const Rectangle& r : rectangles(twice)) {
     svg.rect(24 + r.col * cell, y + r.row * cell, r.cols * cell, r.rows * cell, Fill::trouble);
   }
-  svg.path(borders(owner, 24, y, cell), "thin");
+  svg.path(borders(owner, 24, y, cell), "ink");
   for (int row = 0; row < rows && cell >= 23; ++row) {
     for (int col = 0; col < cols; ++col) {
       if (owner[row][col] < 0) continue;

@@ -4,7 +4,9 @@
 #include <bit>
 #include <charconv>
 #include <filesystem>
+#include <set>
 #include <string_view>
+#include <utility>
 
 #include "lab/device.h"
 #include "lab/measure.h"
@@ -100,11 +102,27 @@ std::optional<Pace> pace(const model::StageTable& table, const Traced& traced, i
 
 // What a stage's picture depends on.
 
-// Whether a request moves more than its lanes ask for.
-bool wastes_sectors(const BlockRequests& block) {
-  return std::ranges::any_of(block.requests, [](const Request& request) {
-    return !request.shared && request.pieces > request.ideal;
+bool is_waste(const Request& request) {
+  return request.pieces > request.ideal;
+}
+
+// Whether a request to shared or to global memory takes more pieces than its lanes need.
+bool wastes(const BlockRequests& block, bool shared) {
+  return std::ranges::any_of(block.requests, [&](const Request& request) {
+    return request.shared == shared && is_waste(request);
   });
+}
+
+// The requests to global memory that waste sectors: bytes of a lane, and sectors.
+using Wastes = std::set<std::pair<int, int>>;
+
+// Whether the block has one that no picture shows yet.
+bool adds_waste(Wastes& shown, const BlockRequests& block) {
+  const std::size_t before = shown.size();
+  for (const Request& request : block.requests) {
+    if (!request.shared && is_waste(request)) shown.insert({request.access.bytes, request.pieces});
+  }
+  return shown.size() > before;
 }
 
 bool has_wgmma(const BlockRequests& block) {
@@ -180,7 +198,10 @@ std::vector<Picture> draw_pictures(const model::StageTable& table) {
   std::vector<OfStage> drawn;
   std::optional<Traced> before;
   std::optional<Picture> life;
-  bool warp_tiles = false;   // there was a stage with them
+  Wastes wasted;             // that the stages so far have
+  bool coalesced = false;    // there was a stage that ends a waste of sectors
+  bool banks = false;        // and one with shared memory
+  bool warp_tiles = false;   // and one with warp tiles
   bool fragments = false;    // and one with mma
   bool boxes = false;        // and one that multiplies boxes of the copy engine
   bool steps_ahead = false;  // and one that loads steps of k ahead
@@ -195,21 +216,26 @@ std::vector<Picture> draw_pictures(const model::StageTable& table) {
       drawn.push_back({&stage, subject, std::move(drawing)});
     };
     const model::Multiplier multiplier = latest.stage.variant->multiplier;
-    const bool is_new = !before || multiplier != before->stage.variant->multiplier;
+    const BlockRequests& block = latest.stage.block;
+    if (multiplier == model::Multiplier::ffma) add(kAboutTiles, draw_tiles(latest.stage));
     if (!stage.specialized) {
-      if (is_new || multiplier == model::Multiplier::ffma) {
-        add(kAboutTiles, draw_tiles(latest.stage));
+      const auto ended = [&](bool shared) {
+        return before && wastes(before->stage.block, shared) && !wastes(block, shared);
+      };
+      if (adds_waste(wasted, block) || (ended(false) && !std::exchange(coalesced, true))) {
+        add(kAboutCoalescing, draw_coalescing(block));
       }
-      // The stage that ends a waste is the last one with something to see.
-      if (wastes_sectors(latest.stage.block) || (before && wastes_sectors(before->stage.block))) {
-        add(kAboutCoalescing, draw_coalescing(latest.stage.block));
+      if (wastes(block, true) || ended(true) || !banks) {
+        if (auto drawing = draw_banks(block)) {
+          add(kAboutBanks, std::move(*drawing));
+          banks = true;
+        }
       }
-      if (auto banks = draw_banks(latest.stage.block)) add(kAboutBanks, std::move(*banks));
     }
     if (multiplier == model::Multiplier::mma_tf32 && !std::exchange(fragments, true)) {
       add(kAboutFragments, draw_fragments(latest.stage));
     }
-    if (has_wgmma(latest.stage.block) && swizzles_B(stage) && !std::exchange(boxes, true)) {
+    if (has_wgmma(block) && swizzles_B(stage) && !std::exchange(boxes, true)) {
       add(kAboutBoxes, draw_box(latest.stage));
     }
     if (has_ring(latest.stage)) {

@@ -114,6 +114,14 @@ TEST_CASE("figures say what the trace says: stage 1 is uncoalesced, 6 has confli
   CHECK(says("stage2-coalescing", "B, load of 4 bytes per lane: 4 sectors, the fewest possible"));
   CHECK(says("stage6-banks", "B's tile, load of 16 bytes per lane: 8 wavefronts, 4 would be"));
   CHECK(!says("stage7-banks", "would be enough"));
+  // A picture of requests shows a waste. Stage 3 explains banks; 2, 7 and 13 end a waste.
+  const std::set<std::string> fine{
+      "stage2-coalescing", "stage3-banks", "stage7-banks", "stage13-banks"};
+  for (const auto& [name, svg] : all) {
+    CAPTURE(name);
+    const bool of_requests = name.ends_with("-coalescing") || name.ends_with("-banks");
+    if (of_requests) CHECK(says(name.c_str(), "would be enough") == !fine.contains(name));
+  }
   CHECK(says("stage5-6-tiles", "16 floats for 64 multiply-adds"));
   CHECK(says("stage8-tiles", "Its results are 8 pieces of 4 × 4."));
   CHECK(says("stage8-lanes", "16 lanes ask for the same float4 of A and 2 for the same one of B"));
@@ -288,12 +296,13 @@ TEST_CASE("recorded speeds are read from the tables that the program wrote") {
   for (const RecordedLadder& run : runs) {
     CAPTURE(run.size);
     REQUIRE(run.speeds.size() > 1);
-    for (std::size_t i = 0; i + 1 < run.speeds.size(); ++i) {
-      CHECK(model::find_stage(stage_table_traced.stages, run.speeds[i].number) != nullptr);
+    for (const RecordedSpeed& speed : run.speeds) {
+      const bool is_stage = speed.number >= 0;
+      if (is_stage) CHECK(model::find_stage(stage_table_traced.stages, speed.number) != nullptr);
     }
     CHECK(run.speeds.front().number == 0);
-    CHECK(run.speeds.back().number == -1);
-    CHECK(run.speeds.back().cublas_percent == 100);
+    CHECK(run.of(kCublasFp32).cublas_percent == 100);
+    CHECK(run.of(kCublasTf32).tflops > 2 * run.of(kCublasFp32).tflops);
   }
   const RecordedLadder run = recorded_run(
       "problem  C (64 x 64) = 1\n\n"
@@ -332,9 +341,11 @@ TEST_CASE("recorded speeds are read from the tables that the program wrote") {
       "   OpenMP CPU           81.1     1.70    3.31\n"
       " 1 naive                 276      0.5    0.97  1 of 2\n"
       "10 1D thread t…        110.4     1.25       –\n"
-      "   cuBLAS fp32          2.68     51.3     100\n");
-  REQUIRE(in_two_lines.speeds.size() == 4);
-  CHECK(in_two_lines.of(-1).tflops == 51.3);
+      "   cuBLAS fp32          2.68     51.3     100\n"
+      "   cuBLAS tf32         0.378      363     707\n");
+  REQUIRE(in_two_lines.speeds.size() == 5);
+  CHECK(in_two_lines.of(kCublasFp32).tflops == 51.3);
+  CHECK(in_two_lines.of(kCublasTf32).tflops == 363);
   CHECK(in_two_lines.of(0).tflops == 0.0003);
   CHECK(in_two_lines.of(1).cublas_percent == 0.97);
   CHECK(in_two_lines.of(10).times_before == 2.5);
@@ -349,7 +360,7 @@ TEST_CASE("recorded speeds are read from the tables that the program wrote") {
       "11 a name of all columns  5      10\n"
       "   cuBLAS fp32            4     100\n");
   REQUIRE(without_times.speeds.size() == 5);
-  CHECK(without_times.of(-1).tflops == 4);
+  CHECK(without_times.of(kCublasFp32).tflops == 4);
   CHECK(without_times.of(11).tflops == 5);
   CHECK(without_times.of(10).times_before == 2.5);
   for (const char* bad :
@@ -444,13 +455,27 @@ TEST_CASE("stages that follow one another are named by the first and the last") 
   CHECK(in_words({1, 2, 3, 5, 8, 9}) == "1–3, 5, 8–9");
 }
 
-TEST_CASE("the staircase marks the tensor cores' roof at the stages that use them") {
-  const TwoStages fp32(model::Multiplier::ffma), tensor(model::Multiplier::mma_tf32);
-  const std::string without = svg_file(draw_staircase(fp32.stages, {fp32.measured}));
-  const std::string with = svg_file(draw_staircase(tensor.stages, {tensor.measured}));
-  CHECK(without.find(" roof</text>") == std::string::npos);
-  CHECK(with.find(" roof</text>") != std::string::npos);
-  CHECK(open_elements(with) == 0);
+TEST_CASE("the staircase compares each stage with cuBLAS at its own precision, on its own scale") {
+  TwoStages fp32(model::Multiplier::ffma), tensor(model::Multiplier::mma_tf32);
+  const auto has = [](const TwoStages& of, const std::string& words) {
+    const std::string svg = svg_file(draw_staircase(of.stages, {of.measured}));
+    CHECK(open_elements(svg) == 0);
+    return svg.find(">" + words + "</text>") != svg.npos;
+  };
+  CHECK(!has(fp32, "roof of the tensor cores"));
+  CHECK(!has(fp32, "fp32, tensor cores"));
+  CHECK(has(tensor, "roof of the tensor cores"));
+  CHECK(has(tensor, "fp32, tensor cores"));
+  CHECK(has(tensor, "500"));  // % of cuBLAS fp32
+  CHECK(has(tensor, "300"));  // TFLOP/s, below the bars: the roof is at 357
+  CHECK(!has(fp32, "300"));
+
+  tensor.stages[1].precision = model::kTf32;
+  CHECK(has(tensor, "tf32, tensor cores"));
+  CHECK(!has(tensor, "500"));  // cuBLAS tf32 was not recorded
+  tensor.measured.speeds.push_back({kCublasTf32, 400, 800, 0});
+  CHECK(has(tensor, "cuBLAS tf32 400"));
+  CHECK(has(tensor, "62.5"));
 }
 
 TEST_CASE("figures are written whole, into a directory that is made, or refused") {

@@ -44,6 +44,13 @@ double number(std::string_view written) {
   return in_seconds ? 1000 * value : value;
 }
 
+// The number of the row with that name; nothing if it is no yardstick.
+std::optional<int> yardstick(std::string_view name) {
+  if (name.starts_with("cuBLAS fp32")) return kCublasFp32;
+  if (name.starts_with("cuBLAS tf32")) return kCublasTf32;
+  return std::nullopt;
+}
+
 bool is_name(std::string_view word) {
   return std::isalpha(static_cast<unsigned char>(word.front())) != 0 || word == "+";
 }
@@ -135,13 +142,15 @@ RecordedLadder recorded_run(std::string_view table) {
     std::string_view rest = line;
     const std::string_view word = next_word(rest);  // numbers stand to the right in their column
     const bool is_stage = word.find_first_not_of("0123456789") == word.npos;
-    if (!is_stage && !line.substr(line.find(word)).starts_with("cuBLAS fp32")) continue;
+    const std::optional<int> of =
+        is_stage ? static_cast<int>(number(word)) : yardstick(line.substr(line.find(word)));
+    if (!of) continue;
     rest = line;
     const auto [time, speed] = words_below(heading, rest);
     const double time_ms = time.empty() || is_name(time) ? 0 : number(time);
     const double tflops = number_or_zero(speed);
     if (tflops == 0) continue;  // a stage for which this GPU lacks the instructions
-    RecordedSpeed recorded{is_stage ? static_cast<int>(number(word)) : -1, tflops, 0, 0};
+    RecordedSpeed recorded{*of, tflops, 0, 0};
     recorded.cublas_percent = number_or_zero(next_word(rest));
     if (heading.has_times) {
       recorded.times_before = number_or_zero(next_word(rest));
@@ -219,7 +228,7 @@ RecordedLadder ladder_of(const JsonValues& run) {
   }
   for (int i = 0; !text_at(run, text::printed("yardsticks.%d.name", i)).empty(); ++i) {
     const std::string row = text::printed("yardsticks.%d.", i);
-    if (text_at(run, row + "name") == "cuBLAS fp32") add(-1, row);
+    if (const auto number = yardstick(text_at(run, row + "name"))) add(*number, row);
   }
   return ladder;
 }
@@ -245,7 +254,7 @@ std::optional<model::Gpu> gpu_of(const JsonValues& run) {
 
 // Leaves out runs of only a stage or two beside cuBLAS, and products of other shapes.
 bool is_ladder(const RecordedLadder& run) {
-  return run.size > 0 && run.of(1).tflops > 0 && run.of(-1).tflops > 0;
+  return run.size > 0 && run.of(1).tflops > 0 && run.of(kCublasFp32).tflops > 0;
 }
 
 struct Recording {

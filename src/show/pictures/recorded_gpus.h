@@ -14,9 +14,12 @@
 
 namespace pictures {
 
+// The numbers of the yardsticks among those of the stages.
+inline constexpr int kCublasFp32 = -1, kCublasTf32 = -2;
+
 // One stage's speed, as recorded on a GPU.
 struct RecordedSpeed {
-  int number;  // -1: cuBLAS fp32
+  int number;
   double tflops;
   double cublas_percent;  // of the same run
   double times_before;    // the stage before it; 0 if there is none
@@ -31,7 +34,7 @@ struct RecordedLadder {
   RecordedSpeed of(int number) const;
 };
 
-// The speeds in a table that print_table wrote; the stages and cuBLAS fp32. Throws
+// The speeds in a table that print_table wrote; the stages and cuBLAS. Throws
 // std::invalid_argument if it is not such a table.
 RecordedLadder recorded_run(std::string_view table);
 

@@ -73,8 +73,8 @@ TEST_CASE("a recorded run makes its GPU known, as text and as JSON") {
         doctest::Approx(json.of(number).cublas_percent).epsilon(0.1));
   }
   CHECK(json.of(2).tflops == *lab::tflops(run, run.rows[3]));
-  CHECK(json.speeds.size() == 4);
-  CHECK(text.speeds.size() == 4);
+  CHECK(json.speeds.size() == 5);
+  CHECK(text.speeds.size() == 5);
 }
 
 TEST_CASE("a GPU that the table lacks is described by the run's JSON") {

@@ -271,7 +271,7 @@ void draw_wave(
     order += (order.empty() ? "M" : "L") + pixels(left + (col + 0.5) * wide) + " " +
              pixels(top + (row + 0.5) * high);
   }
-  svg.path(order, "thin");
+  svg.path(order, "ink");
   svg.rect(left, top, kSide, kSide, Fill::outline);
 }
 

@@ -171,13 +171,16 @@ std::string style_sheet() {
          ".area{stroke:#59636e;stroke-width:.7}.outline{stroke:#1f2328;stroke-width:2}\n"
          ".thin{stroke:#59636e;stroke-width:.7;fill:none}.hair{stroke:#a7b0b9;stroke-width:.5;"
          "fill:none}.thick{stroke:#1f2328;stroke-width:2;fill:none}"
-         ".dashed{stroke:#1f2328;stroke-width:1.5;stroke-dasharray:5 4;fill:none}\n"
+         ".dashed{stroke:#1f2328;stroke-width:1.5;stroke-dasharray:5 4;fill:none}"
+         ".casing{stroke:#fff;stroke-width:4;fill:none}.ink{stroke:#1f2328;stroke-width:1;fill:"
+         "none}\n"
          ".mark{stroke:#000;stroke-width:1.2}\n"
          "@media(prefers-color-scheme:dark){\n"
          "text{fill:#f0f6fc}.faint{fill:#a9b4c0}.page,.paper{fill:#0d1117}.page{stroke:#3d444d}"
          ".quiet{fill:#2f3742}\n"
          ".area,.thin{stroke:#9198a1}.hair{stroke:#4b535d}.outline,.thick,.dashed{stroke:#f0f6fc}"
-         "\n}\n"
+         ".casing{stroke:#0d1117}\n"
+         ".one,.warp,.other,.trouble,.waiting{stroke:#1f2328}\n}\n"
          ".on{fill:#000;paint-order:stroke;stroke:#fff;stroke-opacity:.55;stroke-width:3px}\n"
          "</style>\n";
 }
