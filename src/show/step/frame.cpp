@@ -180,6 +180,16 @@ Line action(const StepScene& scene, const model::RecordedEvent& event) {
   return line;
 }
 
+// Why the step's request costs what it costs, on at most `most` lines; empty if it needs more.
+std::vector<Line> reason(const StepScene& scene, std::size_t at, int columns, int most) {
+  if (scene.recording.events[at].kind != Kind::request) return {};
+  std::vector<Line> lines;
+  for (const std::string& line : text::wrapped(sentence_at(scene, at), std::max(columns, 20))) {
+    lines.push_back({{line}});
+  }
+  return static_cast<int>(lines.size()) <= most ? lines : std::vector<Line>{};
+}
+
 // The chosen lane's part in the step.
 Line chosen_lane(const StepScene& scene, const StepState& state) {
   const model::RecordedEvent& event = scene.recording.events[state.at];
@@ -521,10 +531,12 @@ std::vector<std::string> render(
     std::vector<Line> access = picture_of_access(scene, state);
     const StepWindow window = window_of(scene, state);
 
-    // Header, action, lane, counts, footer, and the lines for hazards; the pictures share the rest.
+    // Header, action, lane, counts, footer, and the lines for the reason and for hazards; the
+    // pictures share the rest.
     const int taken = 2 + 1 + 1 + static_cast<int>(counts.size()) + 1;
     hazards.resize(std::min<std::size_t>(hazards.size(), std::max(0, (rows - taken) / 3)));
-    const int left = std::max(0, rows - taken - static_cast<int>(hazards.size()));
+    const std::vector<Line> because = reason(scene, state.at, columns, (rows - taken) / 5);
+    const int left = std::max(0, rows - taken - static_cast<int>(hazards.size() + because.size()));
     const int for_access = std::min(static_cast<int>(access.size()), std::max(left / 3, 2));
     int for_source = std::min(std::max(5, left / 4), left / 3);
     const int for_array = std::clamp(left - for_access - for_source, 0, window.rows + 1);
@@ -533,7 +545,9 @@ std::vector<std::string> render(
 
     lines = header(scene, state, style);
     append(lines, source_around(scene, site != nullptr ? site->line : 0, for_source));
-    append(lines, {action(scene, event), chosen_lane(scene, state)});
+    append(lines, {action(scene, event)});
+    append(lines, because);
+    append(lines, {chosen_lane(scene, state)});
     if (static_cast<int>(access.size()) > for_access && for_access > 0) {
       const std::size_t more = access.size() - (for_access - 1);
       access.resize(for_access - 1);

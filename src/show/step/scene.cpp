@@ -1,6 +1,7 @@
 #include "show/step/scene.h"
 
 #include "model/warp_access.h"
+#include "show/report/request_sentence.h"
 
 namespace step {
 
@@ -59,6 +60,16 @@ model::Wavefronts wavefronts_at(const StepScene& scene, std::size_t at) {
   return site_of(scene, event)->direction == model::Direction::load
              ? model::wavefronts_of_load(event.access)
              : model::wavefronts_of_store(event.access);
+}
+
+std::string sentence_at(const StepScene& scene, std::size_t at) {
+  const model::RecordedEvent& event = scene.recording.events[at];
+  const model::RecordedSite& site = *site_of(scene, event);
+  report::SpokenRequest request{
+      event.access, array_of(scene, event)->shared, site.direction, scene.row_words[site.array]};
+  if (is_copy(scene, at)) request.other = &scene.recording.events[at + 1].access;
+  if (at > 0 && is_copy(scene, at - 1)) request.other = &scene.recording.events[at - 1].access;
+  return report::request_sentence(request);
 }
 
 }  // namespace step

@@ -50,4 +50,7 @@ void for_each_word(const model::WarpAccess& access, std::uint32_t lanes, Visit v
 // split together with its global side, which is the next step.
 model::Wavefronts wavefronts_at(const StepScene& scene, std::size_t at);
 
+// Why the request at that step costs what it costs: report::request_sentence.
+std::string sentence_at(const StepScene& scene, std::size_t at);
+
 }  // namespace step
