@@ -307,36 +307,8 @@ function lanesByWord(recording, step, placeOf, lanes = step.pattern.active) {
 }
 
 // A step in words.
-
-function stepText(recording, step) {
-  const text = words.step;
-  const who = {warp: step.warp, lanes: recording.activeLanes(step)};
-  switch (step.kind) {
-    case Kind.blockBegin:
-      return say(text.begin, {threads: recording.threads, warps: recording.warps});
-    case Kind.blockEnd:
-      return text.end;
-    case Kind.barrier:
-      return text.barrier;
-    case Kind.warpBarrier:
-      return say(text.warpBarrier, who);
-    case Kind.commit:
-      return say(text.commit, who);
-    case Kind.wait:
-      return say(step.base === 0 ? text.waitAll : text.waitSome, {...who, groups: step.base});
-    default:
-      return requestText(step, who);
-  }
-}
-
-function requestText(step, who) {
-  const text = words.step, {pattern, site} = step;
-  const sentence = site.direction === Direction.copy ? (site.array.shared ? text.copyTo : text.copyFrom)
-    : pattern.matrices > 0 ? text.matrices : site.direction === Direction.load ? text.load : text.store;
-  const cost = say(site.array.shared ? text.wavefronts : text.sectors, pattern);
-  const waste = pattern.conflicts + pattern.uncoalesced === 0 ? "" : " ← " + (site.array.shared ? text.conflict : text.uncoalesced);
-  return say(sentence, {...who, bytes: pattern.bytes, matrices: pattern.matrices, array: site.array.name, cost: cost + waste}) +
-    (site.atomic ? " " + text.atomic : "");
+function stepText(step) {
+  return step.text.replace("{warp}", step.warp);
 }
 
 // The chosen lane's part in the step.
@@ -495,7 +467,7 @@ class BlockView {
     this.lane = lane;
     const {recording, replay} = this;
     const step = recording.steps[replay.step];
-    this.sentence = stepText(recording, step);
+    this.sentence = stepText(step);
     for (const view of this.views) {
       view.draw(replay, lane, this.colours);
       view.canvas.setAttribute("aria-label", `${view.array.name}: ${this.sentence}`);

@@ -50,15 +50,14 @@ std::string joined(const std::vector<std::string>& items) {
 }
 
 std::string data_of(const Lesson& lesson) {
-  std::vector<std::string> scenes, complaints;
-  for (const ShownScene& scene : lesson.scenes) scenes.push_back(scene_data(scene));
+  std::vector<std::string> complaints;
   for (const std::string& complaint : lesson.complaints) {
     complaints.push_back(text::json_string(complaint));
   }
   const auto or_null = [](const std::string& json) { return json.empty() ? "null" : json; };
   return "{\"title\":" + text::json_string(lesson.title) +
          ",\"verdict\":" + text::json_string(lesson.verdict) +
-         ",\"complaints\":" + joined(complaints) + ",\"scenes\":" + joined(scenes) +
+         ",\"complaints\":" + joined(complaints) + "," + scenes_data(lesson.scenes) +
          ",\"predictions\":" + joined(lesson.predictions) +
          ",\"calculators\":" + or_null(lesson.calculators) +
          ",\"charts\":" + or_null(lesson.charts) + "}";

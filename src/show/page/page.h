@@ -22,8 +22,9 @@ struct ShownScene {
   step::StepScene scene;
 };
 
-// src/show/page/recording.js reads the members and explains them.
-std::string scene_data(const ShownScene& shown);
+// "scenes" and, because their sentences repeat, "texts". src/show/page/recording.js reads the
+// members and explains them.
+std::string scenes_data(const std::vector<ShownScene>& scenes);
 
 struct Lesson {
   std::string title;

@@ -20,6 +20,7 @@ class Page {
   constructor(data) {
     this.data = data;
     this.scenes = data.scenes;
+    Recording.texts = data.texts;
     const text = words.page;
     const header = make("header", {}, make("h1", {}, data.title),
       ...(data.verdict ? [make("p", {class: "verdict"}, data.verdict)] : []),

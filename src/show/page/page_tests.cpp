@@ -95,8 +95,8 @@ int number(Browser& browser, const std::string& js) {
 
 }  // namespace
 
-TEST_CASE("the page of the ladder is smaller than 2 MB, and that of a stage than 400 KB") {
-  CHECK(std::filesystem::file_size(ladder_page()) < 2'000'000);
+TEST_CASE("the page of the ladder is smaller than 400 KB, and that of a stage than 200 KB") {
+  CHECK(std::filesystem::file_size(ladder_page()) < 400'000);
   const Folder folder;
   for (const int stage : stages_with_kernels()) {
     if (!testing::chosen(stage, 3)) continue;
@@ -105,7 +105,7 @@ TEST_CASE("the page of the ladder is smaller than 2 MB, and that of a stage than
     const testing::Output output =
         testing::gemm_steps("--page '" + file + "' --stage " + std::to_string(stage));
     CHECK(output.exit_code == 0);
-    CHECK(std::filesystem::file_size(file) < 400'000);
+    CHECK(std::filesystem::file_size(file) < 200'000);
   }
 }
 
@@ -138,6 +138,12 @@ TEST_CASE("at chosen steps of every stage the page counts what --step counts") {
       browser.evaluate("page.player.goTo(" + std::to_string(step) + ")");
       CHECK(counters_of_page(browser) == counters_of_step(stage, step));
     }
+    // Every request has a reason, with the wavefronts or sectors that it costs.
+    CHECK(
+        browser.evaluate(
+            "page.player.recording.steps.filter(({kind, reason, pattern}) => kind === Kind.request "
+            "&& !new RegExp(`\\\\b${pattern.pieces} (wavefront|sector)`).test(reason)).length") ==
+        "0");
     CHECK(browser.complaints() == std::vector<std::string>{});
   }
 }

@@ -18,7 +18,7 @@ function unpack(packed) {
 }
 
 // The lanes' offsets in a request, and the request's cost.
-function readPattern([bytes, active, steps, pieces, ideal, conflicts, uncoalesced, matrices, turns], lanes) {
+function readPattern([bytes, active, steps, pieces, conflicts, turns], lanes) {
   const offset = new Array(lanes).fill(0);
   const between = unpack(steps);
   let at = 0;
@@ -29,10 +29,12 @@ function readPattern([bytes, active, steps, pieces, ideal, conflicts, uncoalesce
   }
   const wavefronts = [];
   for (let i = 0; i < turns.length; i += 2) wavefronts.push({lanes: turns[i], group: turns[i + 1]});
-  return {bytes, active, offset, pieces, ideal, conflicts, uncoalesced, matrices, wavefronts};
+  return {bytes, active, offset, pieces, conflicts, wavefronts};
 }
 
 class Recording {
+  static texts = [];  // the sentences of all recorded blocks
+
   constructor(scene) {
     this.scene = scene;
     this.lanes = scene.lanes;
@@ -44,8 +46,7 @@ class Recording {
       const columns = rowWords > 1 ? Math.min(rowWords, words) : Math.min(scene.banks, words);
       return {name, bytes, shared: shared === 1, words, columns, rows: Math.ceil(words / Math.max(columns, 1))};
     });
-    this.sites = scene.sites.map(([array, direction, atomic, line]) =>
-      ({array: this.arrays[array] ?? null, direction, atomic: atomic === 1, line}));
+    this.sites = scene.sites.map(([array, direction, line]) => ({array: this.arrays[array] ?? null, direction, line}));
     this.hazards = scene.hazards.map(([sentence, shown, first, second, found]) =>
       ({sentence, shown, first, second, found}));
     this.readSteps(scene);
@@ -56,19 +57,20 @@ class Recording {
   }
 
   readSteps(scene) {
+    const {texts} = Recording;
     const patterns = scene.patterns.map((pattern) => readPattern(pattern, this.lanes));
-    const operations = scene.operations.map(([kind, site, pattern]) =>
-      ({kind, site: this.sites[site] ?? null, number: site, pattern: patterns[pattern]}));
+    const operations = scene.operations.map(([kind, site, pattern, text, reason]) => ({kind, site: this.sites[site] ?? null,
+      number: site, pattern: patterns[pattern], text: texts[text], reason: texts[reason]}));
     const warps = unpack(scene.warp), bases = unpack(scene.base);
     const latest = new Map();
     let epoch = 0;
     this.steps = unpack(scene.what).map((operation, i) => {
-      const {kind, site, number, pattern} = operations[operation];
+      const {kind, site, number, pattern, text, reason} = operations[operation];
       const key = warps[i] * 65536 + number;
       const base = (latest.get(key) ?? 0) + bases[i];
       latest.set(key, base);
       epoch += kind === Kind.barrier ? 1 : 0;
-      return {kind, site, pattern, warp: warps[i], base, epoch};
+      return {kind, site, pattern, text, reason, operation, warp: warps[i], base, epoch};
     });
     this.last = this.steps.length - 1;
   }
@@ -113,19 +115,11 @@ class Recording {
     }
   }
 
-  // The step's sectors, in ascending order: their numbers.
+  // The numbers of the sectors that the step's words lie in, in ascending order.
   sectors(step) {
-    const {lanes, sector, line, banks} = this.scene;
-    const addresses = step.pattern.offset.map((_, lane) =>
-      this.isActive(step, lane) ? this.address(step, lane) : null);
-    const warp = {lanes, banks, sectorBytes: sector, lineBytes: line};
-    return sectors({addresses, bytes: step.pattern.bytes, warp}).map(({number}) => number);
-  }
-
-  activeLanes(step) {
-    let count = 0;
-    for (let lanes = step.pattern.active; lanes !== 0; lanes &= lanes - 1) ++count;
-    return count;
+    const numbers = new Set();
+    this.forEachWord(step, (word) => numbers.add(Math.floor(word * 4 / this.scene.sector)));
+    return [...numbers].sort((a, b) => a - b);
   }
 
   // The thread (x, y, z) of a lane; null if the block has no such thread.
