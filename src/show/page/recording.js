@@ -42,7 +42,7 @@ class Recording {
     this.warps = Math.ceil(this.threads / this.lanes);
     this.arrays = scene.arrays.map(([name, bytes, shared, rowWords]) => {
       const words = Math.ceil(bytes / 4);
-      // An array without rows is drawn in rows as long as the banks.
+      // An array without rows has rows as long as the banks.
       const columns = rowWords > 1 ? Math.min(rowWords, words) : Math.min(scene.banks, words);
       return {name, bytes, shared: shared === 1, words, columns, rows: Math.ceil(words / Math.max(columns, 1))};
     });
@@ -161,6 +161,10 @@ class Replay {
     this.boxes = [];          // of the copy engine, in flight
     this.boxBytes = 0;        // that were requested from it
     this.phases = new Map();  // by thread and mbarrier: the phase at which it arrived last
+    this.completed = new Map();  // by mbarrier: its phases that some thread has waited for
+    this.waited = new Map();  // by thread: the mbarrier for which it waited last
+    // The places of the ring, by the mbarrier that counts the bytes that come there.
+    this.ring = new Map();
   }
 
   // Goes to that step, forward from where it is or again from the start.
@@ -236,17 +240,32 @@ class Replay {
       this.boxBytes += action.bytes;
       this.boxes.push({...action, phase: this.phases.get(arrival) ?? 0});
       this.fill(action.array, action.to, action.bytes, Word.coming);
+      this.bringTile(action);
       for (let row = 0; action.matrix !== null && row < action.rows; ++row) {
         const first = action.first + row * action.matrix.columns * 4;
         this.fill(action.matrix, first, action.rowBytes, Word.filled);
       }
     } else if (action.kind === ActionKind.wait) {
+      this.completed.set(action.barrier, Math.max(this.completed.get(action.barrier) ?? 0, action.value + 1));
+      this.waited.set(action.thread, action.barrier);
+      if (this.ring.has(action.barrier)) this.ring.get(action.barrier).isFull = true;
       this.boxes = this.boxes.filter((box) => {
         if (box.barrier !== action.barrier || box.phase > action.value) return true;
         this.fill(box.array, box.to, box.bytes, Word.filled);
         return false;
       });
     }
+  }
+
+  // A box of A says which tile along K comes. Its thread waited until the place was empty.
+  bringTile({barrier, thread, matrix, first}) {
+    const {K, BK} = this.recording.scene;
+    const place = this.ring.get(barrier) ?? {tile: -1, isFull: false, empty: null};
+    const waited = this.waited.get(thread);
+    if (waited !== undefined && !this.ring.has(waited)) place.empty = waited;
+    if (matrix?.name === "A" && BK > 0) place.tile = Math.floor(Math.floor(first / 4) % K / BK);
+    place.isFull = false;
+    this.ring.set(barrier, place);
   }
 
   fill(array, first, bytes, state) {

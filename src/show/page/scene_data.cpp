@@ -288,6 +288,23 @@ std::string fragments_data(model::Multiplier multiplier) {
   return array_of(tiles);
 }
 
+// [height, its elements as a number in `texts`, what it shows]; the width of all figures is the
+// same.
+std::string figure_data(const pictures::Drawing& figure, Dictionary& texts) {
+  if (figure.elements.empty()) return "null";
+  return array_of(
+      {text::printed("%.0f", figure.height),
+       std::to_string(texts.number_of(text::json_string(figure.elements))),
+       text::json_string(figure.finding)});
+}
+
+// How the classes of all figures look.
+std::string figure_style() {
+  const std::string file = pictures::svg_file({"", "", {"", "", 1}});
+  const std::size_t begin = file.find("<style>"), end = file.find("</defs>");
+  return file.substr(begin, end - begin) + "</defs>";
+}
+
 std::string scene_data(const ShownScene& shown, Dictionary& texts) {
   const step::StepScene& scene = shown.scene;
   const model::Recording& recording = scene.recording;
@@ -310,6 +327,7 @@ std::string scene_data(const ShownScene& shown, Dictionary& texts) {
          "," + steps_data(scene, block, texts) +
          ",\"actions\":" + actions_data(scene, block, numbers) +
          ",\"hazards\":" + hazards_data(scene, block) +
+         ",\"figure\":" + figure_data(shown.figure, texts) +
          ",\"fragments\":" + fragments_data(shown.multiplier) + "}";
 }
 
@@ -319,7 +337,8 @@ std::string scenes_data(const std::vector<ShownScene>& scenes) {
   Dictionary texts;
   std::vector<std::string> shown;
   for (const ShownScene& scene : scenes) shown.push_back(scene_data(scene, texts));
-  return "\"scenes\":" + array_of(shown) + ",\"texts\":" + texts.json();
+  return "\"scenes\":" + array_of(shown) + ",\"texts\":" + texts.json() +
+         ",\"figureStyle\":" + text::json_string(figure_style());
 }
 
 }  // namespace page
