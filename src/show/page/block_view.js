@@ -488,7 +488,7 @@ function fragmentViews(scene, onchoose) {
       make("tbody", {}, ...Array.from({length: rows}, (_, row) =>
         make("tr", {}, ...Array.from({length: cols}, (_, col) => cell(row, col))))));
   });
-  return [section(words.fragments.title, make("p", {class: "muted"}, words.fragments.about), make("div", {class: "fragments"}, ...tables))];
+  return [section(words.fragments.title, make("p", {class: "about"}, words.fragments.about), make("div", {class: "fragments"}, ...tables))];
 }
 
 // One block at one step: its matrices and shared memory, its request, and the counts so far.
@@ -503,7 +503,7 @@ class BlockView {
     this.request = make("div", {class: "request"});
     this.actions = make("div", {class: "actions"});
     this.counters = make("div");
-    this.fragments = make("div", {hidden: true});
+    this.fragments = make("div", {class: "fragments-box", hidden: true});
     this.fragmentsButton = make("button", {type: "button", class: "turn-over", onclick: () => this.turnOver()});
     // In the next frame, because it changes the size of what is observed.
     const observer = new ResizeObserver(() => requestAnimationFrame(() => this.layOut()));
@@ -543,7 +543,7 @@ class BlockView {
   // Shows the fragments in place of shared memory, or shared memory again.
   turnOver() {
     this.fragments.hidden = !this.fragments.hidden;
-    this.shared.parentElement.hidden = !this.fragments.hidden;
+    this.shared.parentElement.hidden = this.request.hidden = !this.fragments.hidden;
     setText(this.fragmentsButton, this.fragments.hidden ? words.fragments.show : words.fragments.hide);
   }
 
@@ -582,12 +582,12 @@ class BlockView {
         const across = Math.max(1, Math.min(18, Math.floor((width - left - (isWhole ? 0 : MAP)) / view.columns)));
         const down = isWhole ? Math.max(4, Math.min(across, Math.floor(heightOf / view.allRows))) : Math.min(across, 8);
         view.layOut({cell: [across, down], rows: Math.floor(heightOf / down)});
-        this.shared.parentElement?.style.setProperty("--bank", across + "px");
+        if (view.array.shared) this.request.style.setProperty("--bank", across + "px");
       }
     };
     for (const view of this.views.filter((view) => this.isFactor(view))) view.layOut({cell: [cell, cell], rows: view.allRows});
     fit(this.views.filter((view) => !view.array.shared && !this.isFactor(view)), room);
-    fit(this.views.filter((view) => view.array.shared), roomOf(this.shared));
+    if (this.shared.clientWidth > 0) fit(this.views.filter((view) => view.array.shared), roomOf(this.shared));
     if (this.replay.step >= 0) this.draw(this.lane);
   }
 

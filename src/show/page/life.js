@@ -42,8 +42,13 @@ class Life {
     if (kind === Kind.blockEnd) return Chapter.end;
     if (kind === Kind.barrier || kind === Kind.wait || kind === Kind.warpBarrier) return Chapter.wait;
     if (kind === Kind.commit) return Chapter.copy;
-    if (site.array === this.recording.array("C")) return Chapter.epilogue;
+    const writes = this.recording.scene.M === 0 && !site.array.shared && site.direction === Direction.store;
+    if (writes || site.array === this.recording.array("C")) return Chapter.epilogue;
     return this.isOperand(step) ? Chapter.multiply : Chapter.copy;
+  }
+
+  titleOf(chapter) {
+    return (this.recording.scene.M > 0 ? words.chapters : words.chaptersOfAny)[chapter];
   }
 
   // What most of the time goes to in each of many parts of the recording; equal neighbours are one

@@ -95,7 +95,7 @@ class Player {
     const {chapters} = this.life, {last} = this.recording;
     this.chapters.replaceChildren(...chapters.map(({at, name}, i) => {
       const to = chapters[i + 1]?.at ?? last + 1;
-      const part = make("i", {class: name, title: words.chapters[name], onclick: () => this.goTo(at)});
+      const part = make("i", {class: name, title: this.life.titleOf(name), onclick: () => this.goTo(at)});
       part.style.flexGrow = to - at;
       return part;
     }));
@@ -281,7 +281,7 @@ class Player {
     this.slider.value = now;
     this.slider.setAttribute("aria-valuetext", this.where.textContent);
     const chapter = this.life.chapterOf(step);
-    setText(this.chapter, words.chapters[chapter]);
+    setText(this.chapter, this.life.titleOf(chapter));
     this.chapter.className = "chapter " + chapter;
     setText(this.sentence, this.block.sentence);
     setText(this.reason, now === 0 ? words.opening.begin : step.reason);

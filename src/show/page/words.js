@@ -132,6 +132,15 @@ const words = {
     epilogue: "Epilogue: the sums go to C",
     end: "The end of the block",
   },
+  // Of a kernel that is no product.
+  chaptersOfAny: {
+    begin: "The block begins",
+    copy: "Shared memory is filled",
+    wait: "Wait: until the others are here",
+    multiply: "The threads read",
+    epilogue: "The threads write",
+    end: "The end of the block",
+  },
   opening: {
     numbers: "C ({M} x {N}), K = {K}",
     stage: "stage {stage}",
@@ -142,7 +151,7 @@ const words = {
     show: "Show fragments",
     hide: "Show shared memory",
     title: "Fragments: which lane holds which element",
-    about: "One instruction of the tensor cores multiplies tiles that the 32 lanes of a warp hold together. Numbers are lanes.",
+    about: "The 32 lanes of a warp hold the tiles of an instruction together. Numbers are lanes; the chosen lane is marked.",
     first: "first factor, {rows} x {cols}",
     second: "second factor, {rows} x {cols}",
     sums: "sums, {rows} x {cols}",
@@ -320,6 +329,8 @@ words.calculators = {
     swizzle: "XOR the place in its row with the row's number",
     finding:
       "The {access} takes {wavefronts} {wavefronts|wavefront|wavefronts}, {conflicts} of them {conflicts|a bank conflict|bank conflicts}: up to {most} different words are in one bank.",
+    findingOfGroups:
+      "The {access} takes {wavefronts} wavefronts, {conflicts} of them {conflicts|a bank conflict|bank conflicts}: in each group of lanes that is served together, up to {most} different words are in one bank, {all} in all.",
     free: "The {access} takes {wavefronts} {wavefronts|wavefront|wavefronts} and has no bank conflict.",
     idle: "No lane takes part.",
     outside: "Lane {lane} would be at word {word}; this memory has {words} words.",
