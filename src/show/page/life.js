@@ -40,6 +40,7 @@ class Life {
     const {kind, site} = step;
     if (kind === Kind.blockBegin) return Chapter.begin;
     if (kind === Kind.blockEnd) return Chapter.end;
+    if (step.startsBox) return Chapter.copy;
     if (kind === Kind.barrier || kind === Kind.wait || kind === Kind.warpBarrier) return Chapter.wait;
     if (kind === Kind.commit) return Chapter.copy;
     const writes = this.recording.scene.M === 0 && !site.array.shared && site.direction === Direction.store;
@@ -61,7 +62,7 @@ class Life {
       const first = Math.floor(part * length), times = new Map();
       for (let at = first; at < Math.max(first + 1, Math.floor((part + 1) * length)); ++at) {
         const name = this.chapterOf(steps[at]);
-        times.set(name, (times.get(name) ?? 0) + this.ends[at] - (this.ends[at - 1] ?? 0));
+        times.set(name, (times.get(name) ?? 0) + this.ends[at] - this.beginOf(at));
       }
       const [name] = [...times].reduce((most, one) => one[1] > most[1] ? one : most);
       if (this.chapters.at(-1)?.name !== name) this.chapters.push({at: first, name});
@@ -76,7 +77,7 @@ class Life {
     for (const step of steps) {
       const times = seen.get(step.operation) ?? 0;
       seen.set(step.operation, times + 1);
-      isNew.push(times === 0 || (step.kind === Kind.barrier && times < 3));
+      isNew.push(times === 0 || step.startsBox || (step.kind === Kind.barrier && times < 3));
     }
     const news = isNew.filter((one) => one).length, others = steps.length - news;
     const ofNew = Math.min(NEW_SECONDS, (others > 0 ? 0.6 : 1) * PLAY_SECONDS / Math.max(news, 1));
@@ -88,6 +89,10 @@ class Life {
 
   get seconds() {
     return this.ends.at(-1);
+  }
+
+  beginOf(step) {
+    return step === 0 ? 0 : this.ends[step - 1];
   }
 
   // The step that is shown at a time in seconds.

@@ -405,6 +405,26 @@ TEST_CASE("play tells a block in a minute, and the sums of C end complete") {
   }
 }
 
+TEST_CASE("play goes on by the clock, follows the reader and ends at the end") {
+  if (there_is_no_browser()) return;
+  Browser& browser = testing::shared_browser();
+  browser.open(ladder_page() + "#stage=3");
+  // Frames of a sixtieth of a second by a clock of our own; at half time the reader goes back.
+  const std::string played = browser.text(
+      "(() => { const real = [requestAnimationFrame, performance.now]; let frame = null, clock = 0;"
+      "window.requestAnimationFrame = (tick) => { frame = tick; return 1; };"
+      "performance.now = () => clock; page.player.setSpeed(3); page.player.press(' ');"
+      "let frames = 0, back = 0; while (page.player.playing !== null && frames < 2000) {"
+      "  if (++frames === 240) { back = page.player.now; page.player.press('g'); }"
+      "  frame(clock += 1000 / 60); if (frames === 240) back -= page.player.now; }"
+      "[window.requestAnimationFrame, performance.now] = real;"
+      "return [frames, back > 100, page.player.now === page.player.recording.last].join(); })()");
+  // A minute in 8 times the speed is 450 frames, and the first 239 are played twice.
+  CHECK(std::abs(std::atoi(played.c_str()) - 689) <= 10);
+  CHECK(played.ends_with(",true,true"));
+  CHECK(browser.complaints() == std::vector<std::string>{});
+}
+
 TEST_CASE("the ring shows which tile is in which place, and which warps copy") {
   if (there_is_no_browser()) return;
   Browser& browser = testing::shared_browser();

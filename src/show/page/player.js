@@ -212,13 +212,15 @@ class Player {
   toggle() {
     if (this.playing !== null) return this.stop();
     if (this.now === this.recording.last) this.goTo(0);
-    let time = this.now === 0 ? 0 : this.life.ends[this.now - 1], before = performance.now();
+    let time = this.life.beginOf(this.now), before = performance.now(), shown = this.now;
     const tick = (now) => {
-      time += (now - before) / 1000 * SPEEDS[this.speed];
+      if (this.now !== shown) time = this.life.beginOf(this.now);  // the reader moved on or back
+      time += Math.max(0, now - before) / 1000 * SPEEDS[this.speed];
       before = now;
       const step = this.life.stepAt(time);
       if (step > this.now) this.next(step - this.now);
-      if (this.oneWarp) time = Math.max(time, this.now === 0 ? 0 : this.life.ends[this.now - 1]);
+      if (this.oneWarp) time = Math.max(time, this.life.beginOf(this.now));
+      shown = this.now;
       if (time >= this.life.seconds) return this.stop();
       this.playing = requestAnimationFrame(tick);
     };

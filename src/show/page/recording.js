@@ -70,7 +70,8 @@ class Recording {
       const base = (latest.get(key) ?? 0) + bases[i];
       latest.set(key, base);
       epoch += kind === Kind.barrier ? 1 : 0;
-      return {kind, site, pattern, text, reason, operation, warp: warps[i], base, epoch};
+      const startsBox = false;  // the copy engine, before this step
+      return {kind, site, pattern, text, reason, operation, warp: warps[i], base, epoch, startsBox};
     });
     this.last = this.steps.length - 1;
   }
@@ -87,7 +88,9 @@ class Recording {
     this.actionsBefore = new Int32Array(this.steps.length);
     let next = 0;
     for (let step = 0; step <= this.last; ++step) {
-      while (next < this.actions.length && this.actions[next].before <= step) ++next;
+      for (; next < this.actions.length && this.actions[next].before <= step; ++next) {
+        if (this.actions[next].kind === ActionKind.box) this.steps[step].startsBox = true;
+      }
       this.actionsBefore[step] = step === this.last ? this.actions.length : next;
     }
   }

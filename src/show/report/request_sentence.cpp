@@ -75,7 +75,7 @@ std::vector<Piece> pieces_of(const model::WarpAccess& access) {
 }
 
 // "128 neighbouring bytes", "4 bytes in each of 32 rows"
-std::string what_is_wanted(const SpokenRequest& request, const std::vector<Piece>& pieces) {
+std::string what_is_wanted(const WarpRequest& request, const std::vector<Piece>& pieces) {
   const std::uint64_t first = pieces[0].bytes();
   if (pieces.size() == 1) {
     const bool is_shared_by_all = first == static_cast<std::uint64_t>(request.access.bytes);
@@ -135,7 +135,7 @@ std::string what_is_used(
   return text;
 }
 
-std::string sentence_of_sectors(const SpokenRequest& request, const model::Sectors& sectors) {
+std::string sentence_of_sectors(const WarpRequest& request, const model::Sectors& sectors) {
   const model::WarpAccess& access = request.access;
   if (access.active == 0) return "No lane reads: 0 sectors.";
   const std::vector<Piece> pieces = pieces_of(access);
@@ -177,7 +177,7 @@ LanesOfWord fullest_bank(const model::WarpAccess& access, std::uint32_t lanes) {
 }
 
 // All lanes are served together.
-std::string sentence_of_group(const SpokenRequest& request, const Group& group) {
+std::string sentence_of_group(const WarpRequest& request, const Group& group) {
   const model::WarpAccess& access = request.access;
   const std::string cost = ": " + counted(group.turns.size(), "wavefront");
   if (group.turns.size() == 1) {
@@ -216,7 +216,7 @@ std::string sentence_of_group(const SpokenRequest& request, const Group& group) 
 }
 
 // Groups of lanes that are served in turn. Of an ldmatrix each matrix is a group.
-std::string sentence_of_groups(const SpokenRequest& request, const std::vector<Group>& groups) {
+std::string sentence_of_groups(const WarpRequest& request, const std::vector<Group>& groups) {
   const bool is_ldmatrix = request.access.matrices > 0;
   std::size_t all = 0, lanes = 0, most = 0, fewest = ~std::size_t{0};
   std::string each;
@@ -272,7 +272,7 @@ std::string sentence_of_copy(
 
 }  // namespace
 
-std::string request_sentence(const SpokenRequest& request) {
+std::string request_sentence(const WarpRequest& request) {
   const model::WarpAccess& access = request.access;
   if (request.other != nullptr) {
     const bool writes = request.shared;

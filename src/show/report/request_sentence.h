@@ -9,7 +9,7 @@
 namespace report {
 
 // One instruction of one warp on one array. Addresses are relative to the array's start.
-struct SpokenRequest {
+struct WarpRequest {
   const model::WarpAccess& access;
   bool shared;  // else global
   model::Direction direction;
@@ -21,6 +21,6 @@ struct SpokenRequest {
 // One sentence, from the request alone. It ends with its sectors and how many of their bytes are
 // used, or with its wavefronts and their reason: "32 lanes want 4 bytes in each of 32 rows:
 // 32 sectors, and 4 bytes of each are used."
-std::string request_sentence(const SpokenRequest& request);
+std::string request_sentence(const WarpRequest& request);
 
 }  // namespace report

@@ -116,7 +116,7 @@ std::string step_text(const StepScene& scene, std::size_t at) {
 std::string sentence_at(const StepScene& scene, std::size_t at) {
   const model::RecordedEvent& event = scene.recording.events[at];
   const model::RecordedSite& site = *site_of(scene, event);
-  report::SpokenRequest request{
+  report::WarpRequest request{
       event.access, array_of(scene, event)->shared, site.direction, scene.row_words[site.array]};
   if (is_copy(scene, at)) request.other = &scene.recording.events[at + 1].access;
   if (at > 0 && is_copy(scene, at - 1)) request.other = &scene.recording.events[at - 1].access;
