@@ -79,7 +79,16 @@ class Page {
     root.replaceChildren(box);
     const scene = Math.max(0, this.scenes.findIndex((scene) => scene.stage === stage));
     this.player?.stop();
-    this.player = new Player(box, this.scenes, this.data.predictions, {scene, step, lane, warp}, (player) => this.tell(player));
+    this.player = new Player(box, this.scenes, (number) => this.numbersOf(number), {scene, step, lane, warp}, (player) => this.tell(player));
+  }
+
+  // What a scene's stage asks for, and its recorded speed in the largest product: [name, value].
+  numbersOf(number) {
+    const counts = (this.data.predictions[number]?.asked ?? []).filter(([, , , why]) => why === "");
+    const recorded = this.data.charts?.gpus[0];
+    const largest = recorded?.sizes.at(-1);
+    const stair = largest?.stairs.find(({stage}) => stage === this.scenes[number]?.stage);
+    return stair ? [...counts, [say(words.opening.speed, {gpu: recorded.gpu, size: largest.size}), stair.tflops]] : counts;
   }
 
   startCompare(root, {left, right, share}) {

@@ -343,6 +343,14 @@ TEST_CASE("the player fills the window, and no text is cut") {
             "), new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
         CHECK(number(browser, "document.documentElement.scrollWidth") <= width);
         if (width > 1000) CHECK(number(browser, "document.documentElement.scrollHeight") <= height);
+        if (width > 1000) {
+          CHECK(
+              browser.text(
+                  of_player +
+                  ".opening, .acting')]"
+                  ".filter((one) => one.scrollHeight > one.clientHeight + 1).map((one) => "
+                  "one.className).join()") == "");
+        }
         CHECK(browser.text(of_player + ".source .line" + wider) == "");
         CHECK(
             browser.text(of_player + ".counters, .telling, .telling p, .about, .opening" + wider) ==

@@ -3,10 +3,10 @@
 const SPEEDS = [0.5, 1, 2, 8];  // of PLAY_SECONDS for a block
 
 class Player {
-  // `scenes` are recorded blocks, `predictions` their numbers; `start` says where to begin, as in the
-  // page's address; onmove is called after each step.
-  constructor(root, scenes, predictions, start, onmove) {
-    Object.assign(this, {root, scenes, predictions, onmove});
+  // `scenes` are recorded blocks, and numbersOf(scene's number) its counts and speed, as [name, value];
+  // `start` says where to begin, as in the page's address; onmove is called after each step.
+  constructor(root, scenes, numbersOf, start, onmove) {
+    Object.assign(this, {root, scenes, numbersOf, onmove});
     this.playing = null;
     this.speed = 1;
     this.oneWarp = false;
@@ -104,8 +104,7 @@ class Player {
   // The kernel's idea, and its numbers beside those of the stage before.
   openingParts(scene) {
     const text = words.opening;
-    const numbersOf = (number) => (this.predictions[number]?.asked ?? []).filter(([, , , why]) => why === "");
-    const now = numbersOf(this.number), before = numbersOf(this.number - 1);
+    const now = this.numbersOf(this.number), before = this.numbersOf(this.number - 1);
     const heads = [say(text.numbers, scene), ...(before.length > 0 ? [say(text.stage, this.scenes[this.number - 1])] : []), say(text.stage, scene)];
     const rows = now.map(([name, value]) => {
       const old = before.find(([other]) => other === name);
@@ -351,7 +350,7 @@ class Compare {
       this.goTo(this.at);
     });
     side.element = make("div", {}, chosen.element, side.sentence, make("div", {class: "side"},
-      make("div", {}, section(words.player.matrices, block.matrices, block.aboutMatrices), section(words.player.request, block.request, block.actions)),
+      make("div", {}, section(words.player.matrices, block.matrices, block.aboutMatrices), block.request, block.actions),
       make("div", {}, section(words.player.counters, block.counters), section(words.player.shared, block.shared, block.aboutShared))));
     return side;
   }
@@ -362,7 +361,7 @@ class Compare {
     setText(this.share, say(words.compare.percent, {percent: (100 * this.at / SHARES).toFixed(1)}));
     const floats = this.sides.map(({block, sentence}) => {
       block.goTo(Math.round(block.recording.last * this.at / SHARES), 0);
-      setText(sentence, block.sentence);
+      setText(sentence, [block.sentence, block.recording.steps[block.replay.step].reason].filter(Boolean).join(". "));
       return floatsPerResult(block).toFixed(2);
     });
     const isWhole = this.sides.every(({block}) => block.recording.scene.complete);

@@ -63,7 +63,6 @@ const words = {
     matrices: "Matrices in global memory",
     shared: "Shared memory",
     noShared: "This kernel has no shared memory.",
-    request: "This request",
     counters: "Asked for so far",
     sourceMissing: "The kernel's source is not known.",
     step: "step {step} of {last}",
@@ -145,6 +144,7 @@ const words = {
     numbers: "C ({M} x {N}), K = {K}",
     stage: "stage {stage}",
     caption: "What this stage asks for, beside the stage before",
+    speed: "TFLOP/s, recorded on the {gpu} for M = N = K = {size}",
     begin: "Press space: the block's life takes a minute. The right arrow goes one step on.",
   },
   fragments: {
