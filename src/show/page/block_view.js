@@ -1,59 +1,77 @@
 // What one block does at one step, in pictures and words.
 
-// An array as a grid of words on a canvas.
+// An array as a grid of words on a canvas. A row of shared memory is as wide as its banks, whatever
+// the array's shape.
 
-const PART_GAP = 6;            // pixels between the columns of a wrapped array
-const MOST_WORDS = 1 << 20;  // for a larger array, the rows around the access are drawn
+const GUTTER = 34;             // pixels to the left of shared memory, for the numbers of its lines
+const MAP = 40;                // pixels to the right of a part, for a map of the whole
+const MOST_MAPPED = 1 << 18;   // words
+const SUM_STEPS = 8;           // shades between no product and all
 
 class ArrayView {
   // `tile` is the block's part of the array, {rows, columns}; null if it is not known.
-  constructor(recording, array, tile) {
-    this.recording = recording;
-    this.array = array;
-    this.tile = tile;
-    this.rows = Math.max(1, Math.min(array.rows, Math.floor(MOST_WORDS / Math.max(array.columns, 1))));
+  // onpoint is called with what is at the pointer, in words; "" if it left.
+  constructor(recording, life, array, tile, onpoint) {
+    Object.assign(this, {recording, life, array, tile, onpoint});
+    this.columns = Math.max(1, array.shared ? Math.min(recording.scene.banks, array.words) : array.columns);
+    this.allRows = Math.max(1, Math.ceil(array.words / this.columns));
     this.firstRow = 0;
-    this.image = make("canvas", {width: Math.max(array.columns, 1), height: this.rows});
+    this.image = make("canvas");
     this.layer = make("canvas");
-    this.canvas = make("canvas", {role: "img"});
+    this.canvas = make("canvas", {role: "img", onpointermove: (event) => this.point(event), onpointerleave: () => this.point(null)});
     this.caption = make("figcaption");
     this.element = make("figure", {class: "array"}, this.caption, this.canvas);
-    setText(this.caption, `${array.name}  ${array.rows} x ${array.columns}`);
-    this.layOut({cell: 2, most: 400});
+    this.name = array.shared && array.name === "dynamic" ? words.array.dynamic : array.name;
+    setText(this.caption, say(array.shared && array.columns === this.columns ? words.array.lines : words.array.size, {...array, name: this.name}));
+    this.layOut({cell: [2, 2], rows: this.allRows});
   }
 
-  // Cells of that many pixels; rows beyond a height of `most` pixels continue beside the others.
-  layOut({cell, most}) {
-    this.cell = cell;
-    this.rowsOfPart = Math.max(1, Math.min(this.rows, Math.floor(most / cell)));
-    const parts = Math.ceil(this.rows / this.rowsOfPart);
-    this.partWidth = Math.ceil(this.array.columns * cell) + PART_GAP;
-    const width = parts * this.partWidth - PART_GAP, height = Math.ceil(this.rowsOfPart * cell);
+  // Cells of [width, height] pixels, and this many rows.
+  layOut({cell, rows}) {
+    [this.cellWidth, this.cellHeight] = cell;
+    this.rows = Math.max(1, Math.min(rows, this.allRows, Math.floor((1 << 20) / this.columns)));
+    this.left = this.array.shared ? GUTTER : 0;
+    this.hasMap = this.rows < this.allRows && this.array.words <= MOST_MAPPED;
+    const width = this.left + Math.ceil(this.columns * this.cellWidth) + (this.hasMap ? MAP : 0);
+    const height = Math.ceil(this.rows * this.cellHeight);
     const ratio = window.devicePixelRatio || 1;
     this.canvas.width = width * ratio;
     this.canvas.height = height * ratio;
     this.canvas.style.width = width + "px";
     this.canvas.style.height = height + "px";
     this.drawn = null;  // a canvas of another size is empty
+    this.firstRow = Math.max(0, Math.min(this.firstRow, this.allRows - this.rows));
     this.context = this.canvas.getContext("2d");
     this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
   }
 
   // Where a word is drawn; null if it is not.
   place(word) {
-    const row = Math.floor(word / this.array.columns) - this.firstRow;
+    const row = Math.floor(word / this.columns) - this.firstRow;
     if (row < 0 || row >= this.rows) return null;
-    return {
-      x: Math.floor(row / this.rowsOfPart) * this.partWidth + word % this.array.columns * this.cell,
-      y: row % this.rowsOfPart * this.cell,
-    };
+    return {x: this.left + word % this.columns * this.cellWidth, y: row * this.cellHeight};
+  }
+
+  point(event) {
+    const {array, columns} = this;
+    const column = event === null ? -1 : Math.floor((event.offsetX - this.left) / this.cellWidth);
+    const word = event === null ? -1 : (this.firstRow + Math.floor(event.offsetY / this.cellHeight)) * columns + column;
+    this.onpoint(column < 0 || column >= columns || word < 0 || word >= array.words ? "" : this.at(word));
+  }
+
+  at(word) {
+    const {array, life} = this, text = words.array;
+    const place = {name: this.name, row: Math.floor(word / array.columns), column: word % array.columns, word, bank: word % this.recording.scene.banks};
+    const warp = !array.shared && array.name === "C" ? life.warpOf[word] : -1;
+    return say(text.element, place) + (array.shared ? say(text.bank, place) : "") + (warp >= 0 ? ". " + life.sumsText(warp, this.step) : "");
   }
 
   draw(replay, lane, colours) {
     const step = this.recording.steps[replay.step];
     const isHere = step.kind === Kind.request && step.site.array === this.array;
+    this.step = replay.step;
     if (isHere) this.follow(step);
-    const drawn = [replay.changed.get(this.array), this.firstRow, this.cell, this.canvas.width, colours];
+    const drawn = [replay.changed.get(this.array), this.firstRow, this.canvas.width, this.canvas.height, colours, this.readShades()];
     const isSame = this.drawn?.every((value, i) => value === drawn[i]) ?? false;
     if (isSame && !isHere && !this.hasRequest) return;
     if (!isSame) this.drawWords(replay.words.get(this.array), colours);
@@ -66,48 +84,107 @@ class ArrayView {
     this.drawHazards(replay.step, colours);
   }
 
-  // For an array that is too large, the rows around the access.
+  // The shade of each warp's sums, if this is C.
+  readShades() {
+    if (this.array.name !== "C" || this.array.shared || !this.life.hasSums) return "";
+    this.shades = this.life.operands.map((_, warp) =>
+      Math.ceil(SUM_STEPS * this.life.productsOf(warp, this.step) / this.life.products));
+    return this.shades.join();
+  }
+
+  // Of an array that is too large, the rows around the access are shown.
   follow(step) {
-    if (this.rows === this.array.rows) return;
-    const row = Math.floor(step.base / 4 / this.array.columns);
+    if (this.rows === this.allRows) return;
+    const row = Math.floor(step.base / 4 / this.columns);
     if (row >= this.firstRow && row < this.firstRow + this.rows) return;
-    this.firstRow = Math.max(0, Math.min(row - 4, this.array.rows - this.rows));
+    this.firstRow = Math.max(0, Math.min(row - 4, this.allRows - this.rows));
+  }
+
+  pixels(words, from, rows, colours) {
+    const pixels = new ImageData(this.columns, rows);
+    const shown = new Uint32Array(pixels.data.buffer);
+    for (let i = 0; i < shown.length; ++i) {
+      const word = from + i, warp = this.shades ? this.life.warpOf[word] : -1;
+      const isSum = warp >= 0 && words[word] === Word.empty;
+      shown[i] = isSum ? colours.ofSum[this.shades[warp]] : colours.ofWord[words[word] ?? 0];
+    }
+    this.image.width = this.columns;
+    this.image.height = rows;
+    this.image.getContext("2d").putImageData(pixels, 0, 0);
+    return this.image;
   }
 
   // The words on a canvas of their own, which changes less often than what is drawn over it.
   drawWords(words, colours) {
-    const {columns} = this.array, {cell} = this;
-    const pixels = new ImageData(columns, this.rows);
-    const shown = new Uint32Array(pixels.data.buffer);
-    const from = this.firstRow * columns;
-    for (let i = 0; i < shown.length; ++i) shown[i] = colours.ofWord[words[from + i] ?? 0];
-    this.image.getContext("2d").putImageData(pixels, 0, 0);
+    const {cellWidth, cellHeight, columns, left} = this;
     this.layer.width = this.canvas.width;
     this.layer.height = this.canvas.height;
     const context = this.layer.getContext("2d");
     context.setTransform(this.context.getTransform());
     context.imageSmoothingEnabled = false;
-    for (let row = 0; row < this.rows; row += this.rowsOfPart) {
-      const rows = Math.min(this.rowsOfPart, this.rows - row);
-      context.drawImage(this.image, 0, row, columns, rows,
-        row / this.rowsOfPart * this.partWidth, 0, columns * cell, rows * cell);
-    }
+    context.fillStyle = colours.paper;
+    context.fillRect(0, 0, this.layer.width, this.layer.height);
+    context.drawImage(this.pixels(words, this.firstRow * columns, this.rows, colours), left, 0, columns * cellWidth, this.rows * cellHeight);
     this.hatch(context, words, colours);
+    if (this.array.shared) this.drawLines(context, colours);
+    if (this.hasMap) this.drawMap(context, words, colours);
+  }
+
+  // The lines' numbers, thin lines around words, and a mark where a row of the array begins.
+  drawLines(context, colours) {
+    const {array, cellWidth, cellHeight, left} = this;
+    context.fillStyle = colours.quiet;
+    context.font = "11px ui-monospace, monospace";
+    context.textAlign = "right";
+    const every = 8 * Math.max(1, Math.ceil(14 / (8 * cellHeight)));
+    for (let row = this.firstRow; row < this.firstRow + this.rows; ++row) {
+      if (row % every === 0) context.fillText(String(row), left - 5, (row - this.firstRow) * cellHeight + Math.max(9, cellHeight / 2 + 4));
+    }
+    if (cellWidth < 4) return;
+    context.strokeStyle = colours.paper;
+    context.lineWidth = 1;
+    context.beginPath();
+    for (let column = 1; column < this.columns; ++column) {
+      context.moveTo(left + column * cellWidth - 0.5, 0);
+      context.lineTo(left + column * cellWidth - 0.5, this.rows * cellHeight);
+    }
+    for (let row = 1; row < this.rows && cellHeight >= 4; ++row) {
+      context.moveTo(left, row * cellHeight - 0.5);
+      context.lineTo(left + this.columns * cellWidth, row * cellHeight - 0.5);
+    }
+    context.stroke();
+    if (array.columns === this.columns) return;
+    context.fillStyle = colours.text;
+    const from = this.firstRow * this.columns, to = from + this.rows * this.columns;
+    for (let word = Math.ceil(from / array.columns) * array.columns; word < Math.min(to, array.words); word += array.columns) {
+      const {x, y} = this.place(word);
+      context.fillRect(x - 1, y, 2, cellHeight);
+    }
+  }
+
+  // All of the array at the right, with a frame around the part that is shown.
+  drawMap(context, words, colours) {
+    const height = this.rows * this.cellHeight, x = this.left + this.columns * this.cellWidth + 8, width = MAP - 8;
+    context.imageSmoothingEnabled = true;
+    context.drawImage(this.pixels(words, 0, this.allRows, colours), x, 0, width, height);
+    context.strokeStyle = colours.text;
+    context.lineWidth = 2;
+    context.strokeRect(x + 1, height * this.firstRow / this.allRows, width - 2, Math.max(3, height * this.rows / this.allRows));
   }
 
   // Words that are in flight are also hatched: colour alone carries no meaning.
   hatch(context, words, colours) {
-    const {cell} = this, {columns} = this.array;
+    const {cellWidth, cellHeight, columns} = this;
     context.strokeStyle = colours.text;
     context.lineWidth = 0.5;
     context.beginPath();
     const end = Math.min(words.length, (this.firstRow + this.rows) * columns);
-    const stride = Math.max(1, Math.round(4 / cell));
+    const stride = Math.max(1, Math.round(4 / cellWidth));
     for (let word = this.firstRow * columns; word < end; ++word) {
       if (words[word] !== Word.coming || (word + Math.floor(word / columns)) % stride !== 0) continue;
       const {x, y} = this.place(word);
-      context.moveTo(x, y + cell);
-      context.lineTo(x + cell, y);
+      context.moveTo(x, y + cellHeight);
+      context.lineTo(x + cellWidth, y);
     }
     context.stroke();
   }
@@ -122,29 +199,29 @@ class ArrayView {
   }
 
   outlineTile(colours) {
-    const {context, cell} = this;
+    const {context} = this;
     context.strokeStyle = colours.text;
     context.lineWidth = 1;
     context.setLineDash([4, 3]);
-    const rows = Math.min(this.tile.rows, this.rows), columns = Math.min(this.tile.columns, this.array.columns);
-    context.strokeRect(0.5, 0.5, columns * cell - 1, rows * cell - 1);
+    const rows = Math.min(this.tile.rows, this.rows), columns = Math.min(this.tile.columns, this.columns);
+    context.strokeRect(this.left + 0.5, 0.5, columns * this.cellWidth - 1, rows * this.cellHeight - 1);
     context.setLineDash([]);
   }
 
   drawRequest(step, lane, colours) {
-    const {context, cell} = this;
+    const {context, cellWidth, cellHeight} = this;
     if (!this.array.shared) this.outlineSectors(step, colours);
     const conflicts = this.array.shared ? conflictingWords(this.recording, step) : new Set();
     this.recording.forEachWord(step, (word) => this.fillWord(word, conflicts.has(word) ? colours.conflict : colours.now));
     context.strokeStyle = colours.paper;
-    context.lineWidth = Math.max(1, cell / 6);
+    context.lineWidth = Math.max(1, cellWidth / 6);
     for (const word of conflicts) this.cross(word);
     if (!this.recording.isActive(step, lane)) return;
     context.strokeStyle = colours.lane;
     context.lineWidth = 2;
     this.recording.forEachWord(step, (word) => {
       const place = this.place(word);
-      if (place) context.strokeRect(place.x - 1, place.y - 1, cell + 2, cell + 2);
+      if (place) context.strokeRect(place.x - 1, place.y - 1, cellWidth + 2, cellHeight + 2);
     }, 1 << lane);
   }
 
@@ -152,32 +229,32 @@ class ArrayView {
     const place = this.place(word);
     if (!place) return;
     this.context.fillStyle = colour;
-    this.context.fillRect(place.x, place.y, this.cell, this.cell);
+    this.context.fillRect(place.x, place.y, this.cellWidth, this.cellHeight);
   }
 
   cross(word) {
     const place = this.place(word);
-    if (!place || this.cell < 4) return;
-    const {context, cell} = this;
+    if (!place || this.cellWidth < 4) return;
+    const {context, cellWidth, cellHeight} = this;
     context.beginPath();
     context.moveTo(place.x, place.y);
-    context.lineTo(place.x + cell, place.y + cell);
-    context.moveTo(place.x + cell, place.y);
-    context.lineTo(place.x, place.y + cell);
+    context.lineTo(place.x + cellWidth, place.y + cellHeight);
+    context.moveTo(place.x + cellWidth, place.y);
+    context.lineTo(place.x, place.y + cellHeight);
     context.stroke();
   }
 
   outlineSectors(step, colours) {
-    const {context, cell} = this;
+    const {context, cellWidth, cellHeight} = this;
     const words = this.recording.scene.sector / 4;
     for (const sector of this.recording.sectors(step)) {
       for (let word = sector * words; word < (sector + 1) * words; ++word) this.fillWord(word, colours.sector);
       const begin = this.place(sector * words);
       if (!begin) continue;
-      const columns = Math.min(words, this.array.columns - sector * words % this.array.columns);
+      const columns = Math.min(words, this.columns - sector * words % this.columns);
       context.strokeStyle = colours.now;
       context.lineWidth = 1;
-      context.strokeRect(begin.x + 0.5, begin.y + 0.5, columns * cell - 1, Math.max(cell - 1, 1));
+      context.strokeRect(begin.x + 0.5, begin.y + 0.5, columns * cellWidth - 1, Math.max(cellHeight - 1, 1));
     }
   }
 
@@ -212,10 +289,16 @@ function readColours() {
     const value = parseInt(colour(name).slice(1), 16);
     return (255 << 24 | (value & 255) << 16 | (value >> 8 & 255) << 8 | value >> 16) >>> 0;
   };
+  const part = (value, shift) => value >> shift & 255;
+  const [from, to] = [pixel("--empty"), pixel("--sums")];
+  // From --empty to --sums.
+  const shade = (share) => [24, 16, 8, 0].reduce((sum, shift) =>
+    (sum | Math.round(part(from, shift) * (1 - share) + part(to, shift) * share) << shift) >>> 0, 0);
   return {
-    text: colour("--fg"), paper: colour("--bg"), now: colour("--now"), sector: colour("--sector"),
+    text: colour("--fg"), paper: colour("--bg"), quiet: colour("--muted"), now: colour("--now"), sector: colour("--sector"),
     conflict: colour("--conflict"), lane: colour("--lane"),
     ofWord: [pixel("--empty"), pixel("--coming"), pixel("--filled")],
+    ofSum: Array.from({length: SUM_STEPS + 1}, (_, i) => shade(i / SUM_STEPS)),
   };
 }
 
@@ -228,8 +311,7 @@ class RequestView {
     this.recording = recording;
     this.rows = make("div", {class: "request-rows"});
     this.about = make("p", {class: "muted"});
-    this.element = make("div", {class: "request"}, this.about, this.rows,
-      make("p", {class: "muted"}, words.request.sign));
+    this.element = make("div", {}, this.about, this.rows);
   }
 
   draw(step, lane) {
@@ -248,13 +330,11 @@ class RequestView {
 
   // The sign of each of `count` words from `first` on, the chosen lane's marked.
   signs(lanesAt, first, count, lane) {
-    const parts = [];
-    for (let word = first; word < first + count; ++word) {
-      const lanes = lanesAt.get(word) ?? [];
+    return Array.from({length: count}, (_, i) => {
+      const lanes = lanesAt.get(first + i) ?? [];
       const sign = lanes.length === 0 ? "." : lanes.length === 1 ? laneSign(lanes[0]) : "*";
-      parts.push(lanes.includes(lane) ? make("mark", {}, sign) : sign);
-    }
-    return parts;
+      return make(lanes.includes(lane) ? "mark" : "span", {}, sign);
+    });
   }
 
   // A row for each line of global memory, with the sectors that are fetched.
@@ -275,18 +355,18 @@ class RequestView {
     });
   }
 
-  // A row for each wavefront, with its banks side by side.
+  // A row for each wavefront, with its banks side by side, above the banks of shared memory.
   wavefronts(step, lane) {
     const {banks} = this.recording.scene;
-    let head = "";
-    for (let bank = 0; bank < banks; bank += 8) head += String(bank).padEnd(8);
-    const rows = [make("div", {class: "muted"}, make("span", {class: "place"}, words.request.bank), head)];
+    const head = Array.from({length: banks}, (_, bank) =>
+      make("span", {}, bank % 8 === 0 || bank === banks - 1 ? String(bank) : ""));
+    const rows = [make("div", {class: "muted wavefront"}, make("span", {class: "turn", title: words.request.bank}, "bank"), ...head)];
     let before = -1;
     step.pattern.wavefronts.forEach(({lanes, group}, i) => {
       const lanesAt = lanesByWord(this.recording, step, (word) => (word % banks + banks) % banks, lanes);
-      const row = make("div", {class: group === before ? "wavefront again" : "wavefront"},
-        make("span", {class: "place"}, say(words.request.wavefront, {number: i + 1})),
-        ...this.signs(lanesAt, 0, banks, lane));
+      const title = say(words.request.wavefront, {number: i + 1});
+      const row = make("div", {class: group === before ? "wavefront again" : "wavefront", title},
+        make("span", {class: "turn"}, String(i + 1)), ...this.signs(lanesAt, 0, banks, lane));
       row.style.setProperty("--turn", i);
       rows.push(row);
       before = group;
@@ -307,36 +387,8 @@ function lanesByWord(recording, step, placeOf, lanes = step.pattern.active) {
 }
 
 // A step in words.
-
-function stepText(recording, step) {
-  const text = words.step;
-  const who = {warp: step.warp, lanes: recording.activeLanes(step)};
-  switch (step.kind) {
-    case Kind.blockBegin:
-      return say(text.begin, {threads: recording.threads, warps: recording.warps});
-    case Kind.blockEnd:
-      return text.end;
-    case Kind.barrier:
-      return text.barrier;
-    case Kind.warpBarrier:
-      return say(text.warpBarrier, who);
-    case Kind.commit:
-      return say(text.commit, who);
-    case Kind.wait:
-      return say(step.base === 0 ? text.waitAll : text.waitSome, {...who, groups: step.base});
-    default:
-      return requestText(step, who);
-  }
-}
-
-function requestText(step, who) {
-  const text = words.step, {pattern, site} = step;
-  const sentence = site.direction === Direction.copy ? (site.array.shared ? text.copyTo : text.copyFrom)
-    : pattern.matrices > 0 ? text.matrices : site.direction === Direction.load ? text.load : text.store;
-  const cost = say(site.array.shared ? text.wavefronts : text.sectors, pattern);
-  const waste = pattern.conflicts + pattern.uncoalesced === 0 ? "" : " ← " + (site.array.shared ? text.conflict : text.uncoalesced);
-  return say(sentence, {...who, bytes: pattern.bytes, matrices: pattern.matrices, array: site.array.name, cost: cost + waste}) +
-    (site.atomic ? " " + text.atomic : "");
+function stepText(step) {
+  return step.text.replace("{warp}", step.warp).replace("<-", "←");
 }
 
 // The chosen lane's part in the step.
@@ -352,24 +404,45 @@ function laneText(recording, step, lane, warp) {
     (array.shared ? say(text.bank, {bank: word % recording.scene.banks}) : "") + ".";
 }
 
-// What happened at barriers, in the copy engine and in the tensor cores since the step before.
-function actionLines(recording, replay) {
-  const MOST = 8;
+// What happened at barriers, in the copy engine and in the tensor cores since the step before, by
+// kind, and the ring of places for tiles.
+function actionLines(recording, replay, life) {
   const from = replay.step === 0 ? 0 : recording.actionsBefore[replay.step - 1];
   const actions = recording.actions.slice(from, recording.actionsBefore[replay.step]);
   const lines = [];
-  if (actions.length > 0) {
-    lines.push(make("h4", {}, words.action.title));
-    const names = ["arrive", "wait", "box", "multiply", "multiplied"];
-    for (const action of actions.slice(0, MOST)) {
-      lines.push(make("div", {}, say(words.action[names[action.kind]],
-        {...action, matrix: action.matrix?.name ?? "0", array: action.array?.name ?? ""})));
-    }
-    if (actions.length > MOST) lines.push(make("div", {}, say(words.action.more, {count: actions.length - MOST})));
+  for (const [name, kind] of Object.entries(ActionKind)) {
+    const alike = actions.filter((action) => action.kind === kind);
+    if (alike.length === 0) continue;
+    const warps = [...new Set(alike.map(({thread}) => Math.floor(thread / recording.lanes)))];
+    const bytes = alike.reduce((sum, action) => sum + action.bytes, 0);
+    lines.push(make("div", {}, say(words.action[name], {count: alike.length, warps: numberRanges(warps), bytes: grouped(bytes)})));
   }
+  if (replay.ring.size > 0) lines.push(ringTable(recording, replay));
+  if (life.roles !== "") lines.push(make("div", {class: "muted"}, life.roles));
   const bytes = replay.bytesInFlight();
   if (bytes > 0) lines.push(make("div", {class: "in-flight"}, say(words.action.inFlight, {bytes: grouped(bytes)})));
   return lines;
+}
+
+// The places of the ring: which tile is there, and the barriers that say that it is full or empty.
+function ringTable(recording, replay) {
+  const text = words.ring;
+  const places = [...replay.ring].sort(([a], [b]) => a - b);
+  const barrier = (number) => number === null ? "–" : say(text.barrier, {number, phase: replay.completed.get(number) ?? 0});
+  const element = table(text.title, text.heads, places.map(([full, {tile, isFull, empty}], i) =>
+    [String(i), tile < 0 ? "–" : String(tile), isFull ? text.full : text.coming, barrier(full), barrier(empty)]));
+  element.className = "ring";
+  return element;
+}
+
+// "0-3, 8"
+function numberRanges(numbers) {
+  const sorted = [...numbers].sort((a, b) => a - b), parts = [];
+  for (const number of sorted) {
+    if (parts.length > 0 && parts.at(-1)[1] === number - 1) parts.at(-1)[1] = number;
+    else parts.push([number, number]);
+  }
+  return parts.map(([first, last]) => first === last ? String(first) : `${first}–${last}`).join(", ");
 }
 
 // The block's requests so far.
@@ -415,7 +488,7 @@ function fragmentViews(scene, onchoose) {
       make("tbody", {}, ...Array.from({length: rows}, (_, row) =>
         make("tr", {}, ...Array.from({length: cols}, (_, col) => cell(row, col))))));
   });
-  return [section(words.fragments.title, make("p", {class: "muted"}, words.fragments.about), make("div", {class: "fragments"}, ...tables))];
+  return [section(words.fragments.title, make("p", {class: "about"}, words.fragments.about), make("div", {class: "fragments"}, ...tables))];
 }
 
 // One block at one step: its matrices and shared memory, its request, and the counts so far.
@@ -425,10 +498,13 @@ class BlockView {
     this.onlane = onlane;
     this.matrices = make("div", {class: "arrays"});
     this.shared = make("div", {class: "arrays"});
-    this.request = make("div");
+    this.aboutMatrices = make("p", {class: "about"});
+    this.aboutShared = make("p", {class: "about"});
+    this.request = make("div", {class: "request"});
     this.actions = make("div", {class: "actions"});
     this.counters = make("div");
-    this.fragments = make("div");
+    this.fragments = make("div", {class: "fragments-box", hidden: true});
+    this.fragmentsButton = make("button", {type: "button", class: "turn-over", onclick: () => this.turnOver()});
     // In the next frame, because it changes the size of what is observed.
     const observer = new ResizeObserver(() => requestAnimationFrame(() => this.layOut()));
     for (const box of [this.matrices, this.shared]) observer.observe(box);
@@ -439,7 +515,9 @@ class BlockView {
   load(scene) {
     this.recording = new Recording(scene);
     this.replay = new Replay(this.recording);
-    this.views = this.recording.usedArrays.map((array) => new ArrayView(this.recording, array, tileOf(scene, array)));
+    this.life = new Life(this.recording);
+    this.views = this.recording.usedArrays.map((array) => new ArrayView(this.recording, this.life, array, tileOf(scene, array),
+      (text) => this.point(array, text)));
     const columns = {A: scene.K, B: scene.N, C: scene.N};
     this.isProduct = scene.M > 0 && Object.entries(columns).every(([name, count]) =>
       this.recording.usedArrays.some((array) => array.name === name && !array.shared && array.columns === count));
@@ -449,7 +527,24 @@ class BlockView {
     this.countersView = new CountersView();
     this.counters.replaceChildren(this.countersView.element);
     this.fragments.replaceChildren(...fragmentViews(scene, this.onlane));
+    this.fragmentsButton.hidden = scene.fragments.length === 0;
+    this.fragments.hidden = false;
+    if (this.shared.parentElement) this.turnOver();
     this.layOut();
+  }
+
+  // What is at the pointer; else how far C's elements are, and what can be pointed at.
+  point(array, text) {
+    const warp = Math.max(0, this.recording.steps[Math.max(0, this.replay.step)].warp);
+    if (array === null || !array.shared) setText(this.aboutMatrices, text || (this.life.hasSums ? this.life.sumsText(warp, this.replay.step) : ""));
+    if (array === null || array.shared) setText(this.aboutShared, text || (this.hasShared ? words.array.help : ""));
+  }
+
+  // Shows the fragments in place of shared memory, or shared memory again.
+  turnOver() {
+    this.fragments.hidden = !this.fragments.hidden;
+    this.shared.parentElement.hidden = this.request.hidden = !this.fragments.hidden;
+    setText(this.fragmentsButton, this.fragments.hidden ? words.fragments.show : words.fragments.hide);
   }
 
   isFactor(view) {
@@ -463,21 +558,36 @@ class BlockView {
       ? [make("div", {class: "product"}, make("span"), of("B").element, of("A").element, of("C").element)] : [];
     const others = this.views.filter((view) => !view.array.shared && !this.isFactor(view));
     this.matrices.replaceChildren(...product, ...others.map(({element}) => element));
-    const shared = this.views.filter((view) => view.array.shared).map(({element}) => element);
-    this.shared.replaceChildren(...(shared.length > 0 ? shared : [words.player.noShared]));
+    const shared = this.views.filter((view) => view.array.shared).sort((a, b) => a.array.name < b.array.name ? -1 : 1).map(({element}) => element);
+    this.hasShared = shared.length > 0;
+    this.shared.replaceChildren(...(this.hasShared ? shared : [words.player.noShared]));
   }
 
-  // Cells as large as the room allows: of the product for all three matrices together.
+  // Cells as large as the room allows: of the product for all three matrices together, of shared
+  // memory for all banks side by side.
   layOut() {
     if (!this.recording || this.matrices.clientWidth === 0) return;  // nobody sees it
     const {M, N, K} = this.recording.scene;
-    const widthOf = (box) => Math.max(240, box.clientWidth) - 8;
-    const ofProduct = Math.min(6, (widthOf(this.matrices) - 10) / (K + N), Math.max(430, innerHeight * 0.55) / (K + M));
-    for (const view of this.views) {
-      const width = widthOf(view.array.shared ? this.shared : this.matrices);
-      if (this.isFactor(view)) view.layOut({cell: ofProduct, most: 4000});
-      else view.layOut({cell: cellOf(view, width), most: 240});
-    }
+    const CAPTION = 22;
+    const roomOf = (box) => ({width: Math.max(200, box.clientWidth) - 8, height: Math.max(200, box.clientHeight)});
+    const room = roomOf(this.matrices);
+    const cell = Math.min(8, (room.width - 10) / (K + N), (room.height - 2 * CAPTION) / (K + M));
+    const fit = (views, {width, height}) => {
+      const rows = views.reduce((sum, view) => sum + view.allRows, 0);
+      for (const view of views) {
+        const left = view.array.shared ? GUTTER : 0;
+        // At first without a map beside it.
+        const heightOf = (height - views.length * CAPTION) * Math.max(view.allRows / rows, 0.25);
+        const isWhole = view.allRows * 4 <= heightOf;
+        const across = Math.max(1, Math.min(18, Math.floor((width - left - (isWhole ? 0 : MAP)) / view.columns)));
+        const down = isWhole ? Math.max(4, Math.min(across, Math.floor(heightOf / view.allRows))) : Math.min(across, 8);
+        view.layOut({cell: [across, down], rows: Math.floor(heightOf / down)});
+        if (view.array.shared) this.request.style.setProperty("--bank", across + "px");
+      }
+    };
+    for (const view of this.views.filter((view) => this.isFactor(view))) view.layOut({cell: [cell, cell], rows: view.allRows});
+    fit(this.views.filter((view) => !view.array.shared && !this.isFactor(view)), room);
+    if (this.shared.clientWidth > 0) fit(this.views.filter((view) => view.array.shared), roomOf(this.shared));
     if (this.replay.step >= 0) this.draw(this.lane);
   }
 
@@ -495,26 +605,19 @@ class BlockView {
     this.lane = lane;
     const {recording, replay} = this;
     const step = recording.steps[replay.step];
-    this.sentence = stepText(recording, step);
+    this.sentence = stepText(step);
+    this.point(null, "");
     for (const view of this.views) {
       view.draw(replay, lane, this.colours);
       view.canvas.setAttribute("aria-label", `${view.array.name}: ${this.sentence}`);
     }
     this.requestView.draw(step, lane);
-    this.actions.replaceChildren(...actionLines(recording, replay));
+    this.actions.replaceChildren(...actionLines(recording, replay, this.life));
     this.countersView.draw(replay);
     for (const cell of this.fragments.querySelectorAll("td")) {
       cell.classList.toggle("chosen", cell.dataset.lane === String(lane));
     }
   }
-}
-
-// For an array whose rows may continue beside the others, so that it fits into about 160 rows of
-// pixels.
-function cellOf(view, width) {
-  const words = Math.max(view.rows * view.array.columns, 1);
-  const cell = Math.min(width / view.array.columns, Math.sqrt(width * 160 / words), 10);
-  return cell > 2 ? Math.floor(cell) : Math.max(cell, 1);
 }
 
 // The part of a matrix that the first block of a stage computes or reads.
@@ -529,5 +632,5 @@ function legend() {
   const text = words.player;
   const sign = (name, words) => make("span", {class: "sign"}, make("i", {class: name, "aria-hidden": true}), words);
   return make("p", {class: "legend"}, sign("empty", text.empty), sign("coming", text.coming), sign("filled", text.filled),
-    sign("now", text.now), sign("lane", text.lanes), sign("conflict", text.conflict), sign("tile", text.tileOfBlock));
+    sign("sums", text.sums), sign("now", text.now), sign("lane", text.lanes), sign("conflict", text.conflict), sign("tile", text.tileOfBlock));
 }

@@ -433,10 +433,16 @@ function bankCalculator(allWords) {
     mark(wordsOfLanes, wavefronts);
     served.replaceChildren(wavefrontTable(wordsOfLanes, wavefronts));
     if (wavefronts.length === 0) return show(words.idle, false);
+    const wordsOfBank = Array.from({length: GPU_WARP.banks}, () => new Set());  // of all groups
+    for (const first of wordsOfLanes.filter((word) => word !== null)) {
+      for (let word = first; word < first + Math.max(1, bytesPerLane() / WORD_BYTES); ++word) wordsOfBank[word % GPU_WARP.banks].add(word);
+    }
+    const isOneGroup = wavefronts.at(-1).group === 0;
     const inGroup = (group) => wavefronts.filter((wavefront) => wavefront.group === group).length;
-    return show(say(conflicts === 0 ? words.free : words.finding, {
+    return show(say(conflicts === 0 ? words.free : isOneGroup ? words.finding : words.findingOfGroups, {
       access: words.accesses[access.select.value], wavefronts: wavefronts.length, conflicts,
-      most: Math.max(...wavefronts.map((wavefront) => inGroup(wavefront.group)))}), false);
+      most: Math.max(...wavefronts.map((wavefront) => inGroup(wavefront.group))),
+      all: Math.max(...wordsOfBank.map(({size}) => size))}), false);
   };
   drawMemory();
   fill(BANK_PRESETS[1]);

@@ -1,5 +1,6 @@
 #include "show/page/data.h"
 
+#include <cstdlib>
 #include <map>
 #include <set>
 #include <string_view>
@@ -230,6 +231,11 @@ class Tracer {
   std::map<const model::Variant*, std::optional<model::Counts>> counts_;
 };
 
+// The page shows three digits.
+double rounded(double value) {
+  return std::strtod(text::printed("%.5g", value).c_str(), nullptr);
+}
+
 report::FactValue stairs_json(const pictures::Staircase& staircase) {
   std::vector<Facts> stairs;
   for (const pictures::Stair& stair : staircase.stairs) {
@@ -237,10 +243,10 @@ report::FactValue stairs_json(const pictures::Staircase& staircase) {
         {{"stage", stair.stage->number},
          {"name", stair.stage->name},
          {"onGpu", pictures::runs_on_gpu(*stair.stage)},
-         {"tflops", stair.tflops},
-         {"percent", stair.cublas_percent},
-         {"times", stair.times_before},
-         {"roof", stair.roof_tflops}});
+         {"tflops", rounded(stair.tflops)},
+         {"percent", rounded(stair.cublas_percent)},
+         {"times", rounded(stair.times_before)},
+         {"roof", rounded(stair.roof_tflops)}});
   }
   return array(stairs);
 }
@@ -253,10 +259,10 @@ report::FactValue dots_json(const pictures::Roofline& roofline, const model::Gpu
         {{"stage", dot.row->number},
          {"name", dot.row->stage->name},
          {"variant", dot.row->variant->name},
-         {"intensity", dot.intensity},
-         {"tflops", dot.tflops},
+         {"intensity", rounded(dot.intensity)},
+         {"tflops", rounded(dot.tflops)},
          {"peak", peak.name},
-         {"peakTflops", peak.tflops}});
+         {"peakTflops", rounded(peak.tflops)}});
   }
   return array(dots);
 }
@@ -271,15 +277,16 @@ report::FactValue sizes_json(
     const pictures::Staircase staircase = pictures::staircase_of(traced.stages, measured, run.gpu);
     std::vector<Facts> roofs, peaks;
     for (const pictures::Roof& roof : roofline.roofs) {
-      roofs.push_back({{"name", roof.name}, {"tbPerS", roof.tb_per_s}});
+      roofs.push_back({{"name", roof.name}, {"tbPerS", rounded(roof.tb_per_s)}});
     }
     for (const pictures::Peak& peak : roofline.peaks) {
       peaks.push_back(
-          {{"name", pictures::in_words(peak.stages) + ": " + peak.name}, {"tflops", peak.tflops}});
+          {{"name", pictures::in_words(peak.stages) + ": " + peak.name},
+           {"tflops", rounded(peak.tflops)}});
     }
     sizes.push_back(
         {{"size", measured.size},
-         {"cublas", staircase.cublas_tflops},
+         {"cublas", rounded(staircase.cublas_tflops)},
          {"stairs", stairs_json(staircase)},
          {"roofs", array(roofs)},
          {"peaks", array(peaks)},

@@ -1,5 +1,6 @@
 #include "show/page/page.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <string_view>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "model/refusal.h"
 #include "model/stage.h"
 #include "show/page/data.h"
+#include "show/pictures/pictures.h"
 #include "show/pictures/svg.h"
 #include "show/step/step_command.h"
 #include "simulator/trace/recorder.h"
@@ -33,9 +35,9 @@ EMBED(
 EMBED(
     page_js,
     FILE_OF_PAGE("words.js") FILE_OF_PAGE("dom.js") FILE_OF_PAGE("rules.js")
-        FILE_OF_PAGE("recording.js") FILE_OF_PAGE("block_view.js") FILE_OF_PAGE("player.js")
-            FILE_OF_PAGE("predict.js") FILE_OF_PAGE("calculators.js") FILE_OF_PAGE("charts.js")
-                FILE_OF_PAGE("page.js"));
+        FILE_OF_PAGE("recording.js") FILE_OF_PAGE("life.js") FILE_OF_PAGE("code_view.js")
+            FILE_OF_PAGE("block_view.js") FILE_OF_PAGE("player.js") FILE_OF_PAGE("predict.js")
+                FILE_OF_PAGE("calculators.js") FILE_OF_PAGE("charts.js") FILE_OF_PAGE("page.js"));
 #undef FILE_OF_PAGE
 #undef EMBED
 
@@ -50,25 +52,43 @@ std::string joined(const std::vector<std::string>& items) {
 }
 
 std::string data_of(const Lesson& lesson) {
-  std::vector<std::string> scenes, complaints;
-  for (const ShownScene& scene : lesson.scenes) scenes.push_back(scene_data(scene));
+  std::vector<std::string> complaints;
   for (const std::string& complaint : lesson.complaints) {
     complaints.push_back(text::json_string(complaint));
   }
   const auto or_null = [](const std::string& json) { return json.empty() ? "null" : json; };
   return "{\"title\":" + text::json_string(lesson.title) +
          ",\"verdict\":" + text::json_string(lesson.verdict) +
-         ",\"complaints\":" + joined(complaints) + ",\"scenes\":" + joined(scenes) +
+         ",\"complaints\":" + joined(complaints) + "," + scenes_data(lesson.scenes) +
          ",\"predictions\":" + joined(lesson.predictions) +
          ",\"calculators\":" + or_null(lesson.calculators) +
          ",\"charts\":" + or_null(lesson.charts) + "}";
 }
 
-// JSON within a script element: no text in it can end the element.
+// JSON within a script element: no text in it can end the element. Blanks between its parts go.
 std::string within_script(std::string_view json) {
   std::string safe;
-  for (const char c : json) safe += c == '<' ? std::string("\\u003c") : std::string(1, c);
+  bool is_text = false, is_escaped = false;
+  for (const char c : json) {
+    if (c == '"' && !is_escaped) is_text = !is_text;
+    is_escaped = c == '\\' && !is_escaped;
+    if (!is_text && (c == ' ' || c == '\n')) continue;
+    safe += c == '<' ? std::string("\\u003c") : std::string(1, c);
+  }
   return safe;
+}
+
+// Without the lines that are only a comment and the blanks before each line: a fifth of the page.
+std::string without_comments(std::string_view script) {
+  std::string text;
+  while (!script.empty()) {
+    const std::size_t end = std::min(script.find('\n'), script.size() - 1);
+    std::string_view line = script.substr(0, end + 1);
+    script.remove_prefix(end + 1);
+    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+    if (!line.starts_with("//") && line != "\n") text += line;
+  }
+  return text;
 }
 
 }  // namespace
@@ -79,7 +99,7 @@ std::string lesson_html(const Lesson& lesson) {
       {"{{style}}", std::string(page_css)},
       {"{{pictures}}", lesson.pictures},
       {"{{data}}", within_script(data_of(lesson))},
-      {"{{script}}", std::string(page_js)}};
+      {"{{script}}", without_comments(page_js)}};
   // Inserted text is not searched for further places.
   std::string html;
   std::string_view rest = page_html;
@@ -132,9 +152,24 @@ Measured measured(
   return {std::move(row), std::move(recorder.launches.at(0))};
 }
 
+constexpr std::size_t kMostBytesOfFigure = 6'000;  // 18 larger ones would double the page
+
+// The figure of the lesson that shows which block, warp and thread computes what. A stage whose
+// warps have different tasks has none.
+pictures::Drawing figure_of(
+    const lab::Row& row, const model::Recording& recording, const lab::Run& run) {
+  const model::Variant& variant = *row.variant;
+  const bool fits = run.M >= variant.BM && run.N >= variant.BN && run.K >= variant.BK;
+  if (row.stage->specialized || !fits || recording.warp != model::kGpuWarp) return {};
+  pictures::Drawing figure = pictures::draw_tiles(
+      {row.stage, row.variant, pictures::requests_of_block(recording, 0, run.M, run.N, run.K)});
+  return figure.elements.size() <= kMostBytesOfFigure ? figure : pictures::Drawing{};
+}
+
 ShownScene shown(const lab::Row& row, model::Recording recording, const lab::Run& run) {
   const model::Variant& variant = *row.variant;
   ShownScene scene;
+  scene.figure = figure_of(row, recording, run);
   scene.name = text::printed("stage %d, %s (%s)", row.number, row.name.c_str(), variant.name);
   scene.idea = model::lesson_of(*row.stage, variant).idea;
   scene.stage = row.number;

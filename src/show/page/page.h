@@ -7,6 +7,7 @@
 
 #include "flags/flags.h"
 #include "model/stage.h"
+#include "show/pictures/svg.h"
 #include "show/step/scene.h"
 
 namespace page {
@@ -20,10 +21,12 @@ struct ShownScene {
   model::Multiplier multiplier = model::Multiplier::ffma;  // if it is a tensor core, the page shows
                                                            // which lane holds which element
   step::StepScene scene;
+  pictures::Drawing figure{};  // of the kernel's idea; without elements: there is none
 };
 
-// src/show/page/recording.js reads the members and explains them.
-std::string scene_data(const ShownScene& shown);
+// "scenes" and, because their sentences repeat, "texts". src/show/page/recording.js reads the
+// members and explains them.
+std::string scenes_data(const std::vector<ShownScene>& scenes);
 
 struct Lesson {
   std::string title;

@@ -20,12 +20,15 @@ class Page {
   constructor(data) {
     this.data = data;
     this.scenes = data.scenes;
+    Recording.texts = data.texts;
+    Recording.figureStyle = data.figureStyle;
     const text = words.page;
     const header = make("header", {}, make("h1", {}, data.title),
       ...(data.verdict ? [make("p", {class: "verdict"}, data.verdict)] : []),
       ...data.complaints.map((complaint) => make("p", {class: "complaint"}, complaint)));
     this.views = [];
     if (this.scenes.length > 0) this.views.push(["player", (root, address) => this.startPlayer(root, address)]);
+    if (data.predictions.length > 0) this.views.push(["predict", (root, address) => this.ask(root, address)]);
     if (this.scenes.length > 1 && this.scenes[0].stage >= 0) this.views.push(["compare", (root, address) => this.startCompare(root, address)]);
     if (data.calculators) this.views.push(["calculators", (root) => startCalculators(root, data.calculators, words)]);
     if (data.charts) this.views.push(["charts", (root) => startCharts(root, data.charts, words)]);
@@ -39,7 +42,7 @@ class Page {
     const tabs = make("nav", {role: "tablist", "aria-label": text.views, hidden: this.views.length < 2}, ...Object.values(this.tabs));
     header.append(tabs);
     document.getElementById("page").replaceChildren(make("a", {class: "skip", href: "#main"}, text.skip), header,
-      make("main", {id: "main", tabindex: -1}, ...Object.values(this.roots)), make("footer", {class: "muted"}, text.made));
+      make("main", {id: "main", tabindex: -1}, ...Object.values(this.roots)), this.footer = make("footer", {class: "muted"}, text.made));
     document.addEventListener("keydown", (event) => this.press(event));
     addEventListener("hashchange", () => this.follow());
     this.follow();
@@ -57,27 +60,35 @@ class Page {
   show(view, address = readAddress()) {
     this.player?.stop();
     this.view = view;
+    this.footer.hidden = view === "player";  // its help has it
+    document.body.classList.toggle("fills", view === "player" && document.getElementById("pictures").childElementCount === 0);
     for (const [name, start] of this.views) {
       const isShown = name === view;
       this.roots[name].hidden = !isShown;
       this.tabs[name].setAttribute("aria-selected", isShown);
       this.tabs[name].tabIndex = isShown ? 0 : -1;
       if (!isShown || this.started[name]) continue;
-      this.started[name] = true;
+      this.started[name] = name !== "predict";  // the player may be at another stage the next time
       start(this.roots[name], address);
     }
     this.tell();
   }
 
   startPlayer(root, {stage, step, lane, warp}) {
-    const box = make("div"), questions = make("div");
-    root.replaceChildren(box, questions);
+    const box = make("div");
+    root.replaceChildren(box);
     const scene = Math.max(0, this.scenes.findIndex((scene) => scene.stage === stage));
     this.player?.stop();
-    this.player = new Player(box, this.scenes, {scene, step, lane, warp}, (player) => {
-      this.ask(questions, player.number);
-      this.tell(player);
-    });
+    this.player = new Player(box, this.scenes, (number) => this.numbersOf(number), {scene, step, lane, warp}, (player) => this.tell(player));
+  }
+
+  // What a scene's stage asks for, and its recorded speed in the largest product: [name, value].
+  numbersOf(number) {
+    const counts = (this.data.predictions[number]?.asked ?? []).filter(([, , , why]) => why === "");
+    const recorded = this.data.charts?.gpus[0];
+    const largest = recorded?.sizes.at(-1);
+    const stair = largest?.stairs.find(({stage}) => stage === this.scenes[number]?.stage);
+    return stair ? [...counts, [say(words.opening.speed, {gpu: recorded.gpu, size: largest.size}), stair.tflops]] : counts;
   }
 
   startCompare(root, {left, right, share}) {
@@ -88,15 +99,19 @@ class Page {
     this.compare = new Compare(root, this.scenes, {sides: [place(left), place(right)], share}, () => this.tell());
   }
 
-  // The questions about a stage, below its player.
-  ask(root, number) {
-    if (this.asking === number && root.childElementCount > 0) return;
-    this.asking = number;
-    const prediction = this.data.predictions[number];
-    if (!prediction) return;
+  // The questions about a stage: that of the address, else the player's.
+  ask(root, {stage}) {
+    const named = this.scenes.findIndex((scene) => scene.stage === stage);
+    const number = named >= 0 ? named : this.player?.number ?? 0;
+    const names = this.scenes.map(({name}) => name);
     const box = make("div");
-    root.replaceChildren(section(words.predict.title, box));
-    new Predict(box, this.scenes[number].name, prediction);
+    const show = (chosen) => {
+      this.asked = chosen;
+      new Predict(box, names[chosen], this.data.predictions[chosen]);
+      this.tell();
+    };
+    root.replaceChildren(choice(words.player.stage, names, number, show).element, box);
+    show(number);
   }
 
   // The address names what is shown; it is not updated while the block plays.
@@ -105,6 +120,8 @@ class Page {
       if (player.playing !== null) return;
       const {stage} = this.scenes[player.number];
       writeAddress({stage: stage >= 0 ? stage : undefined, step: player.now, lane: player.lane, warp: player.oneWarp ? player.warp : undefined});
+    } else if (this.view === "predict") {
+      writeAddress({view: this.view, stage: this.scenes[this.asked ?? 0].stage});
     } else if (this.view === "compare" && this.compare) {
       const [left, right] = this.compare.sides.map(({scene}) => this.scenes[scene].stage);
       writeAddress({view: this.view, left, right, share: this.compare.at});

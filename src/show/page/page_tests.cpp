@@ -95,8 +95,8 @@ int number(Browser& browser, const std::string& js) {
 
 }  // namespace
 
-TEST_CASE("the page of the ladder is smaller than 2 MB, and that of a stage than 400 KB") {
-  CHECK(std::filesystem::file_size(ladder_page()) < 2'000'000);
+TEST_CASE("the page of the ladder is smaller than 400 KB, and that of a stage than 200 KB") {
+  CHECK(std::filesystem::file_size(ladder_page()) < 400'000);
   const Folder folder;
   for (const int stage : stages_with_kernels()) {
     if (!testing::chosen(stage, 3)) continue;
@@ -105,7 +105,7 @@ TEST_CASE("the page of the ladder is smaller than 2 MB, and that of a stage than
     const testing::Output output =
         testing::gemm_steps("--page '" + file + "' --stage " + std::to_string(stage));
     CHECK(output.exit_code == 0);
-    CHECK(std::filesystem::file_size(file) < 400'000);
+    CHECK(std::filesystem::file_size(file) < 200'000);
   }
 }
 
@@ -138,6 +138,12 @@ TEST_CASE("at chosen steps of every stage the page counts what --step counts") {
       browser.evaluate("page.player.goTo(" + std::to_string(step) + ")");
       CHECK(counters_of_page(browser) == counters_of_step(stage, step));
     }
+    // Every request has a reason, with the wavefronts or sectors that it costs.
+    CHECK(
+        browser.evaluate(
+            "page.player.recording.steps.filter(({kind, reason, pattern}) => kind === Kind.request "
+            "&& !new RegExp(`\\\\b${pattern.pieces} (wavefront|sector)`).test(reason)).length") ==
+        "0");
     CHECK(browser.complaints() == std::vector<std::string>{});
   }
 }
@@ -158,7 +164,7 @@ TEST_CASE("keys lead to the steps that the same keys of --step lead to") {
   for (const std::string key : {"n", "n", "b", "p", "b", "n", "B", "G", "p", "g", "b"}) {
     typed += key + " ";
     CAPTURE(typed);
-    browser.press(key);
+    browser.press(key == "p" ? "ArrowLeft" : key);  // the page's p is for a projector
     CHECK(number(browser, "page.player.now") == step_after(typed));
   }
   browser.press("ArrowRight");
@@ -215,15 +221,15 @@ TEST_CASE("two stages stand side by side at the same share of their steps") {
 TEST_CASE("the page asks for a number before it shows it, and keeps what was typed") {
   if (there_is_no_browser()) return;
   Browser& browser = testing::shared_browser();
-  browser.open(ladder_page() + "#stage=2");
+  browser.open(ladder_page() + "#view=predict&stage=2");
   const std::string first = "document.querySelector('.asked li')";
   CHECK(browser.text(first + ".querySelector('.verdict').textContent").empty());
   browser.evaluate(first + ".querySelector('input').focus()");
   for (const char key : std::string("2*K")) browser.press(std::string(1, key));
   browser.press("Enter");
   CHECK(browser.text(first + ".querySelector('.verdict').textContent") == "Right: it is 128.");
-  CHECK(browser.evaluate("page.player.now") == "0");  // the keys were text, not commands
-  browser.open(ladder_page() + "#stage=2");
+  CHECK(browser.text("location.hash") == "#view=predict&stage=2");  // the keys were no commands
+  browser.open(ladder_page() + "#view=predict&stage=2");
   CHECK(browser.text(first + ".querySelector('input').value") == "2*K");
   browser.evaluate("document.querySelector('.asked ~ button').click()");
   CHECK(browser.text(first + ".querySelector('input').value").empty());
@@ -297,7 +303,7 @@ TEST_CASE("the page fits a projector and a phone, in the light and in the dark")
     for (const auto& [width, height] : {std::pair(1280, 720), {390, 844}, {1920, 1080}}) {
       CAPTURE(width);
       browser.open(ladder_page() + "#stage=5&step=700", width, height);
-      for (const std::string view : {"player", "compare", "calculators", "charts"}) {
+      for (const std::string view : {"player", "predict", "compare", "calculators", "charts"}) {
         CAPTURE(view);
         browser.evaluate(
             "page.views.some(([name]) => name === '" + view + "') && page.show('" + view + "')");
@@ -316,6 +322,128 @@ TEST_CASE("the page fits a projector and a phone, in the light and in the dark")
     }
   }
   browser.media(false, false, false);
+}
+
+TEST_CASE("the player fills the window, and no text is cut") {
+  if (there_is_no_browser()) return;
+  Browser& browser = testing::shared_browser();
+  const std::string of_player = "[...document.querySelectorAll('#view-player ";
+  const std::string wider =
+      "')].filter((one) => one.offsetParent && one.scrollWidth > one.clientWidth + 1)"
+      ".map((one) => one.className).join()";
+  for (const auto& [width, height] : {std::pair(1280, 720), {1920, 1080}, {390, 844}}) {
+    CAPTURE(width);
+    for (const int stage : stages_with_kernels()) {
+      CAPTURE(stage);
+      browser.open(ladder_page() + "#stage=" + std::to_string(stage), width, height);
+      for (const char* place : {"0", "1", "page.player.recording.last >> 1"}) {
+        CAPTURE(place);
+        browser.evaluate(
+            std::string("page.player.goTo(") + place +
+            "), new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+        CHECK(number(browser, "document.documentElement.scrollWidth") <= width);
+        if (width > 1000) CHECK(number(browser, "document.documentElement.scrollHeight") <= height);
+        if (width > 1000) {
+          CHECK(
+              browser.text(
+                  of_player +
+                  ".opening, .acting')]"
+                  ".filter((one) => one.scrollHeight > one.clientHeight + 1).map((one) => "
+                  "one.className).join()") == "");
+        }
+        CHECK(browser.text(of_player + ".source .line" + wider) == "");
+        CHECK(
+            browser.text(of_player + ".counters, .telling, .telling p, .about, .opening" + wider) ==
+            "");
+      }
+      CHECK(
+          number(browser, "parseFloat(getComputedStyle(page.player.source.element).fontSize)") >=
+          16);
+    }
+    if (width < 1000) continue;
+    browser.press("p");
+    CHECK(
+        number(browser, "parseFloat(getComputedStyle(page.player.source.element).fontSize)") >= 20);
+    CHECK(number(browser, "document.documentElement.scrollWidth") <= width);
+    browser.press("p");
+  }
+}
+
+TEST_CASE("a row of shared memory is as wide as its banks, and each word says its place") {
+  if (there_is_no_browser()) return;
+  Browser& browser = testing::shared_browser();
+  for (const int stage : stages_with_kernels()) {
+    CAPTURE(stage);
+    browser.open(ladder_page() + "#stage=" + std::to_string(stage) + "&step=1");
+    CHECK(
+        browser.evaluate(
+            "page.player.block.views.filter(({array, columns, allRows}) => array.shared && "
+            "(columns !== 32 || allRows * 32 < array.words)).length") == "0");
+  }
+  browser.open(ladder_page() + "#stage=7&step=1");  // As has rows of 132 words
+  CHECK(
+      browser.text("page.player.block.views.find(({array}) => array.name === 'As').at(132 + 5)") ==
+      "As[1][5], word 137, bank 9");
+}
+
+TEST_CASE("play tells a block in a minute, and the sums of C end complete") {
+  if (there_is_no_browser()) return;
+  Browser& browser = testing::shared_browser();
+  for (const int stage : stages_with_kernels()) {
+    CAPTURE(stage);
+    browser.open(ladder_page() + "#stage=" + std::to_string(stage));
+    CHECK(number(browser, "page.player.life.seconds") >= 10);
+    CHECK(number(browser, "page.player.life.seconds") <= 61);
+    CHECK(browser.evaluate("page.player.life.stepAt(61) === page.player.recording.last") == "true");
+    CHECK(
+        browser.evaluate(
+            "page.player.life.ends.every((end, i, all) => i === 0 || end > all[i - 1])") == "true");
+    CHECK(number(browser, "page.player.life.chapters.length") >= 2);
+    // All K = 64 products of each element that the block stores, and none before it begins.
+    const std::string products =
+        "(() => { const {life, recording} = page.player; const at = (step) => "
+        "[...new Set([...life.warpOf].filter((warp) => warp >= 0).map((warp) => "
+        "life.productsOf(warp, step)))]"
+        ".join(); return at(0) + ' ' + at(recording.last); })()";
+    CHECK(browser.text(products) == "0 64");
+    CHECK(
+        browser.evaluate("page.player.life.warpOf.filter((warp) => warp >= 0).length === "
+                         "page.player.recording.scene.BM * page.player.recording.scene.BN") ==
+        "true");
+  }
+}
+
+TEST_CASE("play goes on by the clock, follows the reader and ends at the end") {
+  if (there_is_no_browser()) return;
+  Browser& browser = testing::shared_browser();
+  browser.open(ladder_page() + "#stage=3");
+  // Frames of a sixtieth of a second by a clock of our own; at half time the reader goes back.
+  const std::string played = browser.text(
+      "(() => { const real = [requestAnimationFrame, performance.now]; let frame = null, clock = 0;"
+      "window.requestAnimationFrame = (tick) => { frame = tick; return 1; };"
+      "performance.now = () => clock; page.player.setSpeed(3); page.player.press(' ');"
+      "let frames = 0, back = 0; while (page.player.playing !== null && frames < 2000) {"
+      "  if (++frames === 240) { back = page.player.now; page.player.press('g'); }"
+      "  frame(clock += 1000 / 60); if (frames === 240) back -= page.player.now; }"
+      "[window.requestAnimationFrame, performance.now] = real;"
+      "return [frames, back > 100, page.player.now === page.player.recording.last].join(); })()");
+  // A minute in 8 times the speed is 450 frames, and the first 239 are played twice.
+  CHECK(std::abs(std::atoi(played.c_str()) - 689) <= 10);
+  CHECK(played.ends_with(",true,true"));
+  CHECK(browser.complaints() == std::vector<std::string>{});
+}
+
+TEST_CASE("the ring shows which tile is in which place, and which warps copy") {
+  if (there_is_no_browser()) return;
+  Browser& browser = testing::shared_browser();
+  browser.open(ladder_page() + "#stage=16&step=100");
+  // K = 64 is two tiles of 32, in the places of mbarriers 0 and 1.
+  CHECK(
+      browser.text(
+          "[...document.querySelectorAll('.ring tbody tr')].map((row) => "
+          "[...row.children].slice(0, 3).map((cell) => cell.textContent).join(' ')).join()") ==
+      "0 0 full,1 1 full");
+  CHECK(browser.text("page.player.life.roles") == "Warp 0 copies; warps 4–11 multiply.");
 }
 
 TEST_CASE("--page refuses what it cannot write") {

@@ -1,14 +1,12 @@
 // Plays one block: source, matrices and shared memory, the request, and the counts so far.
 
-const FRAME_MS = [1200, 400, 100, 20];  // the time of a step, by speed
+const SPEEDS = [0.5, 1, 2, 8];  // of PLAY_SECONDS for a block
 
 class Player {
-  // `scenes` are recorded blocks; `start` says where to begin, as in the page's address; onmove is
-  // called after each step.
-  constructor(root, scenes, start, onmove) {
-    this.root = root;
-    this.scenes = scenes;
-    this.onmove = onmove;
+  // `scenes` are recorded blocks, and numbersOf(scene's number) its counts and speed, as [name, value];
+  // `start` says where to begin, as in the page's address; onmove is called after each step.
+  constructor(root, scenes, numbersOf, start, onmove) {
+    Object.assign(this, {root, scenes, numbersOf, onmove});
     this.playing = null;
     this.speed = 1;
     this.oneWarp = false;
@@ -31,15 +29,20 @@ class Player {
     this.laneChoice = choice(text.lane, [], 0, (lane) => this.setLane(lane));
     this.slider = make("input", {type: "range", min: 0, class: "run", "aria-label": text.slider,
       oninput: () => this.goTo(Number(this.slider.value))});
-    this.idea = make("p", {class: "muted idea"});
+    this.chapters = make("div", {class: "chapters", "aria-hidden": true});
     this.where = make("p", {class: "where"});
-    this.sentence = make("p", {class: "sentence", "aria-live": "polite"});
+    this.chapter = make("p", {class: "chapter"});
+    this.sentence = make("span", {class: "sentence"});
+    this.reason = make("p", {class: "reason"});
+    this.told = make("div", {"aria-live": "polite"}, make("p", {}, this.sentence), this.reason);
     this.laneLine = make("p", {class: "muted"});
     this.alarm = make("p", {class: "complaint", role: "status", hidden: true});
-    this.source = make("pre", {class: "source", tabindex: 0, "aria-label": text.source});
+    this.source = new CodeView(text.source);
     this.block = new BlockView((lane) => this.setLane(lane));
-    this.help = make("dl", {class: "keys", hidden: true},
-      ...text.keyHelp.flatMap(([keys, does]) => [make("dt", {}, keys), make("dd", {}, does)]));
+    this.opening = make("section", {class: "opening"});
+    this.help = make("div", {class: "keys", hidden: true},
+      make("dl", {}, ...text.keyHelp.flatMap(([keys, does]) => [make("dt", {}, keys), make("dd", {}, does)])), legend(),
+      make("p", {}, words.request.sign), make("p", {}, words.page.made));
     const controls = make("div", {class: "controls", role: "group", "aria-label": text.region}, this.sceneChoice.element,
       button(text.toStart, text.start, () => this.goTo(0)),
       button(text.barrierBefore, text.barrierBack, () => this.nextBarrier(-1)),
@@ -49,13 +52,16 @@ class Player {
       button(text.toEnd, text.end, () => this.goTo(this.recording.last)), this.hazardButton,
       this.speedChoice.element, this.warpBox, this.laneChoice.element,
       button(text.keysLong, text.keys, () => this.toggleHelp()));
-    this.root.replaceChildren(controls, this.slider, this.help,
-      make("div", {class: "telling"}, this.sentence, this.where, this.laneLine), this.alarm,
+    this.acting = make("div", {class: "acting"},
+      make("section", {class: "asking"}, this.block.request, this.block.actions),
+      this.block.fragmentsButton, section(text.shared, this.block.shared, this.block.aboutShared), this.block.fragments);
+    this.root.replaceChildren(controls, make("div", {class: "line-of-time"}, this.slider, this.chapters), this.help,
+      make("div", {class: "telling"}, this.told, make("div", {class: "details"}, this.chapter, this.where, this.laneLine)), this.alarm,
       make("div", {class: "stage"},
-        make("div", {}, section(text.source, this.idea, this.source), section(text.counters, this.block.counters)),
-        make("div", {}, section(text.matrices, this.block.matrices), legend()),
-        make("div", {}, section(text.request, this.block.request, this.block.actions), section(text.shared, this.block.shared))),
-      this.block.fragments);
+        section(text.source, this.source.element),
+        this.memory = make("div", {class: "memory"}, section(text.matrices, this.block.matrices, this.block.aboutMatrices), section(text.counters, this.block.counters)),
+        this.opening, this.acting));
+    this.root.classList.add("player");
   }
 
   load(number, step, lane, warp) {
@@ -64,11 +70,11 @@ class Player {
     const scene = this.scenes[this.number];
     this.block.load(scene);
     this.recording = this.block.recording;
+    this.life = this.block.life;
     this.lane = Math.max(0, Math.min(lane, this.recording.lanes - 1));
     this.warp = warp < this.recording.warps ? warp : -1;
     this.oneWarp = this.warp >= 0;
     this.sceneChoice.select.value = this.number;
-    setText(this.idea, scene.idea);
     this.slider.max = this.recording.last;
     this.hazardButton.hidden = this.recording.hazards.length === 0;
     this.tileButton.hidden = !this.hasTiles();
@@ -79,16 +85,33 @@ class Player {
     this.laneChoice.select.replaceChildren(
       ...Array.from({length: this.recording.lanes}, (_, i) => make("option", {value: i}, String(i))));
     this.laneChoice.select.value = this.lane;
-    this.showSource();
+    this.source.load(scene.source, scene.first);
+    this.showChapters();
+    this.opening.replaceChildren(...this.openingParts(scene));
     this.goTo(step);
   }
 
-  showSource() {
-    const {source, first} = this.recording.scene;
-    this.lines = source.map((line, i) =>
-      make("span", {class: "line"}, make("span", {class: "number"}, String(first + i)), line + "\n"));
-    this.source.replaceChildren(...(this.lines.length > 0 ? this.lines : [words.player.sourceMissing]));
-    this.lineNow = null;
+  showChapters() {
+    const {chapters} = this.life, {last} = this.recording;
+    this.chapters.replaceChildren(...chapters.map(({at, name}, i) => {
+      const to = chapters[i + 1]?.at ?? last + 1;
+      const part = make("i", {class: name, title: this.life.titleOf(name), onclick: () => this.goTo(at)});
+      part.style.flexGrow = to - at;
+      return part;
+    }));
+  }
+
+  // The kernel's idea, and its numbers beside those of the stage before.
+  openingParts(scene) {
+    const text = words.opening;
+    const now = this.numbersOf(this.number), before = this.numbersOf(this.number - 1);
+    const heads = [say(text.numbers, scene), ...(before.length > 0 ? [say(text.stage, this.scenes[this.number - 1])] : []), say(text.stage, scene)];
+    const rows = now.map(([name, value]) => {
+      const old = before.find(([other]) => other === name);
+      return [name, ...(before.length > 0 ? [old ? significant(old[1]) : "–"] : []), significant(value)];
+    });
+    return [make("p", {class: "idea"}, scene.idea), ...(scene.figure ? [figureOf(scene.figure)] : []),
+      ...(now.length > 0 ? [table(text.caption, heads, rows)] : [])];
   }
 
   // The number of the tile along K that a step loads from A; -1 if it loads none.
@@ -125,8 +148,8 @@ class Player {
   // The step `by` from here, of the chosen warp if one was chosen.
   next(by) {
     const {steps, last} = this.recording;
-    let step = this.now + by;
-    while (this.oneWarp && step > 0 && step < last && steps[step].warp >= 0 && steps[step].warp !== this.warp) step += by;
+    let step = Math.max(0, Math.min(this.now + by, last));
+    while (this.oneWarp && step > 0 && step < last && steps[step].warp >= 0 && steps[step].warp !== this.warp) step += Math.sign(by);
     this.goTo(step);
   }
 
@@ -182,41 +205,55 @@ class Player {
 
   setSpeed(speed) {
     this.speed = speed;
-    if (this.playing !== null) {
-      this.stop();
-      this.toggle();
-    }
   }
 
+  // Tells the block in a minute: slowly what is new, fast what repeats.
   toggle() {
     if (this.playing !== null) return this.stop();
     if (this.now === this.recording.last) this.goTo(0);
-    this.playing = setInterval(() => {
-      this.next(1);
-      if (this.now === this.recording.last) this.stop();
-    }, FRAME_MS[this.speed]);
+    let time = this.life.beginOf(this.now), before = performance.now(), shown = this.now;
+    const tick = (now) => {
+      if (this.now !== shown) time = this.life.beginOf(this.now);  // the reader moved on or back
+      time += Math.max(0, now - before) / 1000 * SPEEDS[this.speed];
+      before = now;
+      const step = this.life.stepAt(time);
+      if (step > this.now) this.next(step - this.now);
+      if (this.oneWarp) time = Math.max(time, this.life.beginOf(this.now));
+      shown = this.now;
+      if (time >= this.life.seconds) return this.stop();
+      this.playing = requestAnimationFrame(tick);
+    };
+    this.playing = requestAnimationFrame(tick);
     setText(this.playButton, words.player.pause);
+    this.root.classList.add("playing");
     // A screen reader could not keep up.
-    this.sentence.setAttribute("aria-live", "off");
+    this.told.setAttribute("aria-live", "off");
   }
 
   stop() {
     if (this.playing === null) return;
-    clearInterval(this.playing);
+    cancelAnimationFrame(this.playing);
     this.playing = null;
     setText(this.playButton, words.player.play);
-    this.sentence.setAttribute("aria-live", "polite");
+    this.root.classList.remove("playing");
+    this.told.setAttribute("aria-live", "polite");
+    this.onmove(this);
   }
 
   toggleHelp() {
     this.help.hidden = !this.help.hidden;
   }
 
+  // Large type, for a room.
+  toggleProjector() {
+    document.documentElement.classList.toggle("projector");
+  }
+
   // Returns whether the key means something.
   press(key) {
     const acts = {
       " ": () => this.toggle(), ArrowRight: () => this.next(1), n: () => this.next(1),
-      ArrowLeft: () => this.next(-1), p: () => this.next(-1),
+      ArrowLeft: () => this.next(-1), p: () => this.toggleProjector(),
       b: () => this.nextBarrier(1), B: () => this.nextBarrier(-1),
       t: () => this.nextTile(1), T: () => this.nextTile(-1),
       w: () => this.setWarp((this.warp + 1) % this.recording.warps),
@@ -238,17 +275,23 @@ class Player {
   draw() {
     const {recording, now} = this;
     const step = recording.steps[now];
-    const text = words.player, {scene} = recording;
-    const [x, y, z] = scene.grid;
-    const of = scene.M > 0 ? say(text.product, scene) : say(text.grid, {x, y, z});
-    setText(this.where, [say(text.step, {step: now, last: recording.last}), say(text.passed, {barriers: step.epoch}),
-      say(text.block, {number: scene.number, threads: recording.threads}), of].join(" · "));
+    const text = words.player, {scene} = recording, [x, y, z] = scene.grid;
+    const parts = [say(text.step, {step: now, last: recording.last}), say(text.passed, {barriers: step.epoch}),
+      say(text.block, {number: scene.number, threads: recording.threads})];
+    setText(this.where, [...parts, ...(scene.M > 0 ? [] : [say(text.grid, {x, y, z})])].join(" · "));
     this.slider.value = now;
     this.slider.setAttribute("aria-valuetext", this.where.textContent);
+    const chapter = this.life.chapterOf(step);
+    setText(this.chapter, this.life.titleOf(chapter));
+    this.chapter.className = "chapter " + chapter;
     setText(this.sentence, this.block.sentence);
+    setText(this.reason, now === 0 ? words.opening.begin : step.reason);
     setText(this.laneLine, laneText(recording, step, this.lane, this.warp));
     this.drawAlarm();
-    this.markLine(step.kind === Kind.blockBegin ? 0 : step.site?.line ?? 0);
+    this.source.mark(step.kind === Kind.blockBegin ? 0 : step.site?.line ?? 0);
+    this.opening.hidden = now > 0;
+    this.acting.classList.toggle("alone", !this.block.hasShared);
+    this.acting.hidden = this.memory.hidden = now === 0;
   }
 
   drawAlarm() {
@@ -264,20 +307,17 @@ class Player {
     this.alarm.hidden = here.length === 0;
     setText(this.alarm, here.join(" "));
   }
+}
 
-  markLine(number) {
-    const line = this.lines[number - this.recording.scene.first] ?? null;
-    if (line === this.lineNow) return;
-    this.lineNow?.classList.remove("now");
-    this.lineNow?.removeAttribute("aria-current");
-    this.lineNow = line;
-    if (line === null) return;
-    line.classList.add("now");
-    line.setAttribute("aria-current", "step");
-    const room = this.source.clientHeight;
-    const top = line.offsetTop;
-    if (top < this.source.scrollTop + 40 || top > this.source.scrollTop + room - 60) this.source.scrollTop = top - room / 3;
-  }
+// A figure of the lesson as an image of its own, so that its style stays inside. Its title is
+// elsewhere on the page.
+function figureOf([height, elements, finding]) {
+  const WIDTH = 800, TITLE = 44;
+  const svg = `<svg xmlns="${SVG_NAMESPACE}" viewBox="0 ${TITLE} ${WIDTH} ${height - TITLE}">` +
+    Recording.figureStyle + Recording.texts[elements] + "</svg>";
+  const image = make("img", {alt: finding});
+  image.src = "data:image/svg+xml," + encodeURIComponent(svg);
+  return image;
 }
 
 // Two blocks of the same product side by side, at the same share of their steps.
@@ -310,8 +350,8 @@ class Compare {
       this.goTo(this.at);
     });
     side.element = make("div", {}, chosen.element, side.sentence, make("div", {class: "side"},
-      make("div", {}, section(words.player.matrices, block.matrices), section(words.player.request, block.request, block.actions)),
-      make("div", {}, section(words.player.counters, block.counters), section(words.player.shared, block.shared))));
+      make("div", {}, section(words.player.matrices, block.matrices, block.aboutMatrices), block.request, block.actions),
+      make("div", {}, section(words.player.counters, block.counters), section(words.player.shared, block.shared, block.aboutShared))));
     return side;
   }
 
@@ -321,7 +361,7 @@ class Compare {
     setText(this.share, say(words.compare.percent, {percent: (100 * this.at / SHARES).toFixed(1)}));
     const floats = this.sides.map(({block, sentence}) => {
       block.goTo(Math.round(block.recording.last * this.at / SHARES), 0);
-      setText(sentence, block.sentence);
+      setText(sentence, [block.sentence, block.recording.steps[block.replay.step].reason].filter(Boolean).join(". "));
       return floatsPerResult(block).toFixed(2);
     });
     const isWhole = this.sides.every(({block}) => block.recording.scene.complete);

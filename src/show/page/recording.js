@@ -18,7 +18,7 @@ function unpack(packed) {
 }
 
 // The lanes' offsets in a request, and the request's cost.
-function readPattern([bytes, active, steps, pieces, ideal, conflicts, uncoalesced, matrices, turns], lanes) {
+function readPattern([bytes, active, steps, pieces, conflicts, turns], lanes) {
   const offset = new Array(lanes).fill(0);
   const between = unpack(steps);
   let at = 0;
@@ -29,10 +29,12 @@ function readPattern([bytes, active, steps, pieces, ideal, conflicts, uncoalesce
   }
   const wavefronts = [];
   for (let i = 0; i < turns.length; i += 2) wavefronts.push({lanes: turns[i], group: turns[i + 1]});
-  return {bytes, active, offset, pieces, ideal, conflicts, uncoalesced, matrices, wavefronts};
+  return {bytes, active, offset, pieces, conflicts, wavefronts};
 }
 
 class Recording {
+  static texts = [];  // the sentences of all recorded blocks
+
   constructor(scene) {
     this.scene = scene;
     this.lanes = scene.lanes;
@@ -40,12 +42,11 @@ class Recording {
     this.warps = Math.ceil(this.threads / this.lanes);
     this.arrays = scene.arrays.map(([name, bytes, shared, rowWords]) => {
       const words = Math.ceil(bytes / 4);
-      // An array without rows is drawn in rows as long as the banks.
+      // An array without rows has rows as long as the banks.
       const columns = rowWords > 1 ? Math.min(rowWords, words) : Math.min(scene.banks, words);
       return {name, bytes, shared: shared === 1, words, columns, rows: Math.ceil(words / Math.max(columns, 1))};
     });
-    this.sites = scene.sites.map(([array, direction, atomic, line]) =>
-      ({array: this.arrays[array] ?? null, direction, atomic: atomic === 1, line}));
+    this.sites = scene.sites.map(([array, direction, line]) => ({array: this.arrays[array] ?? null, direction, line}));
     this.hazards = scene.hazards.map(([sentence, shown, first, second, found]) =>
       ({sentence, shown, first, second, found}));
     this.readSteps(scene);
@@ -56,19 +57,21 @@ class Recording {
   }
 
   readSteps(scene) {
+    const {texts} = Recording;
     const patterns = scene.patterns.map((pattern) => readPattern(pattern, this.lanes));
-    const operations = scene.operations.map(([kind, site, pattern]) =>
-      ({kind, site: this.sites[site] ?? null, number: site, pattern: patterns[pattern]}));
+    const operations = scene.operations.map(([kind, site, pattern, text, reason]) => ({kind, site: this.sites[site] ?? null,
+      number: site, pattern: patterns[pattern], text: texts[text], reason: texts[reason]}));
     const warps = unpack(scene.warp), bases = unpack(scene.base);
     const latest = new Map();
     let epoch = 0;
     this.steps = unpack(scene.what).map((operation, i) => {
-      const {kind, site, number, pattern} = operations[operation];
+      const {kind, site, number, pattern, text, reason} = operations[operation];
       const key = warps[i] * 65536 + number;
       const base = (latest.get(key) ?? 0) + bases[i];
       latest.set(key, base);
       epoch += kind === Kind.barrier ? 1 : 0;
-      return {kind, site, pattern, warp: warps[i], base, epoch};
+      const startsBox = false;  // the copy engine, before this step
+      return {kind, site, pattern, text, reason, operation, warp: warps[i], base, epoch, startsBox};
     });
     this.last = this.steps.length - 1;
   }
@@ -85,7 +88,9 @@ class Recording {
     this.actionsBefore = new Int32Array(this.steps.length);
     let next = 0;
     for (let step = 0; step <= this.last; ++step) {
-      while (next < this.actions.length && this.actions[next].before <= step) ++next;
+      for (; next < this.actions.length && this.actions[next].before <= step; ++next) {
+        if (this.actions[next].kind === ActionKind.box) this.steps[step].startsBox = true;
+      }
       this.actionsBefore[step] = step === this.last ? this.actions.length : next;
     }
   }
@@ -113,19 +118,11 @@ class Recording {
     }
   }
 
-  // The step's sectors, in ascending order: their numbers.
+  // The numbers of the sectors that the step's words lie in, in ascending order.
   sectors(step) {
-    const {lanes, sector, line, banks} = this.scene;
-    const addresses = step.pattern.offset.map((_, lane) =>
-      this.isActive(step, lane) ? this.address(step, lane) : null);
-    const warp = {lanes, banks, sectorBytes: sector, lineBytes: line};
-    return sectors({addresses, bytes: step.pattern.bytes, warp}).map(({number}) => number);
-  }
-
-  activeLanes(step) {
-    let count = 0;
-    for (let lanes = step.pattern.active; lanes !== 0; lanes &= lanes - 1) ++count;
-    return count;
+    const numbers = new Set();
+    this.forEachWord(step, (word) => numbers.add(Math.floor(word * 4 / this.scene.sector)));
+    return [...numbers].sort((a, b) => a - b);
   }
 
   // The thread (x, y, z) of a lane; null if the block has no such thread.
@@ -167,6 +164,10 @@ class Replay {
     this.boxes = [];          // of the copy engine, in flight
     this.boxBytes = 0;        // that were requested from it
     this.phases = new Map();  // by thread and mbarrier: the phase at which it arrived last
+    this.completed = new Map();  // by mbarrier: its phases that some thread has waited for
+    this.waited = new Map();  // by thread: the mbarrier for which it waited last
+    // The places of the ring, by the mbarrier that counts the bytes that come there.
+    this.ring = new Map();
   }
 
   // Goes to that step, forward from where it is or again from the start.
@@ -242,17 +243,32 @@ class Replay {
       this.boxBytes += action.bytes;
       this.boxes.push({...action, phase: this.phases.get(arrival) ?? 0});
       this.fill(action.array, action.to, action.bytes, Word.coming);
+      this.bringTile(action);
       for (let row = 0; action.matrix !== null && row < action.rows; ++row) {
         const first = action.first + row * action.matrix.columns * 4;
         this.fill(action.matrix, first, action.rowBytes, Word.filled);
       }
     } else if (action.kind === ActionKind.wait) {
+      this.completed.set(action.barrier, Math.max(this.completed.get(action.barrier) ?? 0, action.value + 1));
+      this.waited.set(action.thread, action.barrier);
+      if (this.ring.has(action.barrier)) this.ring.get(action.barrier).isFull = true;
       this.boxes = this.boxes.filter((box) => {
         if (box.barrier !== action.barrier || box.phase > action.value) return true;
         this.fill(box.array, box.to, box.bytes, Word.filled);
         return false;
       });
     }
+  }
+
+  // A box of A says which tile along K comes. Its thread waited until the place was empty.
+  bringTile({barrier, thread, matrix, first}) {
+    const {K, BK} = this.recording.scene;
+    const place = this.ring.get(barrier) ?? {tile: -1, isFull: false, empty: null};
+    const waited = this.waited.get(thread);
+    if (waited !== undefined && !this.ring.has(waited)) place.empty = waited;
+    if (matrix?.name === "A" && BK > 0) place.tile = Math.floor(Math.floor(first / 4) % K / BK);
+    place.isFull = false;
+    this.ring.set(barrier, place);
   }
 
   fill(array, first, bytes, state) {

@@ -59,7 +59,7 @@ function occupancy(gpu, {threads, registers, smemBytes}) {
 // One instruction of one warp, as model::WarpAccess (src/model/warp_access.h): every lane accesses
 // `bytes` bytes at its address; null: the lane takes no part. `warp` is the geometry.
 //   {addresses: [0, 4, 8, ...], bytes: 4, warp: GPU_WARP}
-const GPU_WARP = {lanes: 32, banks: 32, sectorBytes: 32, lineBytes: 128};
+const GPU_WARP = {lanes: 32, banks: 32};
 
 function activeLanes(access) {
   const lanes = [];
@@ -67,23 +67,6 @@ function activeLanes(access) {
     if (address !== null) lanes.push(lane);
   });
   return lanes;
-}
-
-// model::sectors (src/model/warp_access.cpp): the sectors of global memory that the lanes access, in
-// ascending order, with the lanes of each. Loads and stores are the same.
-function sectors(access) {
-  const lanesOf = new Map();  // of each sector
-  for (const lane of activeLanes(access)) {
-    const first = Math.floor(access.addresses[lane] / access.warp.sectorBytes);
-    const last =
-        Math.floor((access.addresses[lane] + access.bytes - 1) / access.warp.sectorBytes);
-    for (let number = first; number <= last; ++number) {
-      if (!lanesOf.has(number)) lanesOf.set(number, []);
-      lanesOf.get(number).push(lane);
-    }
-  }
-  const found = [...lanesOf].map(([number, lanes]) => ({number, lanes}));
-  return found.sort((a, b) => a.number - b.number);
 }
 
 // The wavefronts of lanes that are served together. A lane of 8 or 16 bytes covers 2 or 4

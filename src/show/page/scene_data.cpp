@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cctype>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -125,13 +126,26 @@ std::string pattern_of(const step::StepScene& scene, std::size_t at) {
   }
   return array_of(
       {std::to_string(event.access.bytes), mask(event.access.active), packed(steps),
-       std::to_string(event.pieces), std::to_string(event.ideal),
-       std::to_string(event.bank_conflicts), std::to_string(event.uncoalesced),
-       std::to_string(event.access.matrices), array_of(wavefronts)});
+       std::to_string(event.pieces), std::to_string(event.bank_conflicts), array_of(wavefronts)});
+}
+
+// What the step does and, of a request, why it costs what it costs, as numbers in `texts`. The
+// warp's number is left to the page.
+std::string texts_of(const step::StepScene& scene, std::size_t at, Dictionary& texts) {
+  const model::RecordedEvent& event = scene.recording.events[at];
+  std::string text = step::step_text(scene, at);
+  const std::string warp = text::printed("warp %d", event.warp);
+  if (event.warp >= 0) text = "warp {warp}" + text.substr(warp.size());
+  text[0] = static_cast<char>(std::toupper(text[0]));
+  const bool is_request = event.kind == model::RecordedEvent::Kind::request;
+  const auto number = [&](const std::string& words) {
+    return std::to_string(texts.number_of(text::json_string(words)));
+  };
+  return number(text) + "," + number(is_request ? step::sentence_at(scene, at) : "");
 }
 
 // The block's steps, column by column.
-std::string steps_data(const step::StepScene& scene, step::BlockSteps block) {
+std::string steps_data(const step::StepScene& scene, step::BlockSteps block, Dictionary& texts) {
   Dictionary patterns, operations;
   Numbers what, warp, base;
   std::map<std::pair<int, std::int64_t>, std::int64_t> latest;  // base, by warp and operation
@@ -140,7 +154,7 @@ std::string steps_data(const step::StepScene& scene, step::BlockSteps block) {
     const std::int64_t pattern = patterns.number_of(pattern_of(scene, at));
     const std::int64_t operation = operations.number_of(array_of(
         {std::to_string(static_cast<int>(event.kind)), std::to_string(event.site),
-         std::to_string(pattern)}));
+         std::to_string(pattern), texts_of(scene, at, texts)}));
     what.push_back(operation);
     warp.push_back(event.warp);
     std::int64_t& before = latest[{event.warp, event.site}];
@@ -151,8 +165,28 @@ std::string steps_data(const step::StepScene& scene, step::BlockSteps block) {
          ",\"what\":" + packed(what) + ",\"warp\":" + packed(warp) + ",\"base\":" + packed(base);
 }
 
+// The page's number of each array: -1 for those of other kernels in the program.
+std::vector<int> numbers_of_arrays(const model::Recording& recording) {
+  std::vector<int> numbers(recording.arrays.size(), -1);
+  const auto use = [&](int array) {
+    if (array >= 0) numbers[array] = 0;
+  };
+  for (const model::RecordedSite& site : recording.sites) use(site.array);
+  for (const model::RecordedAction& action : recording.actions) {
+    use(action.array);
+    use(action.matrix);
+  }
+  int next = 0;
+  for (int& number : numbers) {
+    if (number == 0) number = next++;
+  }
+  return numbers;
+}
+
 // The threads' requests to mbarriers, the copy engine and the tensor cores, column by column.
-std::string actions_data(const step::StepScene& scene, step::BlockSteps block) {
+std::string actions_data(
+    const step::StepScene& scene, step::BlockSteps block, const std::vector<int>& numbers) {
+  const auto number_of = [&](int array) { return array < 0 ? -1 : numbers[array]; };
   constexpr int kColumns = 12;
   Numbers columns[kColumns];
   const std::int64_t number = scene.recording.events[block.begin].block;
@@ -165,8 +199,8 @@ std::string actions_data(const step::StepScene& scene, step::BlockSteps block) {
         action.kind == model::RecordedAction::Kind::multiply
             ? static_cast<std::int64_t>(action.value & 0x3fff) << 4
             : static_cast<std::int64_t>(action.value),
-        action.matrix, static_cast<std::int64_t>(action.first), action.rows, action.row_bytes,
-        action.array, static_cast<std::int64_t>(action.to),
+        number_of(action.matrix), static_cast<std::int64_t>(action.first), action.rows,
+        action.row_bytes, number_of(action.array), static_cast<std::int64_t>(action.to),
         static_cast<std::int64_t>(action.bytes)};
     for (int i = 0; i < kColumns; ++i) columns[i].push_back(values[i]);
   }
@@ -200,9 +234,10 @@ std::string source_data(const step::StepScene& scene) {
 }
 
 // [name, bytes, whether it is shared, words of a row]
-std::string arrays_data(const step::StepScene& scene) {
+std::string arrays_data(const step::StepScene& scene, const std::vector<int>& numbers) {
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < scene.recording.arrays.size(); ++i) {
+    if (numbers[i] < 0) continue;
     const model::RecordedArray& array = scene.recording.arrays[i];
     texts.push_back(array_of(
         {text::json_string(array.name), std::to_string(array.bytes), array.shared ? "1" : "0",
@@ -211,13 +246,13 @@ std::string arrays_data(const step::StepScene& scene) {
   return array_of(texts);
 }
 
-// [array, direction, whether it is atomic, line]
-std::string sites_data(const step::StepScene& scene) {
+// [array, direction, line]
+std::string sites_data(const step::StepScene& scene, const std::vector<int>& numbers) {
   std::vector<std::string> texts;
   for (const model::RecordedSite& site : scene.recording.sites) {
     texts.push_back(array_of(
-        {std::to_string(site.array), std::to_string(static_cast<int>(site.direction)),
-         site.atomic ? "1" : "0", std::to_string(site.line)}));
+        {std::to_string(site.array < 0 ? -1 : numbers[site.array]),
+         std::to_string(static_cast<int>(site.direction)), std::to_string(site.line)}));
   }
   return array_of(texts);
 }
@@ -253,12 +288,28 @@ std::string fragments_data(model::Multiplier multiplier) {
   return array_of(tiles);
 }
 
-}  // namespace
+// [height, its elements as a number in `texts`, what it shows]; the width of all figures is the
+// same.
+std::string figure_data(const pictures::Drawing& figure, Dictionary& texts) {
+  if (figure.elements.empty()) return "null";
+  return array_of(
+      {text::printed("%.0f", figure.height),
+       std::to_string(texts.number_of(text::json_string(figure.elements))),
+       text::json_string(figure.finding)});
+}
 
-std::string scene_data(const ShownScene& shown) {
+// How the classes of all figures look.
+std::string figure_style() {
+  const std::string file = pictures::svg_file({"", "", {"", "", 1}});
+  const std::size_t begin = file.find("<style>"), end = file.find("</defs>");
+  return file.substr(begin, end - begin) + "</defs>";
+}
+
+std::string scene_data(const ShownScene& shown, Dictionary& texts) {
   const step::StepScene& scene = shown.scene;
   const model::Recording& recording = scene.recording;
   const step::BlockSteps block = step::steps_of_block(recording, 0);
+  const std::vector<int> numbers = numbers_of_arrays(recording);
   const auto& [bx, by, bz] = recording.block;
   const auto& [gx, gy, gz] = recording.grid;
   return text::printed(
@@ -272,10 +323,22 @@ std::string scene_data(const ShownScene& shown) {
          ",\"name\":" + text::json_string(shown.name) +
          ",\"idea\":" + text::json_string(shown.idea) +
          ",\"fault\":" + text::json_string(scene.fault) + ",\"source\":" + source_data(scene) +
-         ",\"arrays\":" + arrays_data(scene) + ",\"sites\":" + sites_data(scene) + "," +
-         steps_data(scene, block) + ",\"actions\":" + actions_data(scene, block) +
+         ",\"arrays\":" + arrays_data(scene, numbers) + ",\"sites\":" + sites_data(scene, numbers) +
+         "," + steps_data(scene, block, texts) +
+         ",\"actions\":" + actions_data(scene, block, numbers) +
          ",\"hazards\":" + hazards_data(scene, block) +
+         ",\"figure\":" + figure_data(shown.figure, texts) +
          ",\"fragments\":" + fragments_data(shown.multiplier) + "}";
+}
+
+}  // namespace
+
+std::string scenes_data(const std::vector<ShownScene>& scenes) {
+  Dictionary texts;
+  std::vector<std::string> shown;
+  for (const ShownScene& scene : scenes) shown.push_back(scene_data(scene, texts));
+  return "\"scenes\":" + array_of(shown) + ",\"texts\":" + texts.json() +
+         ",\"figureStyle\":" + text::json_string(figure_style());
 }
 
 }  // namespace page

@@ -100,7 +100,8 @@ TEST_CASE("the picture of a request shows its lanes over the sectors or the bank
   line.worst.address[3] = 1024;
   lab::Row row = row_with(line);
   const std::string sectors = worst_request(row, {});
-  CHECK(contains(sectors, "3 lanes, 2 sectors"));
+  CHECK(
+      contains(sectors, "3 lanes want 12 bytes in 2 pieces: 2 sectors, and 12 of their 64 bytes"));
   CHECK(contains(sectors, "byte          0  [ 0 1 . . . . . . ]"));
   CHECK(contains(sectors, "byte       1024  [ 3 . . . . . . . ]"));
 
@@ -150,7 +151,7 @@ TEST_CASE("a picture draws as many wavefronts as it counts, of all groups of lan
     line.bank_conflicts = line.pieces - 1;
     REQUIRE(line.pieces > 1);
     const std::string picture = worst_request(row_with(line), {}, 99);
-    CHECK(contains(picture, std::to_string(line.worst_pieces) + " wavefronts."));
+    CHECK(contains(picture, std::to_string(line.worst_pieces) + " wavefronts"));
     CHECK(count_of(picture, "  wavefront ") == line.worst_pieces);
   }
 }
@@ -362,13 +363,13 @@ TEST_CASE("below the costliest request is the same request of the stage that men
   };
   for (const Case& c :
        {Case{
-            "--size 64 --stage 1", "32 lanes, 32 sectors.",
+            "--size 64 --stage 1", ": 32 sectors,",
             "Stage 2, coalesced, mends it: its load of A takes 1.00 sectors",
             "The same in stage 2 on line"},
-        {"--size 128 --stage 6", "32 lanes, 2 wavefronts.",
+        {"--size 128 --stage 6", ": 2 wavefronts,",
          "Stage 7, conflict-free, mends it: its store of As takes 1.00 wavefronts",
-         "32 lanes, 1 wavefront."},
-        {"--size 128 --stage 5 --variant first", "32 lanes, 32 sectors.",
+         ": 1 wavefront."},
+        {"--size 128 --stage 5 --variant first", ": 32 sectors,",
          "Stage 7, conflict-free, mends it: its store of C takes 16.00 sectors", "[ 0 0 0 0 1 "}}) {
     CAPTURE(std::string(c.flags));
     const Output output = explain_with(c.flags);
@@ -383,7 +384,7 @@ TEST_CASE("below the costliest request is the same request of the stage that men
 
 TEST_CASE("a request with equally many wavefronts is not a remedy, however wide its loads are") {
   const Output output = explain_with("--size 128 --stage 4 --variant 16x16x16-tm2");
-  CHECK(contains(output.out, "2 wavefronts."));
+  CHECK(contains(output.out, "2 wavefronts,"));
   CHECK(contains(output.out, "No later stage makes the load of As cheaper: it takes 2.00"));
   CHECK_FALSE(contains(output.out, "mends it"));
 }

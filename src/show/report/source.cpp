@@ -8,6 +8,7 @@
 #include "lab/run.h"
 #include "model/warp_access.h"
 #include "show/pictures/block_requests.h"
+#include "show/report/request_sentence.h"
 #include "text/echoed.h"
 #include "text/numbers.h"
 
@@ -91,7 +92,8 @@ std::string picture_of_sectors(const model::WarpAccess& access, int most_rows) {
   int row = 0;
   for (const model::Sector& sector : sectors) {
     if (++row > most_rows) {
-      return text + text::printed("  ... and %zu more sectors\n", sectors.size() - most_rows);
+      text.back() = ' ';
+      return text + text::printed(" ... and %zu more sectors\n", sectors.size() - most_rows);
     }
     text += text::printed(
                 "  byte %10llu  [",
@@ -113,7 +115,8 @@ std::string picture_of_banks(const model::LineCounts& line, int most_rows) {
   int row = 0;
   for (const model::Wavefront& wavefront : wavefronts) {
     if (++row > most_rows) {
-      return text + text::printed("  ... and %zu more\n", wavefronts.size() - most_rows);
+      text.back() = ' ';
+      return text + text::printed(" ... and %zu more\n", wavefronts.size() - most_rows);
     }
     text += text::printed("  wavefront %d ", row) +
             signs(model::lanes_at_banks(line.worst, wavefront.lanes)) + "\n";
@@ -130,11 +133,15 @@ std::string picture_of(
     if (count == 1) what.pop_back();
     return text::printed("%d %s", count, what.c_str());
   };
-  const std::string what = text::printed(
-      "%s on %s, %s: %s, %s.%s", title.c_str(), where.c_str(), line.array.c_str(),
-      counted(std::popcount(line.worst.active), "lanes").c_str(),
-      counted(line.worst_pieces, pieces_name(line)).c_str(), legend);
+  // A copy's cost depends on both of its sides, and here is only one: it is counted, not explained.
+  const std::string reason = line.direction == model::Direction::copy
+                                 ? counted(std::popcount(line.worst.active), "lanes") + ", " +
+                                       counted(line.worst_pieces, pieces_name(line)) + "."
+                                 : request_sentence({line.worst, line.shared, line.direction});
+  const std::string what =
+      text::printed("%s on %s, %s.%s", title.c_str(), where.c_str(), line.array.c_str(), legend);
   return text::coloured(text::labelled("", 2, what), text::Colour::bold, style) +
+         text::labelled("", 2, reason) +
          (line.shared ? picture_of_banks(line, most_rows)
                       : picture_of_sectors(line.worst, most_rows));
 }

@@ -129,55 +129,21 @@ std::string thread_text(const model::Recording& recording, int thread) {
   return text + ")";
 }
 
-Line action(const StepScene& scene, const model::RecordedEvent& event) {
-  const model::Recording& recording = scene.recording;
-  const int lanes = std::popcount(event.access.active);
-  const std::string warp =
-      text::printed("warp %d, %d lane%s: ", event.warp, lanes, lanes == 1 ? "" : "s");
-  const int threads = threads_of(recording);
-  const int warps = warps_of(recording);
-  switch (event.kind) {
-    case Kind::block_begin:
-      return {{text::printed(
-          "the block begins: %d threads in %d warp%s; shared memory is empty", threads, warps,
-          warps == 1 ? "" : "s")}};
-    case Kind::block_end:
-      return {{"the block ends: all its threads have left the kernel"}};
-    case Kind::barrier:
-      return {{"barrier: every thread of the block has reached __syncthreads()"}};
-    case Kind::warp_barrier:
-      return {{warp + "__syncwarp(): they wait for each other"}};
-    case Kind::commit:
-      return {{warp + "commit: the copies so far become a group"}};
-    case Kind::wait: {
-      std::uint64_t groups = 0;
-      model::for_each_lane(event.access.active, [&](int l) { groups = event.access.address[l]; });
-      const auto still = static_cast<unsigned long long>(groups);
-      return {
-          {warp + (groups == 0 ? "wait for all their copies"
-                               : text::printed(
-                                     "wait for their copies, except the last %llu "
-                                     "group%s",
-                                     still, groups == 1 ? "" : "s"))}};
-    }
-    case Kind::request:
-      break;
+Line action(const StepScene& scene, std::size_t at) {
+  const std::string text = step_text(scene, at);
+  const std::size_t waste = text.find(" <- ");
+  if (waste == text.npos) return {{text}};
+  return {{text.substr(0, waste)}, {text.substr(waste), text::Colour::yellow}};
+}
+
+// Why the step's request costs what it costs, on at most `most` lines; empty if it needs more.
+std::vector<Line> reason(const StepScene& scene, std::size_t at, int columns, int most) {
+  if (scene.recording.events[at].kind != Kind::request) return {};
+  std::vector<Line> lines;
+  for (const std::string& line : text::wrapped(sentence_at(scene, at), std::max(columns, 20))) {
+    lines.push_back({{line}});
   }
-  const model::RecordedSite& site = *site_of(scene, event);
-  const model::RecordedArray& array = *array_of(scene, event);
-  const bool loads = site.direction == model::Direction::load;
-  const char* verb = site.direction == model::Direction::copy ? "copy" : loads ? "load" : "store";
-  const char* way =
-      loads || (site.direction == model::Direction::copy && !array.shared) ? "from" : "to";
-  const char* pieces = array.shared ? "wavefront" : "sector";
-  Line line{{text::printed(
-      "warp %d, %d lane%s %s%s %d B %s %s: %d %s%s, ideal %d", event.warp, lanes,
-      lanes == 1 ? "" : "s", site.atomic ? "atomically " : "", verb, event.access.bytes, way,
-      array.name.c_str(), event.pieces, pieces, event.pieces == 1 ? "" : "s", event.ideal)}};
-  if (event.bank_conflicts + event.uncoalesced > 0) {
-    line.push_back({array.shared ? " <- bank conflict" : " <- uncoalesced", text::Colour::yellow});
-  }
-  return line;
+  return static_cast<int>(lines.size()) <= most ? lines : std::vector<Line>{};
 }
 
 // The chosen lane's part in the step.
@@ -521,10 +487,12 @@ std::vector<std::string> render(
     std::vector<Line> access = picture_of_access(scene, state);
     const StepWindow window = window_of(scene, state);
 
-    // Header, action, lane, counts, footer, and the lines for hazards; the pictures share the rest.
+    // Header, action, lane, counts, footer, and the lines for the reason and for hazards; the
+    // pictures share the rest.
     const int taken = 2 + 1 + 1 + static_cast<int>(counts.size()) + 1;
     hazards.resize(std::min<std::size_t>(hazards.size(), std::max(0, (rows - taken) / 3)));
-    const int left = std::max(0, rows - taken - static_cast<int>(hazards.size()));
+    const std::vector<Line> because = reason(scene, state.at, columns, (rows - taken) / 5);
+    const int left = std::max(0, rows - taken - static_cast<int>(hazards.size() + because.size()));
     const int for_access = std::min(static_cast<int>(access.size()), std::max(left / 3, 2));
     int for_source = std::min(std::max(5, left / 4), left / 3);
     const int for_array = std::clamp(left - for_access - for_source, 0, window.rows + 1);
@@ -533,7 +501,9 @@ std::vector<std::string> render(
 
     lines = header(scene, state, style);
     append(lines, source_around(scene, site != nullptr ? site->line : 0, for_source));
-    append(lines, {action(scene, event), chosen_lane(scene, state)});
+    append(lines, {action(scene, state.at)});
+    append(lines, because);
+    append(lines, {chosen_lane(scene, state)});
     if (static_cast<int>(access.size()) > for_access && for_access > 0) {
       const std::size_t more = access.size() - (for_access - 1);
       access.resize(for_access - 1);

@@ -50,4 +50,11 @@ void for_each_word(const model::WarpAccess& access, std::uint32_t lanes, Visit v
 // split together with its global side, which is the next step.
 model::Wavefronts wavefronts_at(const StepScene& scene, std::size_t at);
 
+// What happens at that step: "warp 1, 32 lanes store 4 B to As: 2 wavefronts, ideal 1 <- bank
+// conflict".
+std::string step_text(const StepScene& scene, std::size_t at);
+
+// Why the request at that step costs what it costs: report::request_sentence.
+std::string sentence_at(const StepScene& scene, std::size_t at);
+
 }  // namespace step

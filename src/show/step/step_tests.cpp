@@ -209,6 +209,7 @@ TEST_CASE("a frame shows the line, the lanes, the tile being filled and the coun
 
   const std::string column = frame(s, press(s, begin(s), "6n"));
   CHECK(contains(column, "32 wavefronts, ideal 1 <- bank conflict"));
+  CHECK(contains(column, "Lanes 0–31 want 32 different words of the same bank, 32 words apart"));
   CHECK(contains(column, "     0  !ooooooo"));
   CHECK(contains(column, "     2  !......."));
   CHECK(contains(column, "bank conflicts 31, barriers 1"));

@@ -1,0 +1,156 @@
+// The life of a block: its chapters, the time that play takes for each step, and what its sums are
+// made of so far.
+
+const PLAY_SECONDS = 60;
+const NEW_SECONDS = 1.3;  // for a step that the block has not made before, at most
+
+const Chapter = {begin: "begin", copy: "copy", wait: "wait", multiply: "multiply", epilogue: "epilogue", end: "end"};
+
+class Life {
+  constructor(recording) {
+    this.recording = recording;
+    this.readOperands();
+    this.readTimes();
+    this.readChapters();
+    this.readSums();
+    this.readRoles();
+  }
+
+  // What the warps do, if they do different things: "Warps 0–3 copy; warps 4–11 multiply."
+  readRoles() {
+    const {actions, lanes, warps} = this.recording;
+    const of = (kind) => new Set(actions.filter((action) => action.kind === kind).map(({thread}) => Math.floor(thread / lanes)));
+    const copying = of(ActionKind.box), multiplying = of(ActionKind.multiply);
+    const isMixed = multiplying.size === 0 || multiplying.size === warps || copying.size === 0;
+    this.roles = isMixed ? "" : say(words.ring.roles, {copying: numberRanges(copying), multiplying: numberRanges(multiplying)});
+  }
+
+  // The steps that bring operands to the multiplications, and to which warp. They are loads from
+  // shared memory; without it, loads from global memory.
+  readOperands() {
+    const {steps, actions, array} = this.recording, C = this.recording.array("C");
+    const loads = (shared) => ({kind, site}) => kind === Kind.request && site.direction === Direction.load &&
+      site.array.shared === shared && site.array !== C;
+    const hasShared = steps.some(loads(true));
+    this.isOperand = loads(hasShared);
+    this.hasShared = hasShared || actions.some(({kind}) => kind === ActionKind.multiply);
+  }
+
+  chapterOf(step) {
+    const {kind, site} = step;
+    if (kind === Kind.blockBegin) return Chapter.begin;
+    if (kind === Kind.blockEnd) return Chapter.end;
+    if (step.startsBox) return Chapter.copy;
+    if (kind === Kind.barrier || kind === Kind.wait || kind === Kind.warpBarrier) return Chapter.wait;
+    if (kind === Kind.commit) return Chapter.copy;
+    const writes = this.recording.scene.M === 0 && !site.array.shared && site.direction === Direction.store;
+    if (writes || site.array === this.recording.array("C")) return Chapter.epilogue;
+    return this.isOperand(step) ? Chapter.multiply : Chapter.copy;
+  }
+
+  titleOf(chapter) {
+    return (this.recording.scene.M > 0 ? words.chapters : words.chaptersOfAny)[chapter];
+  }
+
+  // What most of the time goes to in each of many parts of the recording; equal neighbours are one
+  // chapter.
+  readChapters() {
+    const PARTS = 240;
+    const {steps} = this.recording, length = Math.max(1, steps.length / PARTS);
+    this.chapters = [];
+    for (let part = 0; part * length < steps.length; ++part) {
+      const first = Math.floor(part * length), times = new Map();
+      for (let at = first; at < Math.max(first + 1, Math.floor((part + 1) * length)); ++at) {
+        const name = this.chapterOf(steps[at]);
+        times.set(name, (times.get(name) ?? 0) + this.ends[at] - this.beginOf(at));
+      }
+      const [name] = [...times].reduce((most, one) => one[1] > most[1] ? one : most);
+      if (this.chapters.at(-1)?.name !== name) this.chapters.push({at: first, name});
+    }
+  }
+
+  // The time of each step in seconds: much for what is new, the rest of a minute for all others.
+  readTimes() {
+    const {steps} = this.recording;
+    const isNew = [];
+    const seen = new Map();
+    for (const step of steps) {
+      const times = seen.get(step.operation) ?? 0;
+      seen.set(step.operation, times + 1);
+      isNew.push(times === 0 || step.startsBox || (step.kind === Kind.barrier && times < 3));
+    }
+    const news = isNew.filter((one) => one).length, others = steps.length - news;
+    const ofNew = Math.min(NEW_SECONDS, (others > 0 ? 0.6 : 1) * PLAY_SECONDS / Math.max(news, 1));
+    const ofOther = Math.min(0.4, (PLAY_SECONDS - ofNew * news) / Math.max(others, 1));
+    this.ends = new Float64Array(steps.length);  // when each step ends
+    let time = 0;
+    isNew.forEach((one, at) => this.ends[at] = time += one ? ofNew : ofOther);
+  }
+
+  get seconds() {
+    return this.ends.at(-1);
+  }
+
+  beginOf(step) {
+    return step === 0 ? 0 : this.ends[step - 1];
+  }
+
+  // The step that is shown at a time in seconds.
+  stepAt(time) {
+    let low = 0, high = this.ends.length - 1;
+    while (low < high) {
+      const middle = low + high >> 1;
+      if (this.ends[middle] > time) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  }
+
+  // Which warp stores each word of C, and when the warps get operands.
+  readSums() {
+    const {recording} = this, C = recording.array("C");
+    this.warpOf = new Int16Array(C?.words ?? 0).fill(-1);
+    this.operands = Array.from({length: recording.warps}, () => []);  // steps, ascending
+    let isLast = -1, low = Infinity, high = 0;
+    const A = recording.array("A"), {K} = recording.scene;
+    recording.steps.forEach((step, at) => {
+      if (step.kind !== Kind.request) return;
+      if (step.site.array === C && step.site.direction === Direction.store) {
+        recording.forEachWord(step, (word) => this.warpOf[word] = step.warp);
+        isLast = at;
+      } else if (this.isOperand(step)) {
+        this.operands[step.warp].push(at);
+      }
+      if (step.site.array === A && K > 0) {
+        recording.forEachWord(step, (word) => {
+          low = Math.min(low, word % K);
+          high = Math.max(high, word % K + 1);
+        });
+      }
+    });
+    // The multiplications of wgmma read shared memory themselves.
+    const ofTensorCores = this.operands.map(() => []);
+    for (const {kind, thread, before} of recording.actions) {
+      if (kind === ActionKind.multiply) ofTensorCores[Math.floor(thread / recording.lanes)].push(before);
+    }
+    this.operands = this.operands.map((steps, warp) => ofTensorCores[warp].length > 0 ? ofTensorCores[warp] : steps);
+    this.products = high > low ? high - low : K;  // of each element of C
+    this.hasSums = isLast >= 0 && this.products > 0 && this.operands.some(({length}) => length > 0);
+  }
+
+  sumsText(warp, step) {
+    return say(words.array.sums, {warp, products: this.productsOf(warp, step), of: this.products});
+  }
+
+  // How many of its products each element of that warp has at a step.
+  productsOf(warp, step) {
+    const steps = this.operands[warp] ?? [];
+    let low = 0, high = steps.length;
+    while (low < high) {
+      const middle = low + high >> 1;
+      if (steps[middle] <= step) low = middle + 1;
+      else high = middle;
+    }
+    return steps.length === 0 ? 0 : Math.floor(this.products * low / steps.length);
+  }
+}
