@@ -877,7 +877,7 @@ TEST_CASE("a pipeline has tiles in flight, and a stage without a pipeline has no
   CHECK(pipelines > 0);
 }
 
-TEST_CASE("in the recorded comparisons with an H200, all counts and nearly all bottlenecks agree") {
+TEST_CASE("in the recorded comparisons with an H200, all counts and bottlenecks agree") {
   for (const char* shape : {"256", "251x509x127", "252x508x132"}) {
     CAPTURE(std::string(shape));
     const std::string text = testing::contents("results/h200-ncu-" + std::string(shape) + ".txt");
@@ -887,11 +887,8 @@ TEST_CASE("in the recorded comparisons with an H200, all counts and nearly all b
     CHECK(counts.find("?") == std::string::npos);
   }
   const std::string ceilings = testing::contents("results/h200-ceilings-4096.txt");
-  // Stages 15 and 16 are 3 and 4 % above their ceilings, perhaps because the clock changed between
-  // the launches that were timed and those whose cycles were counted. ncu's counts of stage 17 are
-  // those of the kernel that stands in for it and returns at once.
-  CHECK(testing::first_match(ceilings, "(1[678]) of 18 stages lie between 0.6 and 1.0"));
-  CHECK(testing::first_match(ceilings, "for (1[78]) of 18 the unit named is ncu's busiest"));
+  CHECK(ceilings.find("18 of 18 stages lie between 0.6 and 1.0") != std::string::npos);
+  CHECK(ceilings.find("for 18 of 18 the unit named is ncu's busiest") != std::string::npos);
 }
 
 // results/h200-ncu-256.txt has all of these numbers.

@@ -6,6 +6,14 @@ function mainSize(sizes) {
   return main < 0 ? sizes.length - 1 : main;
 }
 
+// A recorded run, with the stages' names, which all runs share, and with what follows.
+function whole(record, stages) {
+  const percent = (stair) => 100 * stair.tflops / record.cublas;
+  return {...record,
+    stairs: record.stairs.map((stair) => ({roof: 0, percent: percent(stair), ...stages[stair.stage], ...stair})),
+    dots: record.dots.map((dot) => ({...stages[dot.stage], ...dot}))};
+}
+
 // A part of the page: a choice of the GPU, if several are recorded, and of the size; a sentence
 // with the finding; the picture; the numbers of the selected mark; and the tables with all numbers.
 // `draw(gpu, record, tell)` returns {finding, picture, tables}.
@@ -18,7 +26,7 @@ function chart(name, words, allWords, data, choices, draw) {
   const chosen = () => data.gpus[gpu.select.value];
   const update = () => {
     const {gpu: name, sizes} = chosen();
-    const drawn = draw(name, sizes[size.select.value], (sentence) => setText(picked, sentence));
+    const drawn = draw(name, whole(sizes[size.select.value], data.stages), (sentence) => setText(picked, sentence));
     setText(finding, drawn.finding);
     setText(picked, allWords.help);
     picture.replaceChildren(drawn.picture);
@@ -70,7 +78,8 @@ function placesOfNumbers(points) {
 }
 
 function drawRoofline(words, allWords, gpu, record, tell) {
-  const {roofs, peaks, dots} = record;
+  const {roofs, peaks} = record;
+  const dots = record.dots.map((dot) => ({...dot, peak: peaks[dot.peak].name, peakTflops: peaks[dot.peak].tflops}));
   const highest = Math.max(...peaks.map((peak) => peak.tflops));
   const low = {x: 0.03, y: 0.2}, high = highest < 100 ? 100 : 1000;
   const box = {left: 52, right: 748, top: 34, bottom: 400};
@@ -104,7 +113,7 @@ function drawRoofline(words, allWords, gpu, record, tell) {
       makeSvg("line", {class: "chart-roof", x1: x(peak.tflops / roofs[0].tbPerS), y1: y(peak.tflops),
         x2: box.right, y2: y(peak.tflops)}),
       makeSvg("text", {x: box.right, y: y(peak.tflops) + (peak.tflops === highest ? -7 : 15),
-        "text-anchor": "end"}, peak.name));
+        "text-anchor": "end"}, `${peak.stages}: ${peak.name}`));
   }
   const points = dots.map((dot) => ({x: x(dot.intensity), y: y(dot.tflops)}));
   const places = placesOfNumbers(points);
@@ -129,7 +138,7 @@ function drawRoofline(words, allWords, gpu, record, tell) {
     table(words.memories, [words.memory, words.tbPerS],
       roofs.map((roof) => [roof.name, significant(roof.tbPerS)])),
     table(words.peaks, [words.peak, words.ridge, allWords.tflops],
-      peaks.map((peak) => [peak.name, significant(peak.tflops / dram.tbPerS),
+      peaks.map((peak) => [`${peak.stages}: ${peak.name}`, significant(peak.tflops / dram.tbPerS),
         significant(peak.tflops)]))]};
 }
 

@@ -113,7 +113,7 @@ TEST_CASE("the charts show their findings, and the numbers of each mark by keybo
       browser.evaluate("of('staircase').querySelectorAll('tbody tr').length") ==
       std::to_string(stage_table_plain.stages.size() + 1));
 
-  browser.evaluate("choose('roofline', 0, 0), choose('staircase', 1, 1)");
+  browser.evaluate("choose('roofline', 1, 0), choose('staircase', 2, 1)");
   browser.evaluate("of('roofline').querySelector('[tabindex=\"0\"].chart-mark').focus()");
   for (const char* key : {"ArrowRight", "ArrowRight", "ArrowRight", "ArrowRight"}) {
     browser.press(key);

@@ -236,17 +236,23 @@ double rounded(double value) {
   return std::strtod(text::printed("%.5g", value).c_str(), nullptr);
 }
 
+// What all recorded runs share, by the stages' numbers, which count up from 0.
+report::FactValue stages_json(const model::StageTable& table) {
+  std::vector<Facts> stages;
+  for (const model::Stage& stage : table.stages) {
+    stages.push_back({{"name", stage.name}, {"onGpu", pictures::runs_on_gpu(stage)}});
+  }
+  return array(stages);
+}
+
 report::FactValue stairs_json(const pictures::Staircase& staircase) {
   std::vector<Facts> stairs;
   for (const pictures::Stair& stair : staircase.stairs) {
     stairs.push_back(
         {{"stage", stair.stage->number},
-         {"name", stair.stage->name},
-         {"onGpu", pictures::runs_on_gpu(*stair.stage)},
          {"tflops", rounded(stair.tflops)},
-         {"percent", rounded(stair.cublas_percent)},
-         {"times", rounded(stair.times_before)},
-         {"roof", rounded(stair.roof_tflops)}});
+         {"times", rounded(stair.times_before)}});
+    if (stair.roof_tflops > 0) stairs.back().push_back({"roof", rounded(stair.roof_tflops)});
   }
   return array(stairs);
 }
@@ -254,15 +260,14 @@ report::FactValue stairs_json(const pictures::Staircase& staircase) {
 report::FactValue dots_json(const pictures::Roofline& roofline, const model::Gpu& gpu) {
   std::vector<Facts> dots;
   for (const pictures::Dot& dot : roofline.dots) {
-    const pictures::Peak peak = pictures::peak_of(gpu, *dot.row->variant);
+    const std::string peak = pictures::peak_of(gpu, *dot.row->variant).name;
+    const auto found = std::ranges::find(roofline.peaks, peak, &pictures::Peak::name);
     dots.push_back(
         {{"stage", dot.row->number},
-         {"name", dot.row->stage->name},
          {"variant", dot.row->variant->name},
          {"intensity", rounded(dot.intensity)},
          {"tflops", rounded(dot.tflops)},
-         {"peak", peak.name},
-         {"peakTflops", rounded(peak.tflops)}});
+         {"peak", static_cast<int>(found - roofline.peaks.begin())}});
   }
   return array(dots);
 }
@@ -281,7 +286,8 @@ report::FactValue sizes_json(
     }
     for (const pictures::Peak& peak : roofline.peaks) {
       peaks.push_back(
-          {{"name", pictures::in_words(peak.stages) + ": " + peak.name},
+          {{"name", peak.name},
+           {"stages", pictures::in_words(peak.stages)},
            {"tflops", rounded(peak.tflops)}});
     }
     sizes.push_back(
@@ -303,7 +309,7 @@ std::string chart_data(
   for (const pictures::RecordedGpu& of : recorded) {
     gpus.push_back({{"gpu", of.gpu.name}, {"sizes", sizes_json(traced, of)}});
   }
-  return "{" + report::json_members({{"gpus", array(gpus)}}) + "}";
+  return "{" + report::json_members({{"stages", stages_json(traced)}, {"gpus", array(gpus)}}) + "}";
 }
 
 std::string prediction_data(const lab::Run& run, const lab::Row& row) {
