@@ -138,10 +138,11 @@ double draw_matrices(Svg& svg, const TracedStage& stage, const Tile& tile) {
   svg.text(
       x + width, kTop - 8, text::printed("B %d × %d", s.K, s.N),
       {.anchor = Anchor::end, .small = true});
+  const double lower = a_width < 40 ? 14 : 0;  // where both names do not fit into one line
   svg.text(
-      x + width, y + height + 18, text::printed("C %d × %d", s.M, s.N),
+      x + width, y + height + 18 + lower, text::printed("C %d × %d", s.M, s.N),
       {.anchor = Anchor::end, .small = true});
-  return y + height + 24;
+  return y + height + 24 + lower;
 }
 
 // The block's tile of C with the parts of A and B that it is multiplied from.
