@@ -88,7 +88,7 @@ TEST_CASE("the walkthrough's commands work, and print what it quotes") {
       CAPTURE(command.line);
       CAPTURE(command.text);
       quoted += !command.quoted.empty();
-      if (!testing::thorough() && !testing::chosen(number++, 3)) continue;
+      if (!testing::chosen(number++, 3)) continue;
       const lesson::Output& output = output_of(command.text);
       CHECK(output.exit_code == 0);
       if (command.quoted.empty()) continue;
@@ -103,10 +103,10 @@ TEST_CASE("the walkthrough's commands within a sentence work") {
   for (const Chapter& chapter : walkthrough()) {
     CAPTURE(chapter.title);
     for (const Command& command : lesson::inline_commands(chapter)) {
-      if (!testing::thorough() && !testing::chosen(number++, 3)) continue;
+      if (!testing::chosen(number++, 3)) continue;
       CAPTURE(command.text);
       const bool is_long = command.text == "./gemm_steps --experiment one-change";
-      const std::string quick = is_long && !testing::thorough() ? " --size 64" : "";
+      const std::string quick = is_long && !testing::tests_all() ? " --size 64" : "";
       CHECK(output_of(command.text + quick).exit_code == 0);
     }
   }
@@ -490,7 +490,7 @@ TEST_CASE("the commands of the lecturer's page work, and print what it quotes") 
     }
     for (const Command& command : all) {
       if (!done.insert(command.text).second && command.quoted.empty()) continue;
-      if (!testing::thorough() && !testing::chosen(number++, 3)) continue;
+      if (!testing::chosen(number++, 3)) continue;
       CAPTURE(command.text);
       const Output output = run(command.text, built);
       // These two kernels are wrong, and the exit code says so.
