@@ -149,6 +149,20 @@ std::string brief(double value) {
   return std::isfinite(value) ? grouped(std::llround(value)) : printed("%g", value);
 }
 
+std::string numbers_of_bits(std::uint32_t bits) {
+  std::string text;
+  for (int bit = 0; bit < 32; ++bit) {
+    if (!(bits >> bit & 1u)) continue;
+    int last = bit;
+    while (last < 31 && bits >> (last + 1) & 1u) ++last;
+    if (last == bit + 1) last = bit;  // "2, 3" is shorter to read than a range of two
+    text += (text.empty() ? "" : ", ") + std::to_string(bit);
+    if (last > bit) text += "–" + std::to_string(last);
+    bit = last;
+  }
+  return text;
+}
+
 std::string scientific(double value) {
   if (value == 0 || !std::isfinite(value)) return printed("%g", value);
   const std::string text = printed("%.0e", value);

@@ -182,4 +182,12 @@ TEST_CASE("any text is written and read as the same JSON, and text that is not J
   CHECK(json_values(json_string("\x01 é \" \\ end")).at("") == "\x01 é \" \\ end");
 }
 
+TEST_CASE("the numbers of bits are named in runs") {
+  CHECK(numbers_of_bits(0) == "");
+  CHECK(numbers_of_bits(1u << 5) == "5");
+  CHECK(numbers_of_bits(0x0000000fu) == "0–3");
+  CHECK(numbers_of_bits(0x80000003u) == "0, 1, 31");
+  CHECK(numbers_of_bits(~0u) == "0–31");
+}
+
 }  // namespace text

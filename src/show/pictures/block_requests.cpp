@@ -151,20 +151,6 @@ model::Wavefronts wavefronts_of(const BlockRequests& block, std::size_t request)
                                                    : model::wavefronts_of_store(alone.access);
 }
 
-std::string lanes_text(std::uint32_t lanes) {
-  std::string text;
-  for (int lane = 0; lane < model::kWarpSize; ++lane) {
-    if (!(lanes >> lane & 1u)) continue;
-    int last = lane;
-    while (last + 1 < model::kWarpSize && lanes >> (last + 1) & 1u) ++last;
-    if (last == lane + 1) last = lane;  // "2, 3" is shorter to read than a range of two
-    text += (text.empty() ? "" : ", ") + std::to_string(lane);
-    if (last > lane) text += "–" + std::to_string(last);
-    lane = last;
-  }
-  return text;
-}
-
 namespace {
 
 // Names and values; the names stay where they are.

@@ -89,9 +89,6 @@ inline bool is_active(const model::WarpAccess& access, int lane) {
 model::Sectors sectors_of(const BlockRequests& block, std::size_t request);
 model::Wavefronts wavefronts_of(const BlockRequests& block, std::size_t request);
 
-// "5", "0-7", "0, 16": the lanes of a mask.
-std::string lanes_text(std::uint32_t lanes);
-
 // 0 to 9, then a to v.
 inline char lane_sign(int lane) {
   return static_cast<char>(lane < 10 ? '0' + lane : 'a' + lane - 10);

@@ -78,7 +78,8 @@ double draw_request(Svg& svg, double y, const Request& request, const model::Sec
         "hair");
     svg.text(
         x + words_of_sector * kLaneWide / 2, y + kSectorHigh + 14,
-        (std::popcount(sector.lanes) == 1 ? "lane " : "lanes ") + lanes_text(sector.lanes),
+        (std::popcount(sector.lanes) == 1 ? "lane " : "lanes ") +
+            text::numbers_of_bits(sector.lanes),
         {.anchor = Anchor::middle, .small = true});
     ++at;
   }
@@ -229,7 +230,7 @@ void draw_row(
         : (lanes & waits.for_bank) != 0 ? Fill::trouble
         : std::popcount(lanes) > 1      ? Fill::other
                                         : Fill::warp);
-    std::string label = lanes_text(lanes);
+    std::string label = text::numbers_of_bits(lanes);
     if (text_width(label, {.small = true}) + 4 > width) {
       label = text::printed("%d", std::countr_zero(lanes));
     }
@@ -502,7 +503,7 @@ Box box_of_lanes(const BlockRequests& block, const model::RowSwizzle& swizzle) {
           box.read.insert({row, number});
       }
     }
-    box.reader = "what lanes " + lanes_text(lanes) + " read in one wavefront";
+    box.reader = "what lanes " + text::numbers_of_bits(lanes) + " read in one wavefront";
     return box;
   }
   throw std::logic_error("no load from B's box");

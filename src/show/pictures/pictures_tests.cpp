@@ -262,14 +262,6 @@ TEST_CASE("a drawn request splits into as many wavefronts and sectors as are cou
   }
 }
 
-TEST_CASE("lanes are named in runs") {
-  CHECK(lanes_text(0) == "");
-  CHECK(lanes_text(1u << 5) == "5");
-  CHECK(lanes_text(0x0000000fu) == "0–3");
-  CHECK(lanes_text(0x80000003u) == "0, 1, 31");
-  CHECK(lanes_text(~0u) == "0–31");
-}
-
 TEST_CASE("pixels have at most one decimal, and halves go up on every machine") {
   CHECK(pixels(12) == "12");
   CHECK(pixels(12.34) == "12.3");

@@ -8,14 +8,11 @@
 #include <set>
 #include <vector>
 
-#include "show/pictures/block_requests.h"
 #include "text/numbers.h"
 
 namespace report {
 
 namespace {
-
-using pictures::lanes_text;
 
 std::string counted(std::uint64_t count, const std::string& what) {
   return text::grouped(static_cast<long long>(count)) + " " + what + (count == 1 ? "" : "s");
@@ -43,12 +40,12 @@ std::string named_lanes(std::uint32_t lanes) {
   std::vector<std::uint64_t> all;
   model::for_each_lane(lanes, [&](int lane) { all.push_back(lane); });
   const std::uint64_t apart = equal_distance(all);
-  if (all.size() == 1) return "lane " + lanes_text(lanes);
+  if (all.size() == 1) return "lane " + text::numbers_of_bits(lanes);
   if (all.size() == 2) return text::printed("lanes %d and %d", int(all[0]), int(all[1]));
   if (all.size() > 4 && apart > 1) {
     return text::printed("lanes %d, %d, ..., %d", int(all[0]), int(all[1]), int(all.back()));
   }
-  const std::string list = lanes_text(lanes);
+  const std::string list = text::numbers_of_bits(lanes);
   return list.size() <= 24 ? "lanes " + list : "several lanes";
 }
 
