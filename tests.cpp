@@ -918,6 +918,31 @@ TEST_CASE(
   }
 }
 
+// ncu's counts on an H200, 2026-11-24. The tiles reach beyond A or B, so lanes copy the same
+// element or fill with zeros.
+TEST_CASE("cp.async of tiles past an edge takes the wavefronts that an H200 counted") {
+  struct Counted {
+    int stage;
+    const char* variant;
+    int M, N, K;
+    std::int64_t wavefronts;
+  };
+  for (const Counted& counted :
+       {Counted{9, "64x64x8", 64, 272, 192, 12864},
+        {12, "64x64x16", 216, 64, 60, 3432},
+        {12, "64x64x16", 148, 20, 4, 646},
+        {13, "64x64x32", 216, 64, 60, 2076},
+        {13, "64x64x32", 148, 20, 4, 720},
+        {13, "64x64x32", 64, 272, 192, 7104}}) {
+    CAPTURE(counted.stage);
+    CAPTURE(counted.M);
+    const model::Variant& variant = variant_of(stage_table_traced, counted.stage, counted.variant);
+    const model::Counts counts =
+        multiply(Where::traced, variant, {counted.M, counted.N, counted.K}).counts;
+    CHECK(counts.async_smem.pieces == counted.wavefronts);
+  }
+}
+
 TEST_CASE("a kernel's shared arrays have the size that nvcc reports") {
   for_each_variant(experiment_table_traced, [](const auto& stage, const model::Variant& variant) {
     CAPTURE(std::string(variant.kernel.name));

@@ -6,6 +6,17 @@ const NEW_SECONDS = 1.3;  // for a step that the block has not made before, at m
 
 const Chapter = {begin: "begin", copy: "copy", wait: "wait", multiply: "multiply", epilogue: "epilogue", end: "end"};
 
+// How many numbers of an ascending list are not above the limit.
+function countUpTo(ascending, limit) {
+  let low = 0, high = ascending.length;
+  while (low < high) {
+    const middle = low + high >> 1;
+    if (ascending[middle] <= limit) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 class Life {
   constructor(recording) {
     this.recording = recording;
@@ -97,13 +108,7 @@ class Life {
 
   // The step that is shown at a time in seconds.
   stepAt(time) {
-    let low = 0, high = this.ends.length - 1;
-    while (low < high) {
-      const middle = low + high >> 1;
-      if (this.ends[middle] > time) high = middle;
-      else low = middle + 1;
-    }
-    return low;
+    return Math.min(countUpTo(this.ends, time), this.ends.length - 1);
   }
 
   // Which warp stores each word of C, and when the warps get operands.
@@ -145,12 +150,6 @@ class Life {
   // How many of its products each element of that warp has at a step.
   productsOf(warp, step) {
     const steps = this.operands[warp] ?? [];
-    let low = 0, high = steps.length;
-    while (low < high) {
-      const middle = low + high >> 1;
-      if (steps[middle] <= step) low = middle + 1;
-      else high = middle;
-    }
-    return steps.length === 0 ? 0 : Math.floor(this.products * low / steps.length);
+    return steps.length === 0 ? 0 : Math.floor(this.products * countUpTo(steps, step) / steps.length);
   }
 }

@@ -247,11 +247,16 @@ std::string sentence_of_copy(
     const model::WarpAccess& to, const model::WarpAccess& from,
     const model::Wavefronts& wavefronts) {
   const std::string cost = counted(wavefronts.size(), "wavefront") + ".";
-  const std::string who = counted(std::popcount(to.active), "lane");
+  const int copying = std::popcount(to.active & from.active);
+  const int filling = std::popcount(to.active) - copying;
+  const std::string zeros =
+      counted(filling, "lane") + (filling == 1 ? " fills " : " fill ") + "with zeros";
+  if (copying == 0) return zeros + ": " + cost;
+  const std::string who = counted(copying, "lane") + (copying == 1 ? " copies " : " copy ");
+  const std::string and_zeros = filling > 0 ? ", and " + zeros : "";
   if (to.bytes < 16) {
-    return who + " copy " + counted(to.bytes, "byte") +
-           " each, and lanes that read from the same bank, or write to the same, wait for each "
-           "other: " +
+    return who + counted(to.bytes, "byte") + (copying == 1 ? "" : " each") + and_zeros +
+           "; lanes that read from the same bank, or write to the same, wait for each other: " +
            cost;
   }
   std::set<std::uint64_t> read, written;
@@ -261,10 +266,12 @@ std::string sentence_of_copy(
     });
   };
   lines(from, read);
-  lines(to, written);
-  return who + " copy from " + counted(read.size(), "line") + " to " +
-         counted(written.size(), "line") +
-         " of shared memory, and a wavefront moves sectors from one line to one line: " + cost;
+  model::WarpAccess copied = to;
+  copied.active &= from.active;
+  lines(copied, written);
+  return who + "from " + counted(read.size(), "line") + " to " + counted(written.size(), "line") +
+         " of shared memory, and a wavefront moves sectors from one line to one line" +
+         (filling > 0 ? "; " + zeros : "") + ": " + cost;
 }
 
 }  // namespace

@@ -214,4 +214,26 @@ TEST_CASE("the numbers of a sentence are the model's, for random ldmatrix and cp
   }
 }
 
+TEST_CASE("the sentence of a cp.async names the lanes that copy and those that fill") {
+  const auto sentence = [](std::uint32_t active, std::uint32_t filling) {
+    WarpAccess to{.active = active, .bytes = 16, .address = {}, .warp = {}}, from = to;
+    for (int lane = 0; lane < model::kWarpSize; ++lane) {
+      to.address[lane] = from.address[lane] = 16 * lane;
+    }
+    from.active &= ~filling;
+    from.filling = filling;
+    return request_sentence({to, true, Direction::copy, 0, &from});
+  };
+  CHECK(
+      sentence(1, 0) ==
+      "1 lane copies from 1 line to 1 line of shared memory, and a wavefront moves sectors from "
+      "one "
+      "line to one line: 1 wavefront.");
+  CHECK(
+      sentence(~0u, 0xff) ==
+      "24 lanes copy from 3 lines to 3 lines of shared memory, and a wavefront moves sectors from "
+      "one line to one line; 8 lanes fill with zeros: 4 wavefronts.");
+  CHECK(sentence(~0u, ~0u) == "32 lanes fill with zeros: 4 wavefronts.");
+}
+
 }  // namespace report
