@@ -257,29 +257,31 @@ void serve_narrow_group(
 
 constexpr unsigned kBoth = 4;  // halves
 
-// A 16-byte copy moves a sector whole if both halves go to one 32-byte piece of shared memory and
-// to no other piece of the same line, otherwise by halves.
+// A move of 16-byte copies: a sector, or one half of it, to a 32-byte piece of shared memory.
 struct Move {
-  std::uint64_t piece, sector;  // and the rows of all banks that they lie in
-  std::uint64_t piece_row, sector_row;
-  unsigned half;    // kBoth; else 2 * half of the sector + half of the piece
-  unsigned halves;  // 0: both; else a bit for each half that moves from this sector to this piece
+  std::uint64_t piece_row,
+      sector_row;  // the rows of all banks that the piece and the sector lie in
+  unsigned half;   // kBoth; else 2 * half of the sector + half of the piece
+  std::uint64_t sector;
+  bool changes;  // the parity of the sector's place in its row
   std::uint32_t lanes;
+  // Which of the wavefronts with equal rows, half, and `changes` makes this move.
+  bool shared = true;
+  int turn = 0;
 };
 
 using Moves = ShortList<Move, kWarpSize>;
 
-std::pair<std::uint64_t, std::uint64_t> rows(const Move& move) {
-  return {move.piece_row, move.sector_row};
-}
-
-// In the order of the rows that they write and read. Adds what they read to `sectors`.
+// In any order. Adds what they read to `sectors`. A sector whose halves both go to the same piece
+// moves whole and is read once; but if it fills several pieces of a row, it moves by halves.
 Moves wide_copy_moves(
     const WarpAccess& to, const WarpAccess& from, std::uint32_t lanes, Sectors& sectors) {
   constexpr unsigned kHalfBytes = 16;
   struct Unit {
     std::uint64_t piece, sector;
     std::uint32_t lanes[kBoth];  // 2 * half of the sector + half of the piece
+    bool fills_piece() const { return (lanes[0] | lanes[2]) && (lanes[1] | lanes[3]); }
+    bool reads_sector() const { return (lanes[0] | lanes[1]) && (lanes[2] | lanes[3]); }
   };
   const int sector_bytes = to.warp.sector_bytes;
   const unsigned halves_a_sector = sector_bytes / kHalfBytes;
@@ -297,108 +299,73 @@ Moves wide_copy_moves(
   });
   Moves moves;
   const int sectors_a_row = to.warp.row_bytes() / sector_bytes;
-  for (const auto& [piece, sector, halves] : units) {
-    const bool is_repeated =
-        std::count_if(units.begin(), units.end(), [&, piece = piece, sector = sector](auto& unit) {
-          return unit.sector == sector && unit.piece / sectors_a_row == piece / sectors_a_row;
-        }) > 1;
-    const auto read = [&, sector = sector](std::uint32_t by) {
+  for (const Unit& unit : units) {
+    const auto fills_in_this_row = [&](const Unit& other) {
+      return other.sector == unit.sector && other.fills_piece() &&
+             other.piece / sectors_a_row == unit.piece / sectors_a_row;
+    };
+    const auto read = [&](std::uint32_t by) {
       Sector* const behind = std::find_if(sectors.begin(), sectors.end(), [&](const Sector& other) {
-        return other.number > sector;
+        return other.number > unit.sector;
       });
-      sectors.insert(behind, {sector, by});
+      sectors.insert(behind, {unit.sector, by});
     };
-    const auto move = [&, piece = piece, sector = sector](
-                          unsigned half, unsigned all, std::uint32_t moved) {
+    const auto move = [&](unsigned half, std::uint32_t moved) {
       moves.push_back(
-          {piece, sector, piece / sectors_a_row, sector / sectors_a_row, half, all, moved});
+          {unit.piece / sectors_a_row, unit.sector / sectors_a_row, half, unit.sector,
+           ((unit.piece ^ unit.sector) & 1) != 0, moved});
     };
-    const std::uint32_t all_lanes = halves[0] | halves[1] | halves[2] | halves[3];
-    const bool reads_once =
-        halves_a_sector == 1 || ((halves[0] | halves[1]) && (halves[2] | halves[3]) &&
-                                 (halves[0] | halves[2]) && (halves[1] | halves[3]));
-    if (reads_once) read(all_lanes);
-    if (halves_a_sector == 1 || (reads_once && !is_repeated)) {
-      move(kBoth, 0, all_lanes);
+    const std::uint32_t all = unit.lanes[0] | unit.lanes[1] | unit.lanes[2] | unit.lanes[3];
+    const bool reads_once = halves_a_sector == 1 || (unit.fills_piece() && unit.reads_sector());
+    if (reads_once) read(all);
+    if (reads_once && std::count_if(units.begin(), units.end(), fills_in_this_row) <= 1) {
+      move(kBoth, all);
       continue;
     }
-    unsigned all = 0;
-    for (unsigned half = 0; half < kBoth; ++half) all |= unsigned{halves[half] != 0} << half;
     for (unsigned half = 0; half < kBoth; ++half) {
-      if (halves[half] == 0) continue;
-      move(half, all, halves[half]);
-      if (!reads_once) read(halves[half]);
+      if (unit.lanes[half] == 0) continue;
+      move(half, unit.lanes[half]);
+      if (!reads_once) read(unit.lanes[half]);
     }
   }
-  std::sort(moves.begin(), moves.end(), [](const Move& a, const Move& b) {
-    return std::tuple(rows(a), a.half, a.sector, a.piece) <
-           std::tuple(rows(b), b.half, b.sector, b.piece);
-  });
   return moves;
 }
 
-// A wavefront makes the moves from one global line to one line of shared memory that take the same
-// half, of sectors from which the same halves move to a piece, and that all keep, or all change,
-// the parity of the sector's place in its line; each sector once. A half that is alone in its
-// wavefront, as is the other half of its piece, joins a repeated sector that is alone as well.
-void serve_wide(Wavefronts& wavefronts, const Moves& moves) {
-  ShortList<std::uint32_t, kWarpSize> turns;  // the moves of each wavefront, one bit each
-  const auto first = [&](std::uint32_t turn) -> const Move& {
-    return moves[std::countr_zero(turn)];
+// A wavefront makes the moves from one global row to one row of shared memory that take the same
+// half and that all keep, or all change, the parity of the sector's place; each sector once. The
+// moves of a sector that does both come first, in pairs, and no sector joins them that does not.
+void serve_wide(Wavefronts& wavefronts, Moves moves) {
+  const auto from_same = [](const Move& a, const Move& b) {
+    return std::tie(a.piece_row, a.half, a.sector) == std::tie(b.piece_row, b.half, b.sector);
   };
-  const auto has = [&](std::uint32_t turn, const auto& condition) {
-    bool any = false;
-    for_each_lane(turn, [&](int m) { any |= condition(moves[m]); });
-    return any;
-  };
-  const auto is_alone = [](std::uint32_t turn) { return std::has_single_bit(turn); };
-  const auto fit = [&](std::uint32_t turn, const Move& move) {
-    const Move& other = first(turn);
-    return rows(other) == rows(move) && other.half == move.half &&
-           ((other.sector ^ other.piece) & 1) == ((move.sector ^ move.piece) & 1) &&
-           !has(turn, [&](const Move& made) { return made.sector == move.sector; });
-  };
-  for (std::size_t m = 0; m < moves.size(); ++m) {
-    std::uint32_t* const found = std::find_if(turns.begin(), turns.end(), [&](std::uint32_t turn) {
-      return first(turn).halves == moves[m].halves && fit(turn, moves[m]);
-    });
-    if (found == turns.end()) {
-      turns.push_back(1u << m);
-    } else {
-      *found |= 1u << m;
+  for (Move& move : moves) {
+    int before = 0, alike = 0, others = 0;
+    for (const Move& other : moves) {
+      if (!from_same(other, move)) continue;
+      before += other.changes == move.changes && &other < &move;
+      ++(other.changes == move.changes ? alike : others);
     }
+    const int pairs = std::min(alike, others);
+    move.shared = before >= pairs;
+    move.turn = move.shared ? before - pairs : before;
   }
-
-  for (std::uint32_t& turn : turns) {
-    if (!is_alone(turn)) continue;
-    const Move& move = first(turn);
-    const auto completes = [&](const Move& other) {
-      return rows(other) == rows(move) && other.piece == move.piece &&
-             other.half % 2 != move.half % 2;
-    };
-    if (move.half == kBoth || std::popcount(move.halves) > 1 ||
-        std::any_of(turns.begin(), turns.end(), [&](std::uint32_t other) {
-          return has(other, completes) && !is_alone(other);
-        })) {
-      continue;
-    }
-    std::uint32_t* const host = std::find_if(turns.begin(), turns.end(), [&](std::uint32_t other) {
-      return is_alone(other) && std::popcount(first(other).halves) > 1 && fit(other, move);
-    });
-    if (host == turns.end()) continue;
-    *host |= turn;
-    turn = 0;
-  }
-
+  const auto rows = [](const Move& move) { return std::tie(move.piece_row, move.sector_row); };
+  const auto wavefront = [&](const Move& move) {
+    return std::tuple_cat(rows(move), std::tie(move.half, move.shared, move.changes, move.turn));
+  };
+  std::sort(moves.begin(), moves.end(), [&](const Move& a, const Move& b) {
+    return std::tuple_cat(wavefront(a), std::tie(a.sector)) <
+           std::tuple_cat(wavefront(b), std::tie(b.sector));
+  });
   int group = wavefronts.groups - 1;
   const Move* before = nullptr;
-  for (const std::uint32_t turn : turns) {
-    if (turn == 0) continue;
-    if (before == nullptr || rows(*before) != rows(first(turn))) ++group;
-    before = &first(turn);
-    std::uint32_t lanes = 0;
-    for_each_lane(turn, [&](int m) { lanes |= moves[m].lanes; });
-    wavefronts.push_back({lanes, group});
+  for (const Move& move : moves) {
+    if (before == nullptr || rows(*before) != rows(move)) ++group;
+    if (before == nullptr || wavefront(*before) != wavefront(move)) {
+      wavefronts.push_back({0, group});
+    }
+    (wavefronts.end() - 1)->lanes |= move.lanes;
+    before = &move;
   }
 }
 

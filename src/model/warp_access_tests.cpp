@@ -170,8 +170,11 @@ TEST_CASE("ldmatrix and cp.async cost what the H200's counters say, row by row")
 }
 
 TEST_CASE("cp.async from strided, permuted and predicated sources costs what the counters say") {
-  const auto rows = read_csv("src/model/data/h200_cpasync_strided.csv", 7);
+  auto rows = read_csv("src/model/data/h200_cpasync_strided.csv", 7);
   CHECK(rows.size() == 873);
+  const auto of_rows = read_csv("src/model/data/h200_cpasync_rows.csv", 7);
+  CHECK(of_rows.size() == 278);
+  rows.insert(rows.end(), of_rows.begin(), of_rows.end());
   for (const Row& row : rows) {
     CAPTURE(row[1]);
     CAPTURE(row[2]);
