@@ -40,7 +40,7 @@ class ArrayView {
     this.canvas.style.width = width + "px";
     this.canvas.style.height = height + "px";
     this.drawn = null;  // a canvas of another size is empty, and a narrow one has a short caption
-    setText(this.caption, this.captionText.length * 8 > width ? this.name : this.captionText);
+    setText(this.caption, this.captionText.length * 0.62 * parseFloat(getComputedStyle(this.caption).fontSize) > width ? this.name : this.captionText);
     this.firstRow = Math.max(0, Math.min(this.firstRow, this.allRows - this.rows));
     this.context = this.canvas.getContext("2d");
     this.context.setTransform(ratio, 0, 0, ratio, 0, 0);

@@ -161,7 +161,7 @@ function drawStaircase(words, allWords, gpu, record, tell) {
     if (group?.isTensor === isTensor && group.stairs[0].isTf32 === stair.isTf32) group.stairs.push(stair);
     else groups.push({isTensor, stairs: [stair]});
   }
-  const kLeft = 206, kRight = 530, kHigh = 18, kStep = 25, kColumns = [600, 674, 768];
+  const kLeft = 206, kRight = 530, kHigh = 16, kStep = 21, kColumns = [600, 674, 768];
   const numbers = (stair) => [significant(stair.tflops), stair.times > 0 ? significant(stair.times) : "–",
     stair.cublas > 0 ? stair.percent < 0.01 ? "< 0.01" : significant(stair.percent) : "–"];
   const sentences = stairs.map((stair) => [
@@ -185,10 +185,10 @@ function drawStaircase(words, allWords, gpu, record, tell) {
       const top = y + 26 + i * kStep;
       marks.push(makeSvg("g", {class: "chart-mark", role: "img", "aria-label": sentences[marks.length]},
         makeSvg("rect", {class: "chart-row", x: 0, y: top - 3, width: 770, height: kStep}),
-        text(kLeft - 8, top + 14, "end", say(allWords.stageName, stair)),
+        text(kLeft - 8, top + 13, "end", say(allWords.stageName, stair)),
         makeSvg("rect", {class: isTensor ? "chart-bar tensor" : "chart-bar", x: kLeft, y: top, width: Math.max(x(stair.tflops) - kLeft, 0.5), height: kHigh}),
         isTensor ? line("chart-roof", x(stair.roof), top - 3, top + kHigh + 3) : null,
-        ...numbers(stair).map((number, column) => text(kColumns[column], top + 14, "end", number))));
+        ...numbers(stair).map((number, column) => text(kColumns[column], top + 13, "end", number))));
     });
     if (cublas > 0) {
       parts.push(text(Math.min(x(cublas), kRight - 64), y + 14, "middle", say(words.yardstick, {precision: precisionOf(of[0]), cublas: significant(cublas)})));

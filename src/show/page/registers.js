@@ -230,7 +230,8 @@ class RegistersView {
     };
     const head = (of) => of.length > 4 ? say(text.rows, {count: of.length, first: of[0], last: of.at(-1)}) : of.join(", ");
     this.table.replaceChildren(make("table", {class: "sums"},
-      make("thead", {}, make("tr", {}, ...[text.corner, ...columns].map((column) => make("th", {scope: "col"}, String(column))))),
+      make("thead", {}, make("tr", {}, make("td", {}, text.corner), ...runsOf(columns).map(([first, count]) =>
+        make("th", {scope: "colgroup", colspan: count}, count > 1 ? `${first}–${first + count - 1}` : String(first))))),
       make("tbody", {}, ...shown.map((of) => make("tr", {}, make("th", {scope: "row"}, head(of.map((i) => rows[i]))),
         ...products[of[0]].map(cell))))));
   }

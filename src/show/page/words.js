@@ -123,7 +123,7 @@ const words = {
     lines: "{name}, {rows} lines of {columns} words",
     element: "{name}[{row}][{column}], word {word}",
     bank: ", bank {bank}",
-    sums: "The elements of C of warp {warp} have {products} of their {of} products.",
+    sums: "The elements of C of warp {warp} have the factors of {products} of their {of} products.",
     help: "A row is a line of all banks. Point at a word for its place.",
   },
   chapters: {
@@ -176,7 +176,7 @@ const words = {
     shared: ["A stays in shared memory: the tensor cores read it there.", "B stays in shared memory: the tensor cores read it there."],
     corner: "C",
     rows: "{count} rows, {first} to {last}",
-    about: "A number is how many of its {of} products a sum of C has.",
+    about: "Numbers: products whose two factors have come, of {of}.",
     none: "Warp {warp} stores nothing in C, so it has no sums.",
   },
   fragments: {
