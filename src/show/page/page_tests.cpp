@@ -478,17 +478,21 @@ TEST_CASE("the elements that come to a warp's registers are those that its sums 
             "      throw new Error('K of warp ' + warp); }); });"
             "return warps > 0 ? 'all' : 'none'; })()") == "all");
   }
-  // Where nothing is shared in tensor cores, each lane loads what its own sums need.
+  // Without tensor cores each lane loads what its own sums need, A and B in the same order of k.
   for (const int stage : {2, 3, 5, 6, 8, 10}) {
     CAPTURE(stage);
     browser.open(ladder_page() + "#stage=" + std::to_string(stage));
     CHECK(
-        browser.evaluate(
+        browser.text(
             "(() => { const {registers} = page.player.life; const lines = registers.linesOf(0, 9);"
-            "const of = registers.loads[0].flatMap(({elements}) => elements[9]);"
-            "return [0, 1].every((isB) => [...new Set(of.filter((one) => (one & 1) === isB)"
-            ".map((one) => registers.placeOf(one)[0]))].sort((a, b) => a - b).join() === "
-            "lines[isB].join()); })()") == "true");
+            "const places = [0, 1].map((isB) => registers.loads[0].flatMap(({elements}) => "
+            "elements[9]).filter((one) => (one & 1) === isB).map((one) => "
+            "registers.placeOf(one)));"
+            "const of = places.map((some) => [...new Set(some.map(([line]) => line))].sort((a, b) "
+            "=> a - b).join()), order = places.map((some) => [...new Set(some.map(([, k]) => "
+            "k))].join());"
+            "return [of[0] === lines[0].join(), of[1] === lines[1].join(), order[0] === "
+            "order[1]].join(); })()") == "true,true,true");
   }
 }
 
