@@ -245,17 +245,19 @@ const model::LineCounts* worst_line(const Row& row) {
   const auto worst = std::max_element(
       lines.begin(), lines.end(),
       [](const model::LineCounts& a, const model::LineCounts& b) { return waste(a) < waste(b); });
-  const bool any = worst != lines.end() && worst->direction != model::Direction::copy;
-  return any && waste(*worst) > kWasteful ? &*worst : nullptr;
+  const bool is_request = worst != lines.end() && worst->worst_pieces > 0;
+  return is_request && waste(*worst) > kWasteful ? &*worst : nullptr;
 }
 
 const model::LineCounts* same_request(const Row& row, const model::LineCounts& line) {
   if (!row.counts) return nullptr;
-  // A cp.async is both the load of its global side and the store of its shared side.
+  // A cp.async is both the load of its global side and the store of its shared side. A box of the
+  // copy engine is no request of a warp.
   const model::Direction as_copy = line.shared ? model::Direction::store : model::Direction::load;
   const model::LineCounts* found = nullptr;
   for (const model::LineCounts& other : row.counts->lines) {
-    const bool same = other.array == line.array && other.shared == line.shared &&
+    const bool same = other.worst_pieces > 0 && other.array == line.array &&
+                      other.shared == line.shared &&
                       (other.direction == line.direction ||
                        (other.direction == model::Direction::copy && line.direction == as_copy));
     if (same && (found == nullptr || waste(other) > waste(*found))) found = &other;

@@ -198,9 +198,8 @@ bool is_total(const model::Counts& counts);
 
 inline constexpr double kWasteful = 1.05;  // more than a ragged edge explains
 
-// The line that wastes most. Null if no line wastes more than a ragged edge explains. Also null if
-// that line is a cp.async, because its two sides together cost more than a picture of one side
-// shows.
+// The line that wastes most. Null if no line wastes more than a ragged edge explains, and if that
+// line is a box of the copy engine.
 const model::LineCounts* worst_line(const Row& row);
 
 // The line of `row` with the same access to the same array, possibly as a cp.async. If there are

@@ -77,6 +77,7 @@ void add(std::vector<LineCounts>& lines, const LineCounts& more) {
     known->worst_pieces = more.worst_pieces;
     known->worst_block = more.worst_block;
     known->worst = more.worst;
+    known->worst_other = more.worst_other;
   }
 }
 

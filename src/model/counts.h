@@ -85,7 +85,8 @@ struct LineCounts {
   int worst_pieces = 0;  // sectors or wavefronts of the costliest request
   std::int64_t worst_block = 0;
   WarpAccess worst{};  // the first request with that cost; addresses relative to the array's start
-  Merging merging;     // of loads from shared memory
+  WarpAccess worst_other{};  // of a cp.async: its other side
+  Merging merging;           // of loads from shared memory
 
   // The place in the program, outermost call first. src/simulator/trace/source_lines.h converts
   // these to lines.

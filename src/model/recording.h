@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "model/counts.h"
+#include "model/tensor_core.h"
 #include "model/warp_access.h"
 
 namespace model {
@@ -79,6 +80,7 @@ struct RecordedAction {
   int rows = 0, row_bytes = 0;
   int array = -1;  // of shared memory
   std::uint64_t to = 0, bytes = 0;
+  Swizzle swizzle = Swizzle::none;
 };
 
 struct RecordedHazard {

@@ -584,6 +584,10 @@ TEST_CASE("the slides have all questions, commands and figures, but no answers")
   }
   CHECK(hidden > 100);
   CHECK(commands_shown > 20);
+  // No slide of the students has only commands.
+  for (std::size_t i = 0; i + 2 < text.size(); ++i) {
+    if (text[i].starts_with("# ")) CHECK_MESSAGE(!text[i + 2].starts_with("```"), text[i]);
+  }
   // Nor any output of the commands.
   CHECK(joined(with_answers).find("GMEM loads  ") != std::string::npos);
   CHECK(joined(text).find("GMEM loads  ") == std::string::npos);

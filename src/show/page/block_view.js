@@ -22,7 +22,7 @@ class ArrayView {
     this.caption = make("figcaption");
     this.element = make("figure", {class: "array"}, this.caption, this.canvas);
     this.name = array.shared && array.name === "dynamic" ? words.array.dynamic : array.name;
-    setText(this.caption, say(array.shared && array.columns === this.columns ? words.array.lines : words.array.size, {...array, name: this.name}));
+    this.captionText = say(array.shared && array.columns === this.columns ? words.array.lines : words.array.size, {...array, name: this.name});
     this.layOut({cell: [2, 2], rows: this.allRows});
   }
 
@@ -39,7 +39,8 @@ class ArrayView {
     this.canvas.height = height * ratio;
     this.canvas.style.width = width + "px";
     this.canvas.style.height = height + "px";
-    this.drawn = null;  // a canvas of another size is empty
+    this.drawn = null;  // a canvas of another size is empty, and a narrow one has a short caption
+    setText(this.caption, this.captionText.length * 0.62 * parseFloat(getComputedStyle(this.caption).fontSize) > width ? this.name : this.captionText);
     this.firstRow = Math.max(0, Math.min(this.firstRow, this.allRows - this.rows));
     this.context = this.canvas.getContext("2d");
     this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -87,7 +88,7 @@ class ArrayView {
   // The shade of each warp's sums, if this is C.
   readShades() {
     if (this.array.name !== "C" || this.array.shared || !this.life.hasSums) return "";
-    this.shades = this.life.operands.map((_, warp) =>
+    this.shades = this.life.lines.map((_, warp) =>
       Math.ceil(SUM_STEPS * this.life.productsOf(warp, this.step) / this.life.products));
     return this.shades.join();
   }
@@ -400,8 +401,9 @@ function laneText(recording, step, lane, warp) {
   if (step.kind !== Kind.request) return is + ".";
   if (!recording.isActive(step, lane)) return is + text.idle;
   const byte = recording.address(step, lane), word = Math.floor(byte / 4), {array} = step.site;
-  return is + say(text.place, {byte, row: Math.floor(word / array.columns), column: word % array.columns}) +
-    (array.shared ? say(text.bank, {bank: word % recording.scene.banks}) : "") + ".";
+  const {banks} = recording.scene, isLine = array.shared && array.columns === banks;  // its columns are the banks
+  return is + say(text.place, {byte, row: Math.floor(word / array.columns)}) +
+    (isLine ? "" : say(text.column, {column: word % array.columns})) + (array.shared ? say(text.bank, {bank: word % banks}) : "") + ".";
 }
 
 // What happened at barriers, in the copy engine and in the tensor cores since the step before, by
@@ -417,7 +419,8 @@ function actionLines(recording, replay, life) {
     const bytes = alike.reduce((sum, action) => sum + action.bytes, 0);
     lines.push(make("div", {}, say(words.action[name], {count: alike.length, warps: numberRanges(warps), bytes: grouped(bytes)})));
   }
-  if (replay.ring.size > 0) lines.push(ringTable(recording, replay));
+  const places = replay.ring.size > 0 ? ringTable(replay) : copiesTable(life.registers.copies, recording.warps, replay.step);
+  if (places) lines.push(places);
   if (life.roles !== "") lines.push(make("div", {class: "muted"}, life.roles));
   const bytes = replay.bytesInFlight();
   if (bytes > 0) lines.push(make("div", {class: "in-flight"}, say(words.action.inFlight, {bytes: grouped(bytes)})));
@@ -425,12 +428,27 @@ function actionLines(recording, replay, life) {
 }
 
 // The places of the ring: which tile is there, and the barriers that say that it is full or empty.
-function ringTable(recording, replay) {
+function ringTable(replay) {
   const text = words.ring;
   const places = [...replay.ring].sort(([a], [b]) => a - b);
   const barrier = (number) => number === null ? "–" : say(text.barrier, {number, phase: replay.completed.get(number) ?? 0});
   const element = table(text.title, text.heads, places.map(([full, {tile, isFull, empty}], i) =>
     [String(i), tile < 0 ? "–" : String(tile), isFull ? text.full : text.coming, barrier(full), barrier(empty)]));
+  element.className = "ring";
+  return element;
+}
+
+// The same of cp.async: how many warps have started the copies of the latest tile in each place,
+// have committed them, and have waited for them. Null if no tile has two places to choose from.
+function copiesTable(copies, warps, step) {
+  const text = words.ring, places = [];
+  const upTo = (steps) => [...steps.values()].filter((at) => at <= step).length;
+  for (const [tile, {place, started, committed, waited}] of [...copies].sort(([a], [b]) => a - b)) {
+    const counts = [started, committed, waited].map(upTo);
+    if (!places[place] || counts[0] > 0) places[place] = [String(place), counts[0] > 0 ? String(tile) : "–", ...counts.map((count) => `${count} / ${warps}`)];
+  }
+  if (places.length < 2) return null;
+  const element = table(text.title, text.headsOfCopies, places);
   element.className = "ring";
   return element;
 }
@@ -503,8 +521,11 @@ class BlockView {
     this.request = make("div", {class: "request"});
     this.actions = make("div", {class: "actions"});
     this.counters = make("div");
-    this.fragments = make("div", {class: "fragments-box", hidden: true});
-    this.fragmentsButton = make("button", {type: "button", class: "turn-over", onclick: () => this.turnOver()});
+    this.fragments = make("div", {class: "fragments-box"});
+    this.registers = make("div", {class: "registers-box"});
+    this.sides = ["shared", "registers", "fragments"].map((name, i) =>
+      make("button", {type: "button", onclick: () => this.turnTo(i)}, words.sides[name]));
+    this.sideButtons = make("div", {class: "turn-over", role: "group"}, ...this.sides);
     // In the next frame, because it changes the size of what is observed.
     const observer = new ResizeObserver(() => requestAnimationFrame(() => this.layOut()));
     for (const box of [this.matrices, this.shared]) observer.observe(box);
@@ -527,9 +548,14 @@ class BlockView {
     this.countersView = new CountersView();
     this.counters.replaceChildren(this.countersView.element);
     this.fragments.replaceChildren(...fragmentViews(scene, this.onlane));
-    this.fragmentsButton.hidden = scene.fragments.length === 0;
-    this.fragments.hidden = false;
-    if (this.shared.parentElement) this.turnOver();
+    this.registersView = new RegistersView(this.life);
+    this.registers.replaceChildren(this.registersView.element);
+    this.sides[0].hidden = !this.hasShared;
+    this.sides[1].hidden = scene.M === 0;
+    this.sides[2].hidden = scene.fragments.length === 0;
+    this.sideButtons.hidden = this.sides.filter(({hidden}) => !hidden).length < 2;
+    this.sideButtons.parentElement?.classList.toggle("sided", !this.sideButtons.hidden);
+    this.turnTo(this.sides[this.side ?? 0].hidden ? this.sides.findIndex(({hidden}) => !hidden) : this.side ?? 0);
     this.layOut();
   }
 
@@ -540,11 +566,20 @@ class BlockView {
     if (array === null || array.shared) setText(this.aboutShared, text || (this.hasShared ? words.array.help : ""));
   }
 
-  // Shows the fragments in place of shared memory, or shared memory again.
+  // Shows shared memory, the chosen lane's registers, or which lane holds which element.
+  turnTo(side) {
+    this.side = side;
+    if (this.registers.parentElement) this.shared.parentElement.hidden = side !== 0;
+    this.registers.hidden = side !== 1;
+    this.actions.hidden = side === 1 && this.hasShared;  // they are about shared memory
+    this.fragments.hidden = side !== 2;
+    this.sides.forEach((button, i) => button.setAttribute("aria-pressed", i === side));
+    this.layOut();
+  }
+
   turnOver() {
-    this.fragments.hidden = !this.fragments.hidden;
-    this.shared.parentElement.hidden = this.request.hidden = !this.fragments.hidden;
-    setText(this.fragmentsButton, this.fragments.hidden ? words.fragments.show : words.fragments.hide);
+    const shown = [0, 1, 2].filter((i) => !this.sides[i].hidden);
+    this.turnTo(shown[(shown.indexOf(this.side) + 1) % shown.length]);
   }
 
   isFactor(view) {
@@ -579,7 +614,8 @@ class BlockView {
         // At first without a map beside it.
         const heightOf = (height - views.length * CAPTION) * Math.max(view.allRows / rows, 0.25);
         const isWhole = view.allRows * 4 <= heightOf;
-        const across = Math.max(1, Math.min(18, Math.floor((width - left - (isWhole ? 0 : MAP)) / view.columns)));
+        const most = (width - left - (isWhole ? 0 : MAP)) / view.columns;
+        const across = most < 1 ? most : Math.min(18, Math.floor(most));
         const down = isWhole ? Math.max(4, Math.min(across, Math.floor(heightOf / view.allRows))) : Math.min(across, 8);
         view.layOut({cell: [across, down], rows: Math.floor(heightOf / down)});
         if (view.array.shared) this.request.style.setProperty("--bank", across + "px");
@@ -614,6 +650,7 @@ class BlockView {
     this.requestView.draw(step, lane);
     this.actions.replaceChildren(...actionLines(recording, replay, this.life));
     this.countersView.draw(replay);
+    if (!this.registers.hidden) this.registersView.draw(replay.step, Math.max(step.warp >= 0 ? step.warp : this.warp ?? 0, 0), lane);
     for (const cell of this.fragments.querySelectorAll("td")) {
       cell.classList.toggle("chosen", cell.dataset.lane === String(lane));
     }

@@ -6,18 +6,20 @@ function mainSize(sizes) {
   return main < 0 ? sizes.length - 1 : main;
 }
 
-// A recorded run, with the stages' names, which all runs share, and with what follows.
+// A recorded run, with the stages' names, which all runs share, and with what follows. Each stair
+// has its yardstick, cuBLAS at its precision.
 function whole(record, stages) {
-  const percent = (stair) => 100 * stair.tflops / record.cublas;
-  return {...record,
-    stairs: record.stairs.map((stair) => ({roof: 0, percent: percent(stair), ...stages[stair.stage], ...stair})),
-    dots: record.dots.map((dot) => ({...stages[dot.stage], ...dot}))};
+  const stair = (recorded) => {
+    const {isTf32} = stages[recorded.stage], cublas = isTf32 ? record.cublasTf32 : record.cublas;
+    return {roof: 0, cublas, percent: 100 * recorded.tflops / cublas, ...stages[recorded.stage], ...recorded};
+  };
+  return {...record, stairs: record.stairs.map(stair), dots: record.dots.map((dot) => ({...stages[dot.stage], ...dot}))};
 }
 
 // A part of the page: a choice of the GPU, if several are recorded, and of the size; a sentence
 // with the finding; the picture; the numbers of the selected mark; and the tables with all numbers.
 // `draw(gpu, record, tell)` returns {finding, picture, tables}.
-function chart(name, words, allWords, data, choices, draw) {
+function chart(name, words, allWords, data, draw) {
   const finding = make("p", {class: "finding", "aria-live": "polite"});
   const picture = make("div", {class: "picture"});
   const picked = make("p", {class: "picked", "aria-live": "polite"}, allWords.help);
@@ -44,12 +46,11 @@ function chart(name, words, allWords, data, choices, draw) {
   const gpu = choice(allWords.gpu, data.gpus.map((one) => one.gpu), 0, changeGpu);
   const {sizes} = data.gpus[0];
   const size = choice(allWords.size, sizes.map((one) => grouped(one.size)), mainSize(sizes), update);
-  for (const one of choices) one.select.addEventListener("change", update);
   update();
   const title = "chart-" + name;
   return make("section", {class: "chart", "aria-labelledby": title},
     make("h3", {id: title}, words.title),
-    make("div", {class: "fields"}, data.gpus.length > 1 ? gpu.element : null, size.element, ...choices.map((one) => one.element)),
+    make("div", {class: "fields"}, data.gpus.length > 1 ? gpu.element : null, size.element),
     finding, picture, picked,
     make("details", {}, make("summary", {}, allWords.behind), tables));
 }
@@ -82,7 +83,7 @@ function drawRoofline(words, allWords, gpu, record, tell) {
   const dots = record.dots.map((dot) => ({...dot, peak: peaks[dot.peak].name, peakTflops: peaks[dot.peak].tflops}));
   const highest = Math.max(...peaks.map((peak) => peak.tflops));
   const low = {x: 0.03, y: 0.2}, high = highest < 100 ? 100 : 1000;
-  const box = {left: 52, right: 748, top: 34, bottom: 400};
+  const box = {left: 52, right: 640, top: 34, bottom: 400};
   const x = logScale(box.left, box.right, low.x, high), y = logScale(box.bottom, box.top, low.y, high);
   const dram = roofs[roofs.length - 1], first = dots[0], last = dots[dots.length - 1];
 
@@ -108,12 +109,11 @@ function drawRoofline(words, allWords, gpu, record, tell) {
       makeSvg("text", {x: x(2.3 / roof.tbPerS) + (i === 0 ? -8 : 8), y: y(2.3) + (i === 0 ? 0 : 10),
         "text-anchor": i === 0 ? "end" : "start"}, roof.name));
   }
-  for (const peak of peaks) {
-    svg.append(
-      makeSvg("line", {class: "chart-roof", x1: x(peak.tflops / roofs[0].tbPerS), y1: y(peak.tflops),
-        x2: box.right, y2: y(peak.tflops)}),
-      makeSvg("text", {x: box.right, y: y(peak.tflops) + (peak.tflops === highest ? -7 : 15),
-        "text-anchor": "end"}, `${peak.stages}: ${peak.name}`));
+  // Peaks of the same height have one line.
+  for (const height of new Set(peaks.map((peak) => peak.tflops))) {
+    svg.append(makeSvg("line", {class: "chart-roof", x1: x(height / roofs[0].tbPerS), y1: y(height), x2: box.right, y2: y(height)}),
+      ...peaks.filter((peak) => peak.tflops === height).map((peak, i) =>
+        makeSvg("text", {x: box.right + 6, y: y(height) + 4 + 13 * i}, `${peak.stages}: ${peak.name}`)));
   }
   const points = dots.map((dot) => ({x: x(dot.intensity), y: y(dot.tflops)}));
   const places = placesOfNumbers(points);
@@ -142,81 +142,72 @@ function drawRoofline(words, allWords, gpu, record, tell) {
         significant(peak.tflops)]))]};
 }
 
-// Staircase.
+// Staircase. The tensor cores have a scale of their own, so that the stages without them can be
+// distinguished. All numbers are in columns beside the bars.
 
-function drawStaircase(words, allWords, gpu, record, tell, isLog) {
-  const {stairs, cublas} = record;
+function drawStaircase(words, allWords, gpu, record, tell) {
+  const {stairs} = record;
   const onGpu = stairs.filter((stair) => stair.onGpu);
-  const first = onGpu[0], last = stairs[stairs.length - 1];
+  const first = onGpu[0], last = stairs.at(-1), precisionOf = (stair) => words.precisions[stair.isTf32 ? 1 : 0];
   const finding = say(words.finding, {
     gpu, size: grouped(record.size), first: first.stage, last: last.stage,
-    slow: significant(first.tflops), fast: significant(last.tflops),
-    percent: significant(last.percent), cublas: significant(cublas)});
+    slow: significant(first.tflops), fast: significant(last.tflops), precision: precisionOf(last),
+    percent: significant(last.percent), cublas: significant(last.cublas)});
 
-  const kHigh = 22, kStep = 32;
-  const most = Math.max(cublas, ...stairs.map((stair) => Math.max(stair.tflops, stair.roof)));
-  const box = {left: 190, right: 700, top: 34, bottom: 44 + kStep * stairs.length};
-  const least = 1e-4;
-  const x = isLog ? logScale(box.left, box.right, least, most) :
-    linearScale(box.left, box.right, 0, most);
-  const step = 10 ** Math.floor(Math.log10(most));
-  const round = Array.from({length: Math.floor(most / step) + 1}, (_, i) => i * step);
-  const svg = plot(770, box.bottom + 42, box,
-    {scale: x, ticks: isLog ? powersOfTen(least, most) : round, label: allWords.tflops,
-      show: (tick) => String(tick)},
-    {scale: null, ticks: [], label: ""}, finding, "group");
-  svg.prepend(makeSvg("defs", {}, makeSvg("pattern", {
-    id: "chart-hatch", width: 7, height: 7, patternUnits: "userSpaceOnUse",
-    patternTransform: "rotate(45)"},
-  makeSvg("rect", {class: "chart-hatch-ground", width: 7, height: 7}),
-  makeSvg("rect", {class: "chart-hatch-line", width: 2.5, height: 7}))));
-
+  // Stages that multiply alike stand beside one yardstick.
+  const groups = [];
+  for (const stair of stairs) {
+    const isTensor = stair.roof > 0, group = groups.at(-1);
+    if (group?.isTensor === isTensor && group.stairs[0].isTf32 === stair.isTf32) group.stairs.push(stair);
+    else groups.push({isTensor, stairs: [stair]});
+  }
+  const kLeft = 206, kRight = 530, kHigh = 16, kStep = 21, kColumns = [600, 674, 768];
+  const numbers = (stair) => [significant(stair.tflops), stair.times > 0 ? significant(stair.times) : "–",
+    stair.cublas > 0 ? stair.percent < 0.01 ? "< 0.01" : significant(stair.percent) : "–"];
   const sentences = stairs.map((stair) => [
-    say(words.stair, {...stair, tflops: significant(stair.tflops), percent: significant(stair.percent)}),
+    say(words.stair, {...stair, tflops: significant(stair.tflops), percent: numbers(stair)[2], precision: precisionOf(stair)}),
     stair.times > 0 ? say(words.times, {times: significant(stair.times)}) : "",
     stair.roof > 0 ? say(words.tensor, {roof: significant(stair.roof)}) : ""].join(" ").trim());
-  const marks = stairs.map((stair, i) => {
-    const top = box.top + 8 + i * kStep, end = Math.max(x(stair.tflops), box.left + 0.5);
-    const label = significant(stair.tflops) +
-      (stair.times > 0 ? `  (× ${significant(stair.times)})` : "");
-    const isInside = end > box.left + 0.6 * (box.right - box.left);
-    return makeSvg("g", {class: "chart-mark", role: "img", "aria-label": sentences[i]},
-      makeSvg("rect", {class: "chart-row", x: 0, y: top - 4, width: 770, height: kStep}),
-      makeSvg("text", {x: box.left - 8, y: top + 16, "text-anchor": "end"},
-        say(allWords.stageName, stair)),
-      makeSvg("rect", {class: stair.roof > 0 ? "chart-bar hatched" : "chart-bar", x: box.left, y: top,
-        width: end - box.left, height: kHigh}),
-      stair.roof === 0 ? null : makeSvg("line", {class: "chart-roof", x1: x(stair.roof), y1: top - 3,
-        x2: x(stair.roof), y2: top + kHigh + 3}),
-      makeSvg("text", {class: isInside && stair.roof === 0 ? "chart-value on-bar" : "chart-value",
-        x: isInside ? box.left + 10 : end + 8, y: top + 16},
-        label));
-  });
+  const text = (x, y, anchor, content, kind = null) => makeSvg("text", {x, y, "text-anchor": anchor, class: kind}, content);
+  const line = (kind, x, top, bottom) => makeSvg("line", {class: kind, x1: x, x2: x, y1: top, y2: bottom});
+  const heads = [allWords.tflops, words.factor, words.percent];
+  const parts = heads.map((head, i) => text(kColumns[i], 16, "end", head, "chart-head")), marks = [];
+  let y = 20;
+  for (const {isTensor, stairs: of} of groups) {
+    const alike = groups.filter((group) => group.isTensor === isTensor).flatMap((group) => group.stairs);
+    const most = Math.max(...alike.flatMap((stair) => [stair.tflops, stair.roof, stair.cublas]));
+    const x = linearScale(kLeft, kRight, 0, most), {cublas} = of[0], bottom = y + 26 + kStep * of.length;
+    parts.push(text(0, y + 14, "start", words.groups[isTensor ? of[0].isTf32 ? 2 : 1 : 0], "chart-head"));
+    for (let tick = 0, step = 10 ** Math.floor(Math.log10(most)); tick <= most; tick += step) {
+      parts.push(line("plot-grid", x(tick), y + 22, bottom), text(x(tick), bottom + 13, "middle", String(tick)));
+    }
+    of.forEach((stair, i) => {
+      const top = y + 26 + i * kStep;
+      marks.push(makeSvg("g", {class: "chart-mark", role: "img", "aria-label": sentences[marks.length]},
+        makeSvg("rect", {class: "chart-row", x: 0, y: top - 3, width: 770, height: kStep}),
+        text(kLeft - 8, top + 13, "end", say(allWords.stageName, stair)),
+        makeSvg("rect", {class: isTensor ? "chart-bar tensor" : "chart-bar", x: kLeft, y: top, width: Math.max(x(stair.tflops) - kLeft, 0.5), height: kHigh}),
+        isTensor ? line("chart-roof", x(stair.roof), top - 3, top + kHigh + 3) : null,
+        ...numbers(stair).map((number, column) => text(kColumns[column], top + 13, "end", number))));
+    });
+    if (cublas > 0) {
+      parts.push(text(Math.min(x(cublas), kRight - 64), y + 14, "middle", say(words.yardstick, {precision: precisionOf(of[0]), cublas: significant(cublas)})));
+      marks.at(-1).after = line("chart-yardstick", x(cublas), y + 20, bottom);
+    }
+    y = bottom + 22;
+  }
   reachable(marks, (i) => tell(sentences[i]));
-  svg.append(
-    makeSvg("line", {class: "chart-yardstick", x1: x(cublas), y1: box.top, x2: x(cublas),
-      y2: box.bottom}),
-    makeSvg("text", {x: x(cublas), y: box.top - 8, "text-anchor": "middle"},
-      `${words.cublas} ${significant(cublas)}`),
-    ...marks);
-
+  const svg = makeSvg("svg", {class: "plot", viewBox: `0 0 770 ${y}`, role: "group", "aria-label": finding},
+    ...parts, ...marks.flatMap((mark) => [mark, mark.after ?? null]));
   const picture = make("div", {}, svg, make("p", {class: "help"}, words.legend));
-  return {finding, picture, tables: [table(words.title,
-    [allWords.stage, allWords.tflops, words.percent, words.factor, allWords.roof],
-    [...stairs.map((stair) => [say(allWords.stageName, stair), significant(stair.tflops),
-      stair.percent === 0 ? "< 0.01" : significant(stair.percent),
-      stair.times > 0 ? significant(stair.times) : "–",
-      stair.roof > 0 ? significant(stair.roof) : "–"]),
-    [words.cublas, significant(cublas), "100", "–", "–"]])]};
+  return {finding, picture, tables: [table(words.title, [allWords.stage, ...heads, allWords.roof],
+    stairs.map((stair) => [say(allWords.stageName, stair), ...numbers(stair), stair.roof > 0 ? significant(stair.roof) : "–"]))]};
 }
 
 // Fills `root`; `data` is that of src/show/page/data.cpp.
 function startCharts(root, data, words) {
   const {charts} = words;
-  const scale = choice(charts.scale, charts.scales, 0, () => {});
   root.append(
-    chart("staircase", charts.staircase, charts, data, [scale], (gpu, record, tell) => drawStaircase(
-      charts.staircase, charts, gpu, record, tell, scale.select.value === "1")),
-    chart("roofline", charts.roofline, charts, data, [], (gpu, record, tell) => drawRoofline(
-      charts.roofline, charts, gpu, record, tell)));
+    ...Object.entries({staircase: drawStaircase, roofline: drawRoofline}).map(([name, draw]) =>
+      chart(name, charts[name], charts, data, (...recorded) => draw(charts[name], charts, ...recorded))));
 }

@@ -240,7 +240,10 @@ double rounded(double value) {
 report::FactValue stages_json(const model::StageTable& table) {
   std::vector<Facts> stages;
   for (const model::Stage& stage : table.stages) {
-    stages.push_back({{"name", stage.name}, {"onGpu", pictures::runs_on_gpu(stage)}});
+    stages.push_back(
+        {{"name", stage.name},
+         {"onGpu", pictures::runs_on_gpu(stage)},
+         {"isTf32", stage.precision.u_in >= model::kTf32.u_in}});
   }
   return array(stages);
 }
@@ -293,6 +296,7 @@ report::FactValue sizes_json(
     sizes.push_back(
         {{"size", measured.size},
          {"cublas", rounded(staircase.cublas_tflops)},
+         {"cublasTf32", rounded(measured.of(pictures::kCublasTf32).tflops)},
          {"stairs", stairs_json(staircase)},
          {"roofs", array(roofs)},
          {"peaks", array(peaks)},

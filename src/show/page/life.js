@@ -111,45 +111,36 @@ class Life {
     return Math.min(countUpTo(this.ends, time), this.ends.length - 1);
   }
 
-  // Which warp stores each word of C, and when the warps get operands.
+  // Which warp stores each word of C, and of how many products.
   readSums() {
-    const {recording} = this, C = recording.array("C");
-    this.warpOf = new Int16Array(C?.words ?? 0).fill(-1);
-    this.operands = Array.from({length: recording.warps}, () => []);  // steps, ascending
-    let isLast = -1, low = Infinity, high = 0;
-    const A = recording.array("A"), {K} = recording.scene;
-    recording.steps.forEach((step, at) => {
-      if (step.kind !== Kind.request) return;
-      if (step.site.array === C && step.site.direction === Direction.store) {
-        recording.forEachWord(step, (word) => this.warpOf[word] = step.warp);
-        isLast = at;
-      } else if (this.isOperand(step)) {
-        this.operands[step.warp].push(at);
-      }
-      if (step.site.array === A && K > 0) {
-        recording.forEachWord(step, (word) => {
-          low = Math.min(low, word % K);
-          high = Math.max(high, word % K + 1);
-        });
-      }
-    });
-    // The multiplications of wgmma read shared memory themselves.
-    const ofTensorCores = this.operands.map(() => []);
+    const {recording} = this, {lanes} = recording;
+    const registers = this.registers = new Registers(recording);
+    this.warpOf = new Int16Array(recording.array("C")?.words ?? 0).fill(-1);
+    registers.sums.forEach((words, thread) => words.forEach((word) => this.warpOf[word] = Math.floor(thread / lanes)));
+    this.lines = registers.brought.map((_, warp) => registers.linesOf(warp));
+    this.isKnown = this.lines.map(([rows], warp) => rows.length > 0 && registers.knows(warp));
+    this.multiplications = registers.brought.map(() => []);
     for (const {kind, thread, before} of recording.actions) {
-      if (kind === ActionKind.multiply) ofTensorCores[Math.floor(thread / recording.lanes)].push(before);
+      if (kind === ActionKind.multiply) this.multiplications[Math.floor(thread / lanes)].push(before);
     }
-    this.operands = this.operands.map((steps, warp) => ofTensorCores[warp].length > 0 ? ofTensorCores[warp] : steps);
-    this.products = high > low ? high - low : K;  // of each element of C
-    this.hasSums = isLast >= 0 && this.products > 0 && this.operands.some(({length}) => length > 0);
+    const found = registers.brought.flatMap(([rows]) => [...rows.values()].map((steps) => countUpTo(steps, recording.last)));
+    this.products = Math.max(...found, 0) || recording.scene.K;  // of each element of C
+    this.hasSums = this.warpOf.some((warp) => warp >= 0) && this.products > 0;
   }
 
   sumsText(warp, step) {
     return say(words.array.sums, {warp, products: this.productsOf(warp, step), of: this.products});
   }
 
-  // How many of its products each element of that warp has at a step.
+  // How many of its products each element of that warp has at a step. Where the factors cannot be
+  // followed, because a kernel before has changed them, multiplications are counted.
   productsOf(warp, step) {
-    const steps = this.operands[warp] ?? [];
+    if (this.isKnown[warp]) {
+      const [A, B] = this.registers.brought[warp], [rows, columns] = this.lines[warp];
+      const fewest = (lines, of) => lines.reduce((few, line) => Math.min(few, countUpTo(of.get(line), step)), this.products);
+      return Math.min(fewest(rows, A), fewest(columns, B));
+    }
+    const steps = this.multiplications[warp] ?? [];
     return steps.length === 0 ? 0 : Math.floor(this.products * countUpTo(steps, step) / steps.length);
   }
 }

@@ -11,7 +11,6 @@
 #include "model/refusal.h"
 #include "model/stage.h"
 #include "show/page/data.h"
-#include "show/pictures/pictures.h"
 #include "show/pictures/svg.h"
 #include "show/step/step_command.h"
 #include "simulator/trace/recorder.h"
@@ -35,9 +34,10 @@ EMBED(
 EMBED(
     page_js,
     FILE_OF_PAGE("words.js") FILE_OF_PAGE("dom.js") FILE_OF_PAGE("rules.js")
-        FILE_OF_PAGE("recording.js") FILE_OF_PAGE("life.js") FILE_OF_PAGE("code_view.js")
-            FILE_OF_PAGE("block_view.js") FILE_OF_PAGE("player.js") FILE_OF_PAGE("predict.js")
-                FILE_OF_PAGE("calculators.js") FILE_OF_PAGE("charts.js") FILE_OF_PAGE("page.js"));
+        FILE_OF_PAGE("recording.js") FILE_OF_PAGE("registers.js") FILE_OF_PAGE("life.js")
+            FILE_OF_PAGE("code_view.js") FILE_OF_PAGE("block_view.js") FILE_OF_PAGE("opening.js")
+                FILE_OF_PAGE("player.js") FILE_OF_PAGE("predict.js") FILE_OF_PAGE("calculators.js")
+                    FILE_OF_PAGE("charts.js") FILE_OF_PAGE("page.js"));
 #undef FILE_OF_PAGE
 #undef EMBED
 
@@ -152,24 +152,9 @@ Measured measured(
   return {std::move(row), std::move(recorder.launches.at(0))};
 }
 
-constexpr std::size_t kMostBytesOfFigure = 6'000;  // 18 larger ones would double the page
-
-// The figure of the lesson that shows which block, warp and thread computes what. A stage whose
-// warps have different tasks has none.
-pictures::Drawing figure_of(
-    const lab::Row& row, const model::Recording& recording, const lab::Run& run) {
-  const model::Variant& variant = *row.variant;
-  const bool fits = run.M >= variant.BM && run.N >= variant.BN && run.K >= variant.BK;
-  if (row.stage->specialized || !fits || recording.warp != model::kGpuWarp) return {};
-  pictures::Drawing figure = pictures::draw_tiles(
-      {row.stage, row.variant, pictures::requests_of_block(recording, 0, run.M, run.N, run.K)});
-  return figure.elements.size() <= kMostBytesOfFigure ? figure : pictures::Drawing{};
-}
-
 ShownScene shown(const lab::Row& row, model::Recording recording, const lab::Run& run) {
   const model::Variant& variant = *row.variant;
   ShownScene scene;
-  scene.figure = figure_of(row, recording, run);
   scene.name = text::printed("stage %d, %s (%s)", row.number, row.name.c_str(), variant.name);
   scene.idea = model::lesson_of(*row.stage, variant).idea;
   scene.stage = row.number;

@@ -7,7 +7,6 @@
 
 #include "flags/flags.h"
 #include "model/stage.h"
-#include "show/pictures/svg.h"
 #include "show/step/scene.h"
 
 namespace page {
@@ -21,7 +20,6 @@ struct ShownScene {
   model::Multiplier multiplier = model::Multiplier::ffma;  // if it is a tensor core, the page shows
                                                            // which lane holds which element
   step::StepScene scene;
-  pictures::Drawing figure{};  // of the kernel's idea; without elements: there is none
 };
 
 // "scenes" and, because their sentences repeat, "texts". src/show/page/recording.js reads the

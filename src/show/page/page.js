@@ -21,7 +21,6 @@ class Page {
     this.data = data;
     this.scenes = data.scenes;
     Recording.texts = data.texts;
-    Recording.figureStyle = data.figureStyle;
     const text = words.page;
     const header = make("header", {}, make("h1", {}, data.title),
       ...(data.verdict ? [make("p", {class: "verdict"}, data.verdict)] : []),

@@ -356,6 +356,16 @@ TEST_CASE("the player fills the window, and no text is cut") {
             browser.text(of_player + ".counters, .telling, .telling p, .about, .opening" + wider) ==
             "");
       }
+      if (width > 1000) {
+        browser.evaluate(
+            "page.player.block.turnTo(1), new Promise((done) => requestAnimationFrame(done))");
+        CHECK(
+            browser.text(
+                of_player +
+                ".registers-box')].filter((one) => one.scrollHeight > one.clientHeight + 1 || "
+                "one.scrollWidth > one.clientWidth + 1).map((one) => one.textContent).join()") ==
+            "");
+      }
       CHECK(
           number(browser, "parseFloat(getComputedStyle(page.player.source.element).fontSize)") >=
           16);
@@ -444,6 +454,139 @@ TEST_CASE("the ring shows which tile is in which place, and which warps copy") {
           "[...row.children].slice(0, 3).map((cell) => cell.textContent).join(' ')).join()") ==
       "0 0 full,1 1 full");
   CHECK(browser.text("page.player.life.roles") == "Warp 0 copies; warps 4–11 multiply.");
+}
+
+TEST_CASE("the elements that come to a warp's registers are those that its sums need, each once") {
+  if (there_is_no_browser()) return;
+  Browser& browser = testing::shared_browser();
+  for (const int stage : stages_with_kernels()) {
+    CAPTURE(stage);
+    browser.open(ladder_page() + "#stage=" + std::to_string(stage));
+    // Stage 18 multiplies parts that kernels before have made.
+    const bool is_followed =
+        browser.evaluate("page.player.recording.array('A') !== null") == "true";
+    CHECK(is_followed == (stage != 18));
+    if (!is_followed) continue;
+    CHECK(
+        browser.text(
+            "(() => { const {life, recording} = page.player; let warps = 0;"
+            "life.registers.brought.forEach((factors, warp) => { const lines = life.lines[warp];"
+            "  if (lines[0].length === 0) return; ++warps;"
+            "  factors.forEach((of, i) => { if ([...of.keys()].sort((a, b) => a - b).join() !=="
+            "    lines[i].join()) throw new Error('warp ' + warp);"
+            "    for (const steps of of.values()) if (countUpTo(steps, recording.last) !== 64)"
+            "      throw new Error('K of warp ' + warp); }); });"
+            "return warps > 0 ? 'all' : 'none'; })()") == "all");
+  }
+  // Without tensor cores each lane loads what its own sums need, A and B in the same order of k.
+  for (const int stage : {2, 3, 5, 6, 8, 10}) {
+    CAPTURE(stage);
+    browser.open(ladder_page() + "#stage=" + std::to_string(stage));
+    CHECK(
+        browser.text(
+            "(() => { const {registers} = page.player.life; const lines = registers.linesOf(0, 9);"
+            "const places = [0, 1].map((isB) => registers.loads[0].flatMap(({elements}) => "
+            "elements[9]).filter((one) => (one & 1) === isB).map((one) => "
+            "registers.placeOf(one)));"
+            "const of = places.map((some) => [...new Set(some.map(([line]) => line))].sort((a, b) "
+            "=> a - b).join()), order = places.map((some) => [...new Set(some.map(([, k]) => "
+            "k))].join());"
+            "return [of[0] === lines[0].join(), of[1] === lines[1].join(), order[0] === "
+            "order[1]].join(); })()") == "true,true,true");
+  }
+}
+
+TEST_CASE(
+    "the registers of a lane say what it loaded last, and each sum how many products it has") {
+  if (there_is_no_browser()) return;
+  Browser& browser = testing::shared_browser();
+  // In stage 5 lane 5 of warp 4 is thread (5, 8): rows 64 to 71 and columns 40 to 47. It has B's
+  // elements of k = 3 up to column 42.
+  browser.open(ladder_page() + "#stage=5&step=700&lane=5");
+  CHECK(browser.evaluate("page.player.block.registers.hidden") == "true");
+  browser.press("r");
+  const auto words = [&](const std::string& selector) {
+    return browser.text(
+        "[...document.querySelectorAll('.registers " + selector +
+        "')].map((one) => one.textContent).join('|')");
+  };
+  CHECK(words("h3") == "Registers of lane 5 of warp 4");
+  CHECK(words("p:not(.about)") == "Last from A: A[64–71][3]|Last from B: B[3][40–42] B[2][43–47]");
+  CHECK(words(".now") == "Last from B: B[3][40–42] B[2][43–47]");
+  CHECK(words("thead th") == "40–47");
+  CHECK(words("tbody tr:last-child td") == "4|4|4|3|3|3|3|3");
+  CHECK(
+      browser.text("page.player.life.sumsText(4, 700)") ==
+      "The elements of C of warp 4 have the factors of 3 of their 64 products.");
+  browser.press("r");
+  CHECK(browser.evaluate("page.player.block.registers.hidden") == "true");
+  // An ldmatrix gives lane 9 the second word of row 2 of each matrix.
+  browser.open(ladder_page() + "#stage=13&step=560&lane=9");
+  browser.press("r");
+  CHECK(words(".now") == "Last from A: A[66, 74, 82, 90, 98, 106][17, 21] A[114, 122][9, 13]");
+  // The many rows of a wgmma have equally many products.
+  browser.open(ladder_page() + "#stage=15&step=120");
+  browser.press("r");
+  CHECK(words("tbody tr") == "64 rows, 0 to 2493232");
+}
+
+TEST_CASE("the ring of cp.async copies says which warps have started, committed and awaited them") {
+  if (there_is_no_browser()) return;
+  Browser& browser = testing::shared_browser();
+  const auto ring = [&](const std::string& address) {
+    browser.open(ladder_page() + address);
+    return browser.text(
+        "[...document.querySelectorAll('.ring tbody tr')].map((row) => "
+        "[...row.children].map((cell) => cell.textContent).join(' ')).join('|')");
+  };
+  // Six of eight warps have begun the fourth tile; the others follow before the next barrier.
+  CHECK(
+      ring("#stage=10&step=700") ==
+      "0 0 8 / 8 8 / 8 8 / 8|1 1 8 / 8 8 / 8 8 / 8|2 2 8 / 8 8 / 8 8 / 8|3 3 6 / 8 6 / 8 0 / 8");
+  // K = 64 is eight tiles of 8, so at the end the second half is in the four places.
+  CHECK(
+      ring("#stage=10&step=4233") ==
+      "0 4 8 / 8 8 / 8 8 / 8|1 5 8 / 8 8 / 8 8 / 8|2 6 8 / 8 8 / 8 8 / 8|3 7 8 / 8 8 / 8 8 / 8");
+  CHECK(ring("#stage=5&step=700") == "");
+}
+
+TEST_CASE("the opening step shows every kernel's idea, and what the stage before has otherwise") {
+  if (there_is_no_browser()) return;
+  Browser& browser = testing::shared_browser();
+  const auto marked = [&](int stage) {
+    browser.open(ladder_page() + "#stage=" + std::to_string(stage));
+    CHECK(number(browser, "document.querySelectorAll('.idea-picture svg .lane').length") >= 3);
+    return browser.text(
+        "[...document.querySelectorAll('.way .new')].map((one) => one.textContent).join('|')");
+  };
+  for (const int stage : stages_with_kernels()) {
+    CAPTURE(stage);
+    marked(stage);
+  }
+  CHECK(marked(1) == "");
+  CHECK(marked(5) == "Registers: 64 sums per lane, 8 x 8");
+  CHECK(marked(14) == "the copy engine, box by box, for one thread");
+  CHECK(marked(16) == "Warp 0 copies; warps 4–11 multiply.");
+}
+
+TEST_CASE("on a projector no text is smaller than 11 pixels") {
+  if (there_is_no_browser()) return;
+  Browser& browser = testing::shared_browser();
+  const std::string small =
+      "[...document.querySelectorAll('body *')].filter((one) => one.checkVisibility() && "
+      "[...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim()) && "
+      "parseFloat(getComputedStyle(one).fontSize) * (one.getScreenCTM?.().a ?? 1) < 11)"
+      ".map((one) => one.tagName + '.' + one.className + ' ' + one.textContent).join('|')";
+  for (const char* place :
+       {"#stage=5", "#stage=9&step=700", "#stage=13&step=560", "#stage=16&step=100",
+        "#view=compare&left=5&right=13", "#view=predict", "#view=calculators", "#view=charts"}) {
+    CAPTURE(place);
+    browser.open(ladder_page() + place, 1280, 720);
+    for (const char* key : {"r", "r"}) {
+      CHECK(browser.text(small) == "");
+      browser.press(key);
+    }
+  }
 }
 
 TEST_CASE("--page refuses what it cannot write") {

@@ -54,7 +54,7 @@ class Player {
       button(text.keysLong, text.keys, () => this.toggleHelp()));
     this.acting = make("div", {class: "acting"},
       make("section", {class: "asking"}, this.block.request, this.block.actions),
-      this.block.fragmentsButton, section(text.shared, this.block.shared, this.block.aboutShared), this.block.fragments);
+      this.block.sideButtons, section(text.shared, this.block.shared, this.block.aboutShared), this.block.registers, this.block.fragments);
     this.root.replaceChildren(controls, make("div", {class: "line-of-time"}, this.slider, this.chapters), this.help,
       make("div", {class: "telling"}, this.told, make("div", {class: "details"}, this.chapter, this.where, this.laneLine)), this.alarm,
       make("div", {class: "stage"},
@@ -110,7 +110,7 @@ class Player {
       const old = before.find(([other]) => other === name);
       return [name, ...(before.length > 0 ? [old ? significant(old[1]) : "–"] : []), significant(value)];
     });
-    return [make("p", {class: "idea"}, scene.idea), ...(scene.figure ? [figureOf(scene.figure)] : []),
+    return [make("p", {class: "idea"}, scene.idea), openingPicture(scene, this.life, this.scenes[this.number - 1]) ?? "",
       ...(now.length > 0 ? [table(text.caption, heads, rows)] : [])];
   }
 
@@ -136,6 +136,7 @@ class Player {
   }
 
   goTo(step) {
+    this.block.warp = this.warp;
     this.block.goTo(step, this.lane);
     this.draw();
     this.onmove(this);
@@ -260,7 +261,7 @@ class Player {
       W: () => this.setWarp((Math.max(this.warp, 0) + this.recording.warps - 1) % this.recording.warps),
       l: () => this.setLane(this.lane + 1), L: () => this.setLane(this.lane - 1),
       f: () => this.setWarp(this.oneWarp ? -1 : Math.max(0, this.recording.steps[this.now].warp)),
-      x: () => this.nextHazard(),
+      x: () => this.nextHazard(), r: () => this.block.turnOver(),
       s: () => this.load((this.number + 1) % this.scenes.length, 0, this.lane, -1),
       S: () => this.load((this.number + this.scenes.length - 1) % this.scenes.length, 0, this.lane, -1),
       g: () => this.goTo(0), Home: () => this.goTo(0),
@@ -307,17 +308,6 @@ class Player {
     this.alarm.hidden = here.length === 0;
     setText(this.alarm, here.join(" "));
   }
-}
-
-// A figure of the lesson as an image of its own, so that its style stays inside. Its title is
-// elsewhere on the page.
-function figureOf([height, elements, finding]) {
-  const WIDTH = 800, TITLE = 44;
-  const svg = `<svg xmlns="${SVG_NAMESPACE}" viewBox="0 ${TITLE} ${WIDTH} ${height - TITLE}">` +
-    Recording.figureStyle + Recording.texts[elements] + "</svg>";
-  const image = make("img", {alt: finding});
-  image.src = "data:image/svg+xml," + encodeURIComponent(svg);
-  return image;
 }
 
 // Two blocks of the same product side by side, at the same share of their steps.

@@ -18,7 +18,7 @@ function unpack(packed) {
 }
 
 // The lanes' offsets in a request, and the request's cost.
-function readPattern([bytes, active, steps, pieces, conflicts, turns], lanes) {
+function readPattern([bytes, active, steps, pieces, conflicts, turns, matrices], lanes) {
   const offset = new Array(lanes).fill(0);
   const between = unpack(steps);
   let at = 0;
@@ -29,7 +29,7 @@ function readPattern([bytes, active, steps, pieces, conflicts, turns], lanes) {
   }
   const wavefronts = [];
   for (let i = 0; i < turns.length; i += 2) wavefronts.push({lanes: turns[i], group: turns[i + 1]});
-  return {bytes, active, offset, pieces, conflicts, wavefronts};
+  return {bytes, active, offset, pieces, conflicts, wavefronts, matrices};
 }
 
 class Recording {
@@ -82,7 +82,7 @@ class Recording {
       kind, thread: columns[1][i], before: columns[2][i], barrier: columns[3][i],
       value: columns[4][i], matrix: this.arrays[columns[5][i]] ?? null, first: columns[6][i],
       rows: columns[7][i], rowBytes: columns[8][i], array: this.arrays[columns[9][i]] ?? null,
-      to: columns[10][i], bytes: columns[11][i],
+      to: columns[10][i], bytes: columns[11][i], swizzle: columns[12][i],
     }));
     // actionsBefore[s] of them happened before step s, and all of them before the last one's end.
     this.actionsBefore = new Int32Array(this.steps.length);

@@ -62,11 +62,7 @@ function occupancy(gpu, {threads, registers, smemBytes}) {
 const GPU_WARP = {lanes: 32, banks: 32};
 
 function activeLanes(access) {
-  const lanes = [];
-  access.addresses.forEach((address, lane) => {
-    if (address !== null) lanes.push(lane);
-  });
-  return lanes;
+  return [...access.addresses.keys()].filter((lane) => access.addresses[lane] !== null);
 }
 
 // The wavefronts of lanes that are served together. A lane of 8 or 16 bytes covers 2 or 4
@@ -156,20 +152,18 @@ function evaluateFormula(formula, names) {
   };
   const match = (pattern) => {
     pattern.lastIndex = at;
-    const found = pattern.exec(formula);
-    return found === null ? "" : found[0];
+    const [found] = pattern.exec(formula) ?? [""];
+    at += found.length;
+    return found;
   };
+  const expect = (wanted, what = "") => take(wanted) || fail(`expected ${wanted}${what}`, at);
 
   const sum = () => {
     let value = product();
     for (;;) {
-      if (take("+")) {
-        value += product();
-      } else if (take("-")) {
-        value -= product();
-      } else {
-        return value;
-      }
+      if (take("+")) value += product();
+      else if (take("-")) value -= product();
+      else return value;
     }
   };
   const product = () => {
@@ -179,51 +173,40 @@ function evaluateFormula(formula, names) {
         value *= factor();
       } else if (take("/")) {
         const slash = at - 1, divisor = factor();
-        if (divisor === 0) fail("division by zero", slash);
-        value /= divisor;
+        value /= divisor === 0 ? fail("division by zero", slash) : divisor;
       } else {
         return value;
       }
     }
   };
   const factor = () => {
-    let sign = 1;
-    while (take("-")) sign = -sign;
+    if (take("-")) return -factor();
     const c = next() ?? "";
-    if (/[0-9.]/.test(c)) return sign * number();
-    if (/[A-Za-z_]/.test(c)) return sign * nameOrFunction();
-    if (take("(")) return sign * restOfBrackets();
-    return fail("expected a number, a name or (", at);
+    if (/[0-9.]/.test(c)) return number();
+    if (/[A-Za-z_]/.test(c)) return nameOrFunction();
+    return take("(") ? restOfBrackets() : fail("expected a number, a name or (", at);
   };
   const number = () => {
-    const written = match(/([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?/y);
-    const value = Number(written);
+    const begin = at, written = match(/([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?/y), value = Number(written);
     const vanished = value === 0 && /^[^eE]*[1-9]/.test(written);
-    if (written === "" || value === Infinity || vanished) fail("not a number that fits", at);
-    at += written.length;
-    return value;
+    return written === "" || value === Infinity || vanished ? fail("not a number that fits", begin) : value;
   };
   const nameOrFunction = () => {
     const begin = at, name = match(/[A-Za-z0-9_]+/y);
-    at += name.length;
-    if (name === "ceil") {
-      if (!take("(")) fail("expected ( after ceil", at);
-      return Math.ceil(restOfBrackets());
-    }
+    if (name === "ceil" || name === "max") expect("(", ` after ${name}`);
+    if (name === "ceil") return Math.ceil(restOfBrackets());
     if (name === "max") {
-      if (!take("(")) fail("expected ( after max", at);
       const first = sum();
-      if (!take(",")) fail("expected ,", at);
+      expect(",");
       const second = restOfBrackets();
       return first < second ? second : first;
     }
-    if (!Object.hasOwn(names, name)) fail(`unknown name ${name}`, begin);
-    return names[name];
+    return Object.hasOwn(names, name) ? names[name] : fail(`unknown name ${name}`, begin);
   };
   const restOfBrackets = () => {
     if (++depth > MAX_DEPTH) fail("too many brackets inside one another", at - 1);
     const value = sum();
-    if (!take(")")) fail("expected )", at);
+    expect(")");
     --depth;
     return value;
   };

@@ -126,7 +126,8 @@ std::string pattern_of(const step::StepScene& scene, std::size_t at) {
   }
   return array_of(
       {std::to_string(event.access.bytes), mask(event.access.active), packed(steps),
-       std::to_string(event.pieces), std::to_string(event.bank_conflicts), array_of(wavefronts)});
+       std::to_string(event.pieces), std::to_string(event.bank_conflicts), array_of(wavefronts),
+       std::to_string(event.access.matrices)});
 }
 
 // What the step does and, of a request, why it costs what it costs, as numbers in `texts`. The
@@ -187,7 +188,7 @@ std::vector<int> numbers_of_arrays(const model::Recording& recording) {
 std::string actions_data(
     const step::StepScene& scene, step::BlockSteps block, const std::vector<int>& numbers) {
   const auto number_of = [&](int array) { return array < 0 ? -1 : numbers[array]; };
-  constexpr int kColumns = 12;
+  constexpr int kColumns = 13;
   Numbers columns[kColumns];
   const std::int64_t number = scene.recording.events[block.begin].block;
   for (const model::RecordedAction& action : scene.recording.actions) {
@@ -201,7 +202,7 @@ std::string actions_data(
             : static_cast<std::int64_t>(action.value),
         number_of(action.matrix), static_cast<std::int64_t>(action.first), action.rows,
         action.row_bytes, number_of(action.array), static_cast<std::int64_t>(action.to),
-        static_cast<std::int64_t>(action.bytes)};
+        static_cast<std::int64_t>(action.bytes), static_cast<std::int64_t>(action.swizzle)};
     for (int i = 0; i < kColumns; ++i) columns[i].push_back(values[i]);
   }
   std::vector<std::string> texts;
@@ -288,23 +289,6 @@ std::string fragments_data(model::Multiplier multiplier) {
   return array_of(tiles);
 }
 
-// [height, its elements as a number in `texts`, what it shows]; the width of all figures is the
-// same.
-std::string figure_data(const pictures::Drawing& figure, Dictionary& texts) {
-  if (figure.elements.empty()) return "null";
-  return array_of(
-      {text::printed("%.0f", figure.height),
-       std::to_string(texts.number_of(text::json_string(figure.elements))),
-       text::json_string(figure.finding)});
-}
-
-// How the classes of all figures look.
-std::string figure_style() {
-  const std::string file = pictures::svg_file({"", "", {"", "", 1}});
-  const std::size_t begin = file.find("<style>"), end = file.find("</defs>");
-  return file.substr(begin, end - begin) + "</defs>";
-}
-
 std::string scene_data(const ShownScene& shown, Dictionary& texts) {
   const step::StepScene& scene = shown.scene;
   const model::Recording& recording = scene.recording;
@@ -327,7 +311,6 @@ std::string scene_data(const ShownScene& shown, Dictionary& texts) {
          "," + steps_data(scene, block, texts) +
          ",\"actions\":" + actions_data(scene, block, numbers) +
          ",\"hazards\":" + hazards_data(scene, block) +
-         ",\"figure\":" + figure_data(shown.figure, texts) +
          ",\"fragments\":" + fragments_data(shown.multiplier) + "}";
 }
 
@@ -337,8 +320,7 @@ std::string scenes_data(const std::vector<ShownScene>& scenes) {
   Dictionary texts;
   std::vector<std::string> shown;
   for (const ShownScene& scene : scenes) shown.push_back(scene_data(scene, texts));
-  return "\"scenes\":" + array_of(shown) + ",\"texts\":" + texts.json() +
-         ",\"figureStyle\":" + text::json_string(figure_style());
+  return "\"scenes\":" + array_of(shown) + ",\"texts\":" + texts.json();
 }
 
 }  // namespace page

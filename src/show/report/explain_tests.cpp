@@ -11,6 +11,7 @@
 #include "show/pictures/pictures.h"
 #include "show/report/explain/explain.h"
 #include "show/report/predicted.h"
+#include "show/report/request_sentence.h"
 #include "show/report/source.h"
 #include "testing/program.h"
 #include "testing/thorough.h"
@@ -112,6 +113,40 @@ TEST_CASE("the picture of a request shows its lanes over the sectors or the bank
 
   row.counts->lines[0].pieces = 1;
   CHECK(worst_request(row, {}).empty());
+}
+
+TEST_CASE("the costliest copy of a cp.async is explained by both of its sides") {
+  model::LineCounts line;
+  line.array = "As";
+  line.shared = true;
+  line.direction = model::Direction::copy;
+  line.requests = 1;
+  line.worst.active = line.worst_other.active = ~0u;
+  line.worst.bytes = line.worst_other.bytes = 4;
+  for (int lane = 0; lane < model::kWarpSize; ++lane) {  // a column to a row
+    line.worst.address[lane] = 4 * lane;
+    line.worst_other.address[lane] = 1024 * lane;
+  }
+  const model::AsyncCopyCost cost = model::async_copy(line.worst, line.worst_other);
+  line.pieces = line.worst_pieces = cost.shared.wavefronts;
+  line.ideal_pieces = cost.shared.groups;
+  line.bank_conflicts = cost.shared.bank_conflicts();
+  REQUIRE(line.worst_pieces == 32);
+  const std::string picture = worst_request(row_with(line), {}, 99);
+  CHECK(contains(
+      picture,
+      text::labelled(
+          "", 2,
+          request_sentence({line.worst, true, model::Direction::copy, 0, &line.worst_other}))));
+  CHECK(contains(picture, ": 32 wavefronts."));
+  CHECK(count_of(picture, "  wavefront ") == 32);
+
+  // The program's own copies: a tile of A, transposed on its way.
+  const testing::Output output =
+      testing::gemm_steps("--device cpu --explain --stage 12 --size 256");
+  CHECK(contains(
+      output.out,
+      "32 lanes copy 4 bytes each; lanes that read from the same bank, or write to the same"));
 }
 
 TEST_CASE("a picture draws as many wavefronts as it counts, of all groups of lanes") {

@@ -103,12 +103,13 @@ std::string picture_of_sectors(const model::WarpAccess& access, int most_rows) {
   return text;
 }
 
-// A line for each wavefront, 32 banks across. Of a cp.async this is the side that is written. That
-// side alone does not determine the wavefronts, so it is drawn as a store.
+// A line for each wavefront, 32 banks across. Of a cp.async this is the side that is written.
 std::string picture_of_banks(const model::LineCounts& line, int most_rows) {
-  const model::Wavefronts wavefronts = line.direction == model::Direction::load
-                                           ? model::wavefronts_of_load(line.worst)
-                                           : model::wavefronts_of_store(line.worst);
+  const model::Wavefronts wavefronts =
+      line.direction == model::Direction::load ? model::wavefronts_of_load(line.worst)
+      : line.direction == model::Direction::store
+          ? model::wavefronts_of_store(line.worst)
+          : model::split_async_copy(line.worst, line.worst_other).wavefronts;
   std::string text = "  bank        ";
   for (int bank = 0; bank < line.worst.warp.banks; ++bank) text += text::printed("%2d", bank % 10);
   text += "\n";
@@ -129,15 +130,9 @@ std::string picture_of(
     const std::string& title, const model::LineCounts& line, const char* legend, int most_rows,
     text::Style style) {
   const std::string where = line.line > 0 ? text::printed("line %d", line.line) : "a line";
-  const auto counted = [](int count, std::string what) {
-    if (count == 1) what.pop_back();
-    return text::printed("%d %s", count, what.c_str());
-  };
-  // A copy's cost depends on both of its sides, and here is only one: it is counted, not explained.
-  const std::string reason = line.direction == model::Direction::copy
-                                 ? counted(std::popcount(line.worst.active), "lanes") + ", " +
-                                       counted(line.worst_pieces, pieces_name(line)) + "."
-                                 : request_sentence({line.worst, line.shared, line.direction});
+  const bool copies = line.direction == model::Direction::copy;
+  const std::string reason = request_sentence(
+      {line.worst, line.shared, line.direction, 0, copies ? &line.worst_other : nullptr});
   const std::string what =
       text::printed("%s on %s, %s.%s", title.c_str(), where.c_str(), line.array.c_str(), legend);
   return text::coloured(text::labelled("", 2, what), text::Colour::bold, style) +

@@ -56,6 +56,7 @@ struct AsyncAction {
     const void* shared;
     std::size_t bytes;
     PartOfMatrix matrix;
+    model::Swizzle swizzle;
   };
   const Copy* copy = nullptr;
   std::uint32_t copies = 0;

@@ -177,7 +177,7 @@ void BlockCounts::end_block(bool is_cut) {
 
 void BlockCounts::request(
     Site& site, const model::WarpAccess& access, const RequestCost& cost, int warp,
-    std::span<Party* const> together) {
+    std::span<Party* const> together, const model::WarpAccess* other) {
   model::LineCounts& total = site.counts;
   total.executions += std::popcount(access.active);
   total.requests += 1;
@@ -213,6 +213,7 @@ void BlockCounts::request(
     total.worst = access;
     machine::for_each_lane(
         access.active, [&](int l) { total.worst.address[l] -= site.array->begin; });
+    if (other != nullptr) total.worst_other = *other;
   }
   const auto tally = [&](Tally& of) {
     of.add(site.traffic, access.bytes);

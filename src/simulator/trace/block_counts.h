@@ -96,10 +96,10 @@ class BlockCounts {
   }
 
   // Counts a request at `site` by the lanes of `together`: all of them, except where a cp.async
-  // fills with zeros.
+  // fills with zeros. `other` is the other side of a cp.async.
   void request(
       Site& site, const model::WarpAccess& access, const RequestCost& cost, int warp,
-      std::span<Party* const> together);
+      std::span<Party* const> together, const model::WarpAccess* other);
   // Counts one side of a box that the copy engine moves for `thread`: one request, of all its
   // bytes.
   void box(Site& site, const model::BoxCost& cost, int thread);

@@ -101,6 +101,7 @@ void EventRecord::action(int thread, const machine::AsyncAction& action) {
     recorded.row_bytes = part.row_bytes;
     place(action.copy->shared, recorded.array, recorded.to);
     recorded.bytes = action.copy->bytes;
+    recorded.swizzle = action.copy->swizzle;
   }
   recording_->actions.push_back(recorded);
 }

@@ -419,26 +419,28 @@ void WarpTracer::copy(
   machine::for_each_lane(
       from.active, [&](int l) { counts_.in_flight().copy(thread_of(l), from.bytes); });
   const Token path = together[0]->path;
-  const auto side = [&](const model::WarpAccess& access, const RequestCost& cost) {
+  const auto side = [&](const model::WarpAccess& access, const model::WarpAccess& other,
+                        const RequestCost& cost) {
     if (access.active == 0) return;
     const std::uintptr_t address = access.address[std::countr_zero(access.active)];
     if (Site* site = sites_.find(path, token, address)) {
-      request(*site, access, cost, together);
+      request(*site, access, cost, together, nullptr, &other);
     } else {
       watch_.stray(path, token, access, warp_);
     }
   };
   const model::AsyncCopyCost cost = model::async_copy(to, from);
-  side(to, {cost.shared.wavefronts, cost.shared.groups, cost.shared.bank_conflicts()});
+  side(to, from, {cost.shared.wavefronts, cost.shared.groups, cost.shared.bank_conflicts()});
   side(
-      from, {cost.sectors, model::ideal_global_sectors(from), 0, model::uncoalesced_sectors(from),
-             model::global_lines(from)});
+      from, to,
+      {cost.sectors, model::ideal_global_sectors(from), 0, model::uncoalesced_sectors(from),
+       model::global_lines(from)});
 }
 
 void WarpTracer::request(
     Site& site, const model::WarpAccess& access, const RequestCost& cost, Together together,
-    const StoredValues* values) {
-  counts_.request(site, access, cost, warp_, together);
+    const StoredValues* values, const model::WarpAccess* other) {
+  counts_.request(site, access, cost, warp_, together, other);
   watch_.request(site, access, warp_, values);
   if (!record_.is_on()) return;
   record_.request(site, sites_, access, cost, warp_);

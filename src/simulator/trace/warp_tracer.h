@@ -81,7 +81,7 @@ class WarpTracer : public machine::BlockObserver {
   void copy(model::WarpAccess from, const model::WarpAccess& to, Token token, Together together);
   void request(
       Site& site, const model::WarpAccess& access, const RequestCost& cost, Together together,
-      const StoredValues* values = nullptr);
+      const StoredValues* values = nullptr, const model::WarpAccess* other = nullptr);
   void follow(Token token, Together together);
   void record_hazards();
   void tell(
