@@ -1532,6 +1532,7 @@ __device__ inline void split(SplitBoxes<BM, BN, BK>& tile, int thread) {
 template <int BM, int BN, int BK, int STAGES, int VEC>
 __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) tf32_parts(
     int M, int N, int K, float alpha, const __grid_constant__ Maps maps, float beta, float* C) {
+  griddepcontrol_wait();  // stage 18 launches this kernel early
   if (maps.doubts != nullptr && !is_doubtful(*maps.doubts)) return;  // stage 18 multiplies
   constexpr int kSplitters = 96;
   extern __shared__ __align__(1024) char boxes[];  // a swizzled box starts at such an address
@@ -1708,6 +1709,8 @@ __global__ void __launch_bounds__(256) split_rows(int K, const float* A, Parts p
   __shared__ int largest;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const float* __restrict__ const row = A + offset(blockIdx.x, 0, K);
+  griddepcontrol_wait();               // nobody reads the copies of the last launch any more
+  griddepcontrol_launch_dependents();  // B can be split meanwhile
   if (threadIdx.x == 0) largest = 0;
   if (blockIdx.x == 0 && threadIdx.x == 0) *parts.next = 0;
   int own = 0;
@@ -1774,6 +1777,7 @@ __global__ void __launch_bounds__(128) split_columns(int N, int K, const float* 
   }
   if (largest != 0) doubts |= doubt_about_chunk(strong, small, K);
   report(doubts, parts);
+  griddepcontrol_wait();  // who waits for this kernel also waits for the split of A
 }
 
 // What the kernel sees instead of A and B, and a place of its ring.
@@ -1796,6 +1800,7 @@ struct PartBoxes {
 template <int BM, int BN, int BK, int STAGES>
 __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) fp16_parts(
     int M, int N, int K, float alpha, const __grid_constant__ PartMaps maps, float beta, float* C) {
+  griddepcontrol_wait();                           // A and B are split
   if (is_doubtful(*maps.doubts)) return;           // the kernel of the stage before runs instead
   constexpr int kPlaces = BK / kPartRows;          // in the ring, for a chunk
   extern __shared__ __align__(1024) char boxes[];  // a swizzled box starts at such an address

@@ -76,8 +76,20 @@ void bar_sync(int id, int threads);
 // Arrives there, and does not wait for the others.
 void bar_arrive(int id, int threads);
 
+// For a kernel that was launched early (cuda/launch.h): waits until the one before has ended and
+// its results are visible.
+inline void griddepcontrol_wait() {}
+// This block does not mind if the next kernel starts. It does when no block minds.
+inline void griddepcontrol_launch_dependents() {}
+
 #else
 
+__device__ __forceinline__ void griddepcontrol_wait() {
+  SIMT_SM_90A("griddepcontrol.wait;" ::: "memory");
+}
+__device__ __forceinline__ void griddepcontrol_launch_dependents() {
+  SIMT_SM_90A("griddepcontrol.launch_dependents;" ::: "memory");
+}
 __device__ __forceinline__ void mbarrier_init(std::uint64_t* barrier, unsigned count) {
   SIMT_SM_90A("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(simt::shared_address(barrier)),
               "r"(count)

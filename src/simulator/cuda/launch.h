@@ -9,6 +9,10 @@
 //
 // launch_if(word, wanted, ...): the same for a kernel that returns at once unless
 // wanted(*word), where the word is in the GPU's memory. On the CPU it is not launched then.
+//
+// Both start the kernel early: as soon as all blocks of the one before have ended, or have called
+// griddepcontrol_launch_dependents(). Their results need not be visible then, so the kernel waits
+// for them itself, with griddepcontrol_wait(). On the CPU nothing is early.
 #pragma once
 
 #ifndef __NVCC__
@@ -20,31 +24,46 @@
 #include "model/refusal.h"
 
 template <class... Parameters, class... Arguments>
-void launch(
-    void (*kernel)(Parameters...), dim3 grid, dim3 block, int shared_bytes,
+void launch_at(
+    bool early, void (*kernel)(Parameters...), dim3 grid, dim3 block, int shared_bytes,
     Arguments... arguments) {
   // Needed above 48 KB, with the kernel's own __shared__ variables.
   if (shared_bytes > 0) {
     cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
   }
-  kernel<<<grid, block, shared_bytes>>>(arguments...);
-  if (cudaError_t error = cudaGetLastError(); error != cudaSuccess) {
+  cudaLaunchAttribute is_early{};
+  is_early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  is_early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = grid;
+  config.blockDim = block;
+  config.dynamicSmemBytes = shared_bytes;
+  config.attrs = &is_early;
+  config.numAttrs = early ? 1 : 0;
+  if (cudaError_t error = cudaLaunchKernelEx(&config, kernel, arguments...); error != cudaSuccess) {
     throw model::Refusal(std::string("the GPU refused the launch: ") + cudaGetErrorString(error));
   }
+}
+
+template <class... Parameters, class... Arguments>
+void launch(
+    void (*kernel)(Parameters...), dim3 grid, dim3 block, int shared_bytes,
+    Arguments... arguments) {
+  launch_at(/*early=*/false, kernel, grid, block, shared_bytes, arguments...);
 }
 
 template <class... Parameters, class... Arguments>
 void launch_aside(
     void (*kernel)(Parameters...), dim3 grid, dim3 block, int shared_bytes,
     Arguments... arguments) {
-  launch(kernel, grid, block, shared_bytes, arguments...);
+  launch_at(/*early=*/true, kernel, grid, block, shared_bytes, arguments...);
 }
 
 template <class... Parameters, class... Arguments>
 void launch_if(
     const unsigned*, bool (*)(unsigned), void (*kernel)(Parameters...), dim3 grid, dim3 block,
     int shared_bytes, Arguments... arguments) {
-  launch(kernel, grid, block, shared_bytes, arguments...);
+  launch_at(/*early=*/true, kernel, grid, block, shared_bytes, arguments...);
 }
 
 #endif
