@@ -96,9 +96,17 @@ TEST_CASE("a program that cannot end well ends with one sentence") {
     const char* says;
   };
   const Case cases[] = {
-      {"aborts", "try: examples/endings.cu:42: the program aborts: it calls abort()"},
-      {"throws", "try: the program throws an exception: nobody catches this\n"},
-      {"loops", "try: examples/endings.cu:52: the program is still running after 3 s"},
+      {"aborts", "try: examples/endings.cu:49: the program aborts: it calls abort()"},
+      {"throws",
+       "try: examples/endings.cu:50: the program throws an exception: nobody catches this\n"},
+      {"library-throws", "try: examples/endings.cu:51: the program throws an exception: vector::"},
+      {"calls-null",
+       "try: examples/endings.cu:52: the program crashes: it calls a function pointer that is "
+       "null"},
+      {"calls-null-in-a-kernel",
+       "try: examples/endings.cu:30: calls, block (0, 0, 0), thread (0, 0, 0): it calls a function "
+       "pointer that is null"},
+      {"loops", "try: examples/endings.cu:62: the program is still running after 3 s"},
       {"loops-in-a-kernel",
        "try: examples/endings.cu:12: endless, block (0, 0, 0), thread (0, 0, 0)"},
       {"out-of-bounds",
@@ -127,7 +135,7 @@ TEST_CASE("a kernel may print a text in memory from cudaMalloc") {
 TEST_CASE("a program that does not end shows the kernels that were traced until then") {
   const Output output = ending("loops-after-a-kernel", "--limit 3");
   CHECK(output.exit_code == 1);
-  CHECK(contains(output.err, "examples/endings.cu:57: the program is still running after 3 s"));
+  CHECK(contains(output.err, "examples/endings.cu:67: the program is still running after 3 s"));
   CHECK(output.out.starts_with(
       "program  endings: it has not ended; these kernels were traced until then\n"));
   CHECK(contains(output.out, "1 stored"));
