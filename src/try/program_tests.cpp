@@ -345,6 +345,17 @@ TEST_CASE("a race's remedy follows from who races, and its lines are those of th
   CHECK(good.err == "");
 }
 
+TEST_CASE("counts name the file of a line that is not in the user's own") {
+  const Output output = try_program("races", "--file examples/races.cu --explain");
+  CHECK(contains(output.out, "\nWhat each line of races.cuh asks of memory"));
+  CHECK(contains(output.out, "\nWhat each line asks of memory"));
+  CHECK(contains(output.out, ", in line 3\n"));                // of the header's kernel
+  CHECK(contains(output.out, ", in line 8\n"));                // of races.cu
+  CHECK(contains(output.out, ", in line 11 of races.cuh\n"));  // of a kernel in races.cu
+  const Output json = try_program("races", "--file examples/races.cu --format json");
+  CHECK(contains(json.out, "\"helper_line\": 11, \"helper_file\": \"races.cuh\""));
+}
+
 TEST_CASE("equal values and guesses that are checked are no race, but their wrong twins are") {
   const Output good = try_program("same_values", "-- good");
   CAPTURE(good.err);
