@@ -416,7 +416,7 @@ TEST_CASE(
   CHECK(good.err == "");
   // 64 blocks, of which a part is traced.
   for (const Output& output : {before_volta, good}) {
-    CHECK(output.out.starts_with("256 to 256\n0a 0b 0c 1a 1b 1c \n5\n"));
+    CHECK(output.out.starts_with("256 to 256\n0a 0b 0c 1a 1b 1c \n5\n7\n"));
   }
 }
 
