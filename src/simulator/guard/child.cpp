@@ -424,7 +424,9 @@ void be_the_child(const Guard& guard, int to_parent, const Work& work) {
     reserve.reset();
     const Thrown thrown = explained(exception);
     std::fflush(nullptr);
-    const bool is_last = dynamic_cast<const void*>(&exception) == last_thrown;
+    // A refusal is about a whole launch, or a flag.
+    const bool is_last =
+        thrown.exit_code == 1 && dynamic_cast<const void*>(&exception) == last_thrown;
     const Frames place = {thrown.place};
     say(thrown.exit_code,
         {thrown.place == nullptr && is_last ? thrown_at : place, thrown.sentence});
