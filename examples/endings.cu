@@ -23,6 +23,13 @@ __global__ void said(const char* text) {
   printf("%s\n", text);
 }
 
+int (*volatile pointers[1])(int);
+__device__ int (*volatile functions[1])(int);
+
+__global__ void calls(int* values) {
+  values[threadIdx.x] = functions[0](1);
+}
+
 struct Destroyed {
   ~Destroyed() { std::printf("destroyed\n"); }
 };
@@ -41,6 +48,9 @@ int main(int argc, char** argv) {
   }
   if (is("aborts")) abort();
   if (is("throws")) throw std::runtime_error("nobody catches this");
+  if (is("library-throws")) return std::vector<int>(3).at(5);
+  if (is("calls-null")) pointers[0](0);
+  if (is("calls-null-in-a-kernel")) calls<<<1, 32>>>(values);
   if (is("prints")) {
     for (int i = 0; i < 100000; ++i) std::printf("line %d\n", i);
   }

@@ -51,6 +51,14 @@ __global__ void two_buffers(float* out) {
                      100 * (address - __cvta_generic_to_shared(&s[1][threadIdx.x]));
 }
 
+__global__ void dynamic_buffers(float* out) {
+  extern __shared__ __align__(32768) float d[];
+  d[threadIdx.x] = 0;
+  unsigned long long at = reinterpret_cast<unsigned long long>(&d[threadIdx.x]) ^ 0x4000;
+  *reinterpret_cast<float*>(at) = 7;
+  out[threadIdx.x] = d[threadIdx.x] + d[4096 + threadIdx.x];
+}
+
 int main(int argc, char**) {
   float *out, host[64];
   cudaMalloc(&out, sizeof host);
@@ -68,4 +76,7 @@ int main(int argc, char**) {
   two_buffers<<<1, 32>>>(out);
   cudaMemcpy(host, out, 128, cudaMemcpyDeviceToHost);
   std::printf("\n%g\n", host[31]);
+  dynamic_buffers<<<1, 32, 32768>>>(out);
+  cudaMemcpy(host, out, 128, cudaMemcpyDeviceToHost);
+  std::printf("%g\n", host[31]);
 }

@@ -28,7 +28,7 @@ __global__ void reversed(float* out) {
   __shared__ float s[64];
   s[threadIdx.x] = threadIdx.x;
   if (good) __syncthreads();
-  out[threadIdx.x] = s[63 - threadIdx.x];
+  out[threadIdx.x] = opposite(s);
 }
 
 // Warps, in a branch.

@@ -7,3 +7,6 @@ __global__ void of_header(float* out) {
   s[threadIdx.x] = threadIdx.x;
   out[threadIdx.x] = left(s);
 }
+__device__ float opposite(const float* s) {
+  return s[blockDim.x - 1 - threadIdx.x];
+}

@@ -22,6 +22,18 @@ __global__ void fill(float* out, Padded* padded) {
   padded[threadIdx.x].count = 3;
 }
 
+// The last word of `from` is unwritten, and only one of the two uses it.
+__global__ void add_three(const float4* from, float4* to, float* sum) {
+  float4 v = from[threadIdx.x], all = v;
+  to[threadIdx.x] = all;
+  sum[threadIdx.x] = v.x + v.y + v.z;
+}
+__global__ void add_four(const float4* from, float* sum) {
+  float4 v = from[threadIdx.x];
+  __syncthreads();
+  sum[threadIdx.x] = v.x + v.y + v.z + v.w;
+}
+
 __global__ void copy(const float* in, Padded* from, Padded* to, float* out, int* flags) {
   to[threadIdx.x] = from[threadIdx.x];
   out[threadIdx.x] = in[threadIdx.x];
@@ -45,6 +57,13 @@ int main(int argc, char**) {
   if (good) cudaMemset(in + 32, 0xff, 32 * sizeof *in);
   last_is_missing<<<1, 32>>>(in, out);
   copy<<<1, 32>>>(in, from, to, out, flags);
+  float4 *vectors, *copies;
+  cudaMalloc(&vectors, 64 * sizeof *vectors);
+  cudaMalloc(&copies, 64 * sizeof *copies);
+  cudaMemset(vectors, 0, 64 * sizeof *vectors - sizeof(float));
+  add_three<<<1, 64>>>(vectors, copies, out);
+  if (good) cudaMemset(vectors, 0, 64 * sizeof *vectors);
+  add_four<<<1, 64>>>(vectors, out);
   float result;
   cudaMemcpy(&result, sum, sizeof result, cudaMemcpyDeviceToHost);
   std::printf("%g\n", result);

@@ -567,6 +567,15 @@ std::optional<std::int64_t> CompiledLoads::wavefronts() const {
   return sum(lines, &CompiledLine::compiled_wavefronts);
 }
 
+namespace {
+
+// Code is compared with the lines of one file.
+int own_helper_line(const LineCounts& line) {
+  return line.helper_file.empty() ? line.helper_line : 0;
+}
+
+}  // namespace
+
 CompiledLoads compiled_loads(
     const Counts& counts, const SassKernel& kernel, const std::string& file, int first, int last) {
   using Kind = SharedInstruction::Kind;
@@ -574,7 +583,7 @@ CompiledLoads compiled_loads(
   CompiledLoads result;
   for (const LineCounts& line : counts.lines) {
     if (!line.shared || line.requests == 0) continue;
-    const Place place{line.line, line.helper_line};
+    const Place place{line.line, own_helper_line(line)};
     if (line.direction == Direction::store) stores[place].written.push_back(&line);
     if (line.direction != Direction::load) continue;
     if (line.worst.matrices == 0) {
@@ -584,7 +593,7 @@ CompiledLoads compiled_loads(
     // ldmatrix is one instruction in either language.
     result.lines.push_back(
         {line.line,
-         line.helper_line,
+         place.second,
          {line.array},
          line.requests,
          line.pieces,
@@ -643,7 +652,7 @@ std::vector<MergeableLine> mergeable_lines(const Counts& counts) {
     const Merging::Wide& wide = fours ? merging.by_128 : merging.by_64;
     const int loads = fours ? 16 / line.bytes : 2;
     lines.push_back(
-        {line.line, line.helper_line, line.array, loads, share,
+        {line.line, own_helper_line(line), line.array, loads, share,
          static_cast<double>(loads) * static_cast<double>(line.pieces) /
              static_cast<double>(line.requests),
          static_cast<double>(wide.wavefronts) / static_cast<double>(wide.requests)});

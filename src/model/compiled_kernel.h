@@ -113,7 +113,7 @@ std::vector<SassKernel> read_sass(std::istream& disassembly);
 
 // The loads of one line, or of several lines that the compilers book differently.
 struct CompiledLine {
-  int line = 0, helper_line = 0;    // as in LineCounts; the first of them
+  int line = 0, helper_line = 0;    // as in LineCounts, in the kernel's file; the first of them
   std::vector<std::string> arrays;  // without repetition
   std::int64_t requests = 0;        // as written
   std::int64_t wavefronts = 0;

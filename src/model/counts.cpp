@@ -54,8 +54,9 @@ void add(std::vector<Hazard>& hazards, const Hazard& more) {
 }
 
 bool is_same_access(const LineCounts& a, const LineCounts& b) {
-  return a.line == b.line && a.helper_line == b.helper_line && a.places == b.places &&
-         a.array == b.array && a.bytes == b.bytes && a.direction == b.direction;
+  return a.line == b.line && a.helper_line == b.helper_line && a.helper_file == b.helper_file &&
+         a.places == b.places && a.array == b.array && a.bytes == b.bytes &&
+         a.direction == b.direction;
 }
 
 void add(std::vector<LineCounts>& lines, const LineCounts& more) {

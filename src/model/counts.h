@@ -65,10 +65,11 @@ enum class Direction { load, store, copy };  // copy: one side of a cp.async
 
 // The accesses of one source line to one array, counted in the traced blocks.
 struct LineCounts {
-  int line = 0;         // of the kernel, from 1; 0 if unknown
-  int helper_line = 0;  // if a function that `line` calls makes the access: its line
-  std::string array;    // "A", "Bs"; "dynamic" for dynamic shared memory
-  bool shared = false;  // else global
+  int line = 0;                  // of the kernel, from 1; 0 if unknown
+  int helper_line = 0;           // if a function that `line` calls makes the access: its line
+  std::string helper_file = {};  // of that line, unless it is the kernel's own
+  std::string array;             // "A", "Bs"; "dynamic" for dynamic shared memory
+  bool shared = false;           // else global
   Direction direction = Direction::load;
   int bytes = 0;                // bytes per lane
   std::int64_t executions = 0;  // lanes that took part, in total
@@ -138,14 +139,15 @@ struct Hazard {
     int line = 0;              // as in LineCounts
     bool stores = false;
     std::vector<std::uint32_t> places;
-    int helper_line = 0;                      // as in LineCounts, but in any file
+    int helper_line = 0;                      // as in LineCounts
     std::string file = {}, helper_file = {};  // of the two lines, unless it is the user's own
   } first, second;
   std::int64_t other_block = -1;  // the second access's block, if it differs
   bool shared = false;            // for out_of_bounds: the array is in shared memory
   std::int64_t index = 0;         // as model/hazards.inc says
   std::int64_t extent = 0;  // index_out_of_range: elements of the dimension; out_of_bounds: bytes
-                            // of the array; never_written: the number of such elements
+                            // of the array; never_written: the number of such elements;
+                            // unwritten: bytes of the access, negative if a part is written
   Remedy remedy = Remedy::block_barrier;
 };
 

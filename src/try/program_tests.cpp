@@ -96,9 +96,17 @@ TEST_CASE("a program that cannot end well ends with one sentence") {
     const char* says;
   };
   const Case cases[] = {
-      {"aborts", "try: examples/endings.cu:42: the program aborts: it calls abort()"},
-      {"throws", "try: the program throws an exception: nobody catches this\n"},
-      {"loops", "try: examples/endings.cu:52: the program is still running after 3 s"},
+      {"aborts", "try: examples/endings.cu:49: the program aborts: it calls abort()"},
+      {"throws",
+       "try: examples/endings.cu:50: the program throws an exception: nobody catches this\n"},
+      {"library-throws", "try: examples/endings.cu:51: the program throws an exception: vector::"},
+      {"calls-null",
+       "try: examples/endings.cu:52: the program crashes: it calls a function pointer that is "
+       "null"},
+      {"calls-null-in-a-kernel",
+       "try: examples/endings.cu:30: calls, block (0, 0, 0), thread (0, 0, 0): it calls a function "
+       "pointer that is null"},
+      {"loops", "try: examples/endings.cu:62: the program is still running after 3 s"},
       {"loops-in-a-kernel",
        "try: examples/endings.cu:12: endless, block (0, 0, 0), thread (0, 0, 0)"},
       {"out-of-bounds",
@@ -127,7 +135,7 @@ TEST_CASE("a kernel may print a text in memory from cudaMalloc") {
 TEST_CASE("a program that does not end shows the kernels that were traced until then") {
   const Output output = ending("loops-after-a-kernel", "--limit 3");
   CHECK(output.exit_code == 1);
-  CHECK(contains(output.err, "examples/endings.cu:57: the program is still running after 3 s"));
+  CHECK(contains(output.err, "examples/endings.cu:67: the program is still running after 3 s"));
   CHECK(output.out.starts_with(
       "program  endings: it has not ended; these kernels were traced until then\n"));
   CHECK(contains(output.out, "1 stored"));
@@ -337,6 +345,17 @@ TEST_CASE("a race's remedy follows from who races, and its lines are those of th
   CHECK(good.err == "");
 }
 
+TEST_CASE("counts name the file of a line that is not in the user's own") {
+  const Output output = try_program("races", "--file examples/races.cu --explain");
+  CHECK(contains(output.out, "\nWhat each line of races.cuh asks of memory"));
+  CHECK(contains(output.out, "\nWhat each line asks of memory"));
+  CHECK(contains(output.out, ", in line 3\n"));                // of the header's kernel
+  CHECK(contains(output.out, ", in line 8\n"));                // of races.cu
+  CHECK(contains(output.out, ", in line 11 of races.cuh\n"));  // of a kernel in races.cu
+  const Output json = try_program("races", "--file examples/races.cu --format json");
+  CHECK(contains(json.out, "\"helper_line\": 11, \"helper_file\": \"races.cuh\""));
+}
+
 TEST_CASE("equal values and guesses that are checked are no race, but their wrong twins are") {
   const Output good = try_program("same_values", "-- good");
   CAPTURE(good.err);
@@ -369,8 +388,13 @@ TEST_CASE("memory from cudaMalloc that nobody has written is reported with its f
       bad.err,
       "\ntry: last_is_missing, block (0, 0): thread (0, 0) loads on line 16 from element 40 of "
       "in"));
-  CHECK(std::count(bad.err.begin(), bad.err.end(), '\n') == 2);
-  // A copied struct's padding, words of 0xff and an exchange are none.
+  CHECK(contains(
+      bad.err,
+      "\ntry: add_four, block (0, 0): thread (63, 0) loads on line 32 from a word of element 63 of "
+      "vectors, which nobody has written"));
+  CHECK(std::count(bad.err.begin(), bad.err.end(), '\n') == 3);
+  // A copied struct's padding, a vector's word that is not used, words of 0xff and an exchange are
+  // none.
   const Output good = try_program("unwritten", "-- good");
   CHECK(good.exit_code == 0);
   CHECK(good.err == "");
@@ -392,7 +416,7 @@ TEST_CASE(
   CHECK(good.err == "");
   // 64 blocks, of which a part is traced.
   for (const Output& output : {before_volta, good}) {
-    CHECK(output.out.starts_with("256 to 256\n0a 0b 0c 1a 1b 1c \n5\n"));
+    CHECK(output.out.starts_with("256 to 256\n0a 0b 0c 1a 1b 1c \n5\n7\n"));
   }
 }
 

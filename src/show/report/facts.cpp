@@ -432,6 +432,7 @@ FactValue json_of_lines(
     std::vector<Fact> facts;
     if (line.line > 0) facts.push_back({"line", line.line});
     if (line.helper_line > 0) facts.push_back({"helper_line", line.helper_line});
+    if (!line.helper_file.empty()) facts.push_back({"helper_file", line.helper_file});
     const double threads = static_cast<double>(counts.threads_traced);
     facts.insert(
         facts.end(),

@@ -97,6 +97,7 @@ Words words_for(const model::Hazard& hazard, const lab::Run& run, const lab::Row
       {"last index", std::to_string(hazard.extent - 1)},
       {"number", text::grouped(hazard.index)},
       {"extent", text::grouped(hazard.extent)},
+      {"part", hazard.extent < 0 ? "yes" : ""},
       {"mask", text::printed("0x%08llx", static_cast<long long>(hazard.extent))},
       {"powers of two", powers_of_two(hazard.extent)},
       {"remedy", kRemedies[static_cast<int>(hazard.remedy)]},

@@ -40,7 +40,8 @@ std::string access_line(
       text::brief(a_thread).c_str(), per_request(line.pieces, line), pieces_name(line));
   const std::string ideal =
       text::printed(" ideal %.2f", per_request(line.ideal_pieces, line)) +
-      (line.helper_line > 0 ? text::printed(", in line %d", line.helper_line) : "");
+      (line.helper_line > 0 ? text::printed(", in line %d", line.helper_line) : "") +
+      (line.helper_file.empty() ? "" : " of " + line.helper_file);
   const std::string signal = mark(line)[0] ? std::string(" ") + mark(line) : "";
   const bool fits = text::display_width(what + ideal + signal) <= text::report_width();
   return what + (fits ? "" : "\n      |  ") + ideal +

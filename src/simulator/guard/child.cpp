@@ -1,5 +1,6 @@
 #include "simulator/guard/child.h"
 
+#include <dlfcn.h>
 #include <execinfo.h>
 #include <omp.h>
 #include <pthread.h>
@@ -111,6 +112,14 @@ bool is_inside() {
   return is_inside_watched != nullptr && is_inside_watched();
 }
 
+Frames frames_of_stack() {
+  void* frames[std::tuple_size_v<Frames>];
+  const int known = backtrace(frames, std::size(frames));
+  Frames all{};
+  std::copy(frames, frames + known, all.begin());
+  return all;
+}
+
 thread_local void* crashed_at = nullptr;  // the instruction, if this thread crashes
 
 // Ends the child with this failure. The caller fills in only what happened; this adds where. May be
@@ -131,16 +140,16 @@ thread_local void* crashed_at = nullptr;  // the instruction, if this thread cra
   if (code.describe_address != nullptr && failure.address != nullptr) {
     code.describe_address(failure.address, failure.at, sizeof failure.at);
   }
-  failure.frames = backtrace(failure.frame, std::size(failure.frame));
+  failure.frames = failure.called_from != nullptr ? Frames{failure.called_from} : frames_of_stack();
   // The others are return addresses, whose line is that of the byte before them.
-  for (void*& frame : failure.frame) {
-    if (frame != nullptr && frame == crashed_at) frame = static_cast<char*>(frame) + 1;
+  for (const void*& frame : failure.frames) {
+    if (frame != nullptr && frame == crashed_at) frame = static_cast<const char*>(frame) + 1;
   }
   tell(Message::kFailure, 1, &failure, sizeof failure);
   _exit(1);
 }
 
-// The registers at a refused system call.
+// The registers at a signal: of a refused system call, its arguments.
 struct Refused {
   explicit Refused(void* context) : registers(static_cast<ucontext_t*>(context)->uc_mcontext) {}
 #if defined(__x86_64__)
@@ -152,6 +161,10 @@ struct Refused {
   }
   long second() const {
     return registers.gregs[REG_RSI];
+  }
+  // After a call whose first instruction has not run.
+  void* caller() const {
+    return *reinterpret_cast<void**>(registers.gregs[REG_RSP]);
   }
   void fail(int error) {
     registers.gregs[REG_RAX] = -error;
@@ -165,6 +178,9 @@ struct Refused {
   }
   long second() const {
     return static_cast<long>(registers.regs[1]);
+  }
+  void* caller() const {
+    return reinterpret_cast<void*>(registers.regs[30]);
   }
   void fail(int error) {
     registers.regs[0] = static_cast<unsigned long long>(-error);
@@ -204,6 +220,7 @@ void on_crash(int signal, siginfo_t* info, void* context) {
   failure.kind = Failure::kSignal;
   failure.signal = signal;
   failure.address = info->si_addr;
+  if (signal == SIGSEGV && crashed_at == failure.address) failure.called_from = refused.caller();
   // On x86 a 16-byte move to a misaligned address faults without reporting the address.
   failure.misaligned = (signal == SIGSEGV && info->si_code == SI_KERNEL) ||
                        (signal == SIGBUS && info->si_code == BUS_ADRALN);
@@ -317,6 +334,10 @@ constinit Child this_child;
 
 namespace {
 
+// Where this thread has thrown last: nothing of the stack is left when an exception is caught.
+thread_local const void* last_thrown = nullptr;
+thread_local Frames thrown_at = {};
+
 // Watched code may have used up all memory when it fails, and a sentence needs some.
 std::unique_ptr<char[]> reserve;
 constexpr std::size_t kReserveBytes = std::size_t{1} << 20;
@@ -398,12 +419,17 @@ void be_the_child(const Guard& guard, int to_parent, const Work& work) {
     std::fclose(report);
     std::fflush(nullptr);  // before the last message, after which the parent does not wait
     tell(Message::kReport, 0, text, bytes);
-    say(exit_code, {nullptr, complaint});
+    say(exit_code, {{}, complaint});
   } catch (const std::exception& exception) {
     reserve.reset();
     const Thrown thrown = explained(exception);
     std::fflush(nullptr);
-    say(thrown.exit_code, {thrown.place, thrown.sentence});
+    // A refusal is about a whole launch, or a flag.
+    const bool is_last =
+        thrown.exit_code == 1 && dynamic_cast<const void*>(&exception) == last_thrown;
+    const Frames place = {thrown.place};
+    say(thrown.exit_code,
+        {thrown.place == nullptr && is_last ? thrown_at : place, thrown.sentence});
   }
   _exit(0);
 }
@@ -449,3 +475,16 @@ void lock(std::size_t fresh_threads) {
 }
 
 }  // namespace guard
+
+// Stands before the C++ library's function of this name, for all throws of the program and of its
+// libraries. (Compilers differ about its declaration.)
+extern "C" void throw_noting_where(void*, void*, void (*)(void*)) __asm__("__cxa_throw");
+void throw_noting_where(void* object, void* type, void (*destroy)(void*)) {
+  if (guard::this_child.watching && !guard::is_inside()) {
+    guard::last_thrown = object;
+    guard::thrown_at = guard::frames_of_stack();
+  }
+  static const auto library =
+      reinterpret_cast<void (*)(void*, void*, void (*)(void*))>(dlsym(RTLD_NEXT, "__cxa_throw"));
+  library(object, type, destroy);
+}

@@ -1,6 +1,7 @@
 // The child's side: it does the work and reports to its parent.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -14,19 +15,22 @@ namespace guard {
 
 // Where the watched code was when it failed, and the sentence that reports it.
 
+// Return addresses, innermost first; null after the last one.
+using Frames = std::array<const void*, 48>;
+
 // The contents of a kFailure message. A signal handler fills it, so it holds no pointers into the
 // heap. It holds only numbers, because a child that was taken over may send any bytes.
 struct Failure {
   enum Kind : int { kTimeout, kSignal, kExit, kSystemCall };
   int kind = kSignal;
   int signal = 0;
-  void* address = nullptr;    // the address of a SIGSEGV
-  int call = 0, foreign = 0;  // the number of a refused call, for a kSystemCall (guard/child.h)
-  long argument = 0;          // the call's first argument
+  void* address = nullptr;      // the address of a SIGSEGV
+  int call = 0, foreign = 0;    // the number of a refused call, for a kSystemCall (guard/child.h)
+  long argument = 0;            // the call's first argument
+  void* called_from = nullptr;  // if there is no code at `address`: the call's return address
   int misaligned = 0, inside = 0;
   char words[384] = {}, at[384] = {};
-  int frames = 0;
-  void* frame[48] = {};  // return addresses, innermost first
+  Frames frames = {};
 };
 
 // Returns nothing if these bytes are not the contents of a kFailure.
@@ -79,7 +83,7 @@ Received receive(
 
 // The contents of a kSentence.
 struct Sentence {
-  const void* place;  // the return address of the place it describes; null if unknown
+  Frames frames;  // of the place it describes, if that is known
   std::string text;
 };
 std::string packed(const Sentence& sentence);

@@ -128,15 +128,15 @@ Received receive(int socket, Deadline deadline, const std::function<bool()>& is_
 }
 
 std::string packed(const Sentence& sentence) {
-  const std::size_t most = most_bytes(Message::kSentence) - sizeof sentence.place;
-  return std::string(reinterpret_cast<const char*>(&sentence.place), sizeof sentence.place) +
+  const std::size_t most = most_bytes(Message::kSentence) - sizeof sentence.frames;
+  return std::string(reinterpret_cast<const char*>(&sentence.frames), sizeof sentence.frames) +
          sentence.text.substr(0, most);
 }
 
 Sentence sentence_in(const std::string& contents) {
   Sentence sentence{};
-  const std::size_t bytes = std::min(sizeof sentence.place, contents.size());
-  std::memcpy(&sentence.place, contents.data(), bytes);
+  const std::size_t bytes = std::min(sizeof sentence.frames, contents.size());
+  std::memcpy(&sentence.frames, contents.data(), bytes);
   sentence.text = contents.substr(bytes);
   return sentence;
 }
@@ -163,6 +163,9 @@ std::string what_a_signal_says(const Failure& failure) {
   switch (failure.signal) {
     case SIGSEGV:
     case SIGBUS:
+      if (failure.called_from != nullptr) {
+        return "crashes: it calls a function pointer that is null, or points to no code";
+      }
       if (failure.at[0] != '\0') {
         return "crashes: it accesses " +
                std::string(failure.at, strnlen(failure.at, sizeof failure.at));
@@ -205,8 +208,6 @@ std::optional<Failure> failure_in(const std::string& contents) {
   if (contents.size() != sizeof failure) return std::nullopt;
   std::memcpy(&failure, contents.data(), sizeof failure);
   if (failure.kind < Failure::kTimeout || failure.kind > Failure::kSystemCall) return std::nullopt;
-  if (failure.frames < 0 || failure.frames > static_cast<int>(std::size(failure.frame)))
-    return std::nullopt;
   return failure;
 }
 
@@ -252,19 +253,18 @@ class Process {
   int status_ = 0;
 };
 
-std::string line_of(const Guard& guard, const std::vector<const void*>& frames) {
+std::string line_of(const Guard& guard, const Frames& all) {
   const auto known = guard.watched.line_of;
+  const std::vector<const void*> frames(all.begin(), std::find(all.begin(), all.end(), nullptr));
   return known != nullptr && !frames.empty() ? known(frames) : "";
 }
 
 // The end that the child reports by a kSentence.
 Ended reported_end(const Guard& guard, const Received& last) {
-  const auto [place, text] = sentence_in(last.contents);
+  const auto [frames, text] = sentence_in(last.contents);
   const auto how = last.exit_code == 2 ? Ended::refused
                    : text.empty()      ? Ended::done
                                        : Ended::complained;
-  std::vector<const void*> frames;
-  if (place != nullptr) frames = {place};
   return {how, last.exit_code & 0xff, "", line_of(guard, frames), text::printable(text)};
 }
 
@@ -272,13 +272,13 @@ Ended reported_end(const Guard& guard, const Received& last) {
 std::optional<Ended> failed_end(const Guard& guard, const Received& last) {
   const std::optional<Failure> failure = failure_in(last.contents);
   if (!failure) return std::nullopt;
-  const std::vector<const void*> frames(failure->frame, failure->frame + failure->frames);
   const auto how = failure->kind == Failure::kTimeout ? Ended::timed_out
                    : failure->kind == Failure::kSignal && failure->signal == SIGXCPU
                        ? Ended::exhausted
                        : Ended::died;
   return Ended{
-      how, 1, "", line_of(guard, frames), text::printable(sentence_about(*failure, guard))};
+      how, 1, "", line_of(guard, failure->frames),
+      text::printable(sentence_about(*failure, guard))};
 }
 
 // The end of a child that did not report it.

@@ -420,9 +420,15 @@ void on_access_error(int signal, siginfo_t* info, void* context) {
   const auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext;
 #if defined(__x86_64__)
   const auto instruction = static_cast<std::uintptr_t>(registers.gregs[REG_RIP]);
+  const auto caller = [&] { return *reinterpret_cast<void**>(registers.gregs[REG_RSP]); };
 #else
   const auto instruction = static_cast<std::uintptr_t>(registers.pc);
+  const auto caller = [&] { return reinterpret_cast<void*>(registers.regs[30]); };
 #endif
+  if (instruction == reinterpret_cast<std::uintptr_t>(info->si_addr)) {
+    running_worker->fault(
+        "it calls a function pointer that is null, or points to no code", caller());
+  }
   // On x86 a misaligned vector access faults without reporting the address.
   const bool misaligned = (signal == SIGSEGV && info->si_code == SI_KERNEL) ||
                           (signal == SIGBUS && info->si_code == BUS_ADRALN);

@@ -23,9 +23,9 @@ __thread int warpSize;
 
 // Every `extern __shared__ T name[]` of a kernel is bound to this
 // (src/simulator/trace/keep_symbols.sh). Its size is the maximum of any GPU, 227 KB, in pages of
-// its own.
+// its own. It is aligned as such an array may ask.
 inline constexpr int kDynamicSharedBytes = 228 * 1024;
-alignas(4096) __thread char simt_dynamic_shared[kDynamicSharedBytes];
+alignas(65536) __thread char simt_dynamic_shared[kDynamicSharedBytes];
 
 extern "C" char __executable_start, end;  // from the linker
 

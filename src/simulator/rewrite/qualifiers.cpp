@@ -245,9 +245,11 @@ class Qualifiers {
         if (is_type) return {};
         if (next.is("(")) {
           // float (*f)(int) is a pointer; float f(int) is none.
-          if (at + 3 < tokens_.size() && tokens_[at + 2].is("*") &&
-              tokens_[at + 3].kind == Kind::name) {
-            names.push_back(at + 3);
+          std::size_t name = at + 3;
+          while (name < tokens_.size() && is_any_of(tokens_[name], {"const", "volatile"})) ++name;
+          if (name < tokens_.size() && tokens_[at + 2].is("*") &&
+              tokens_[name].kind == Kind::name) {
+            names.push_back(name);
             at = closing(tokens_, at + 1);
             if (at + 1 < tokens_.size() && tokens_[at + 1].is("(")) at = closing(tokens_, at + 1);
             if (!to_next(at)) return names;

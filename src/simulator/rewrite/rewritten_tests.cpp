@@ -211,6 +211,9 @@ TEST_CASE("a device variable exists once, and is registered") {
       qualifiers("__device__ float (*op)(float) = f;") ==
       "inline float (*op)(float) = f;" + registered("op", "device"));
   CHECK(
+      qualifiers("__device__ float (*const table[2])(float) = {f, g};") ==
+      "inline float (*const table[2])(float) = {f, g};" + registered("table", "device"));
+  CHECK(
       qualifiers("namespace { __device__ int a; }").starts_with("inline namespace simt_unnamed_"));
   CHECK(qualifiers("extern __device__ int a;") == "extern  int a;");
   CHECK(

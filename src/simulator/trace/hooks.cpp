@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "simulator/announce/pass.h"
 #include "simulator/machine/fault.h"
@@ -121,17 +122,43 @@ load_in_flight(const void* pointer, const void* return_address) {
       1, return_address);
 }
 
-// Loads of memory from cudaMalloc that nobody has written. Of an object that is copied the padding
-// may be unwritten, so a part is no hazard.
-void __attribute__((noinline))
-look_into_device(std::uintptr_t address, std::size_t bytes, const void* return_address) {
+// The first word of these bytes that nobody has written, 0 if there is none; and whether all are
+// so.
+std::pair<std::uintptr_t, bool> first_unwritten(std::uintptr_t address, std::size_t bytes) {
+  std::uintptr_t first = 0;
+  bool all = true;
   for (std::uintptr_t at = address / 4 * 4; at < address + bytes; at += 4) {
-    if (content(at, 4) != machine::kUnwritten) return;
+    const bool is = content(at, 4) == machine::kUnwritten;
+    if (is && first == 0) first = at;
+    all = all && is;
   }
+  return {first, all};
+}
+
+// `part`: only some words of the vector are unwritten.
+void report_unwritten(
+    std::uintptr_t address, std::size_t bytes, bool part, const void* return_address) {
+  const auto signed_bytes = static_cast<std::int32_t>(bytes);
   log_report(
       {MachineReport::What::hazard, static_cast<std::uint8_t>(model::HazardKind::unwritten),
-       static_cast<std::uint32_t>(bytes), address},
+       static_cast<std::uint32_t>(part ? -signed_bytes : signed_bytes), address},
       1, return_address);
+}
+
+// Loads of memory from cudaMalloc that nobody has written. A part of an object that is copied may
+// be padding, so it is a hazard only if such a word of the copy is loaded by itself. (Of a constant
+// copy the compiler announces no load.)
+void __attribute__((noinline))
+look_into_device(std::uintptr_t address, std::size_t bytes, const void* return_address) {
+  const auto [first, all] = first_unwritten(address, bytes);
+  if (first == 0) return;
+  if (all) return report_unwritten(address, bytes, false, return_address);
+  *hooks.part_load = {first, bytes, return_address};
+}
+void __attribute__((noinline)) look_into_copy(std::uintptr_t address, std::size_t bytes) {
+  if (bytes < 4 || !first_unwritten(address, bytes).second) return;
+  const PartLoad load = std::exchange(*hooks.part_load, {});
+  report_unwritten(load.first_word, load.bytes, true, load.at);
 }
 
 inline __attribute__((always_inline)) void look_for_unwritten(
@@ -188,7 +215,11 @@ inline __attribute__((always_inline)) void note_if_local(
     Kind kind, const void* pointer, Token log2_bytes, const void* return_address,
     const void* const* frame) {
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
-  if (kind != Kind::kStore || !is_own_local(address, frame)) return;
+  if (!is_own_local(address, frame)) return;
+  if (kind == Kind::kLoad && hooks.part_load->first_word != 0) {
+    look_into_copy(address, std::size_t{1} << log2_bytes);
+  }
+  if (kind != Kind::kStore) return;
   const auto* const of_caller = static_cast<const void* const*>(frame[0]);
   hooks.local_stores->note(
       address, 1u << log2_bytes,

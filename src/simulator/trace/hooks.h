@@ -165,6 +165,14 @@ class LocalStores {
   std::vector<Slot> slots_ = std::vector<Slot>(kSlots);
 };
 
+// A thread's latest load of a vector of which nobody has written some words. It is no hazard unless
+// the thread then uses one of them.
+struct PartLoad {
+  std::uintptr_t first_word = 0;  // of those; 0: no such load
+  std::size_t bytes = 0;          // of the vector
+  const void* at = nullptr;       // the return address of its hook
+};
+
 class Watch;
 
 struct Hooks {
@@ -196,6 +204,7 @@ struct Hooks {
   bool audited;  // every access is also reported to audit_announced()
   Watch* watch;  // receives volatile accesses before they are made
   LocalStores* local_stores;
+  PartLoad* part_load;  // of the running thread
 };
 extern __thread Hooks hooks;
 

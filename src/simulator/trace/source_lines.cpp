@@ -136,8 +136,9 @@ class LineTable {
       const CodeLine found = find(kernel, actor->places);
       actor->line = found.line;
       actor->helper_line = found.helper_line;
-      actor->file = name_of(kernel.file, kernel);
-      actor->helper_file = name_of(found.helper_file, kernel);
+      const std::string& own = users_file.empty() ? kernel.file : users_file;
+      actor->file = file_unless(own, kernel.file);
+      actor->helper_file = file_unless(own, found.helper_file);
     }
   }
 
@@ -151,17 +152,6 @@ class LineTable {
     const auto has = [&](const char* part) { return frame.file.find(part) != frame.file.npos; };
     return frame.line > 0 && !frame.file.starts_with("??") && !frame.file.starts_with("/usr/") &&
            !has("/include/c++/") && !has("src/simulator/cuda/");
-  }
-
-  // For a reader; empty if it is the file that the reader gave.
-  static std::string name_of(const std::string& file, const SourceRange& kernel) {
-    namespace fs = std::filesystem;
-    const auto whole = [](const std::string& path) {
-      return fs::absolute(path).lexically_normal();
-    };
-    if (file.empty() || is_embedded(file)) return "";
-    const bool is_own = users_file.empty() ? file == kernel.file : whole(file) == whole(users_file);
-    return is_own ? "" : fs::path(file).filename().string();
   }
 
   const Frames* lines_;
@@ -203,6 +193,13 @@ std::function<std::string(const Places&)> addr2line_elsewhere;
 std::function<std::string(const std::string& file)> source_text_elsewhere;
 EmbeddedSource embedded_source;
 std::string users_file;
+
+std::string file_unless(const std::string& own, const std::string& file) {
+  namespace fs = std::filesystem;
+  const auto whole = [](const std::string& path) { return fs::absolute(path).lexically_normal(); };
+  if (own.empty() || file.empty() || is_embedded(file) || whole(file) == whole(own)) return "";
+  return fs::path(file).filename().string();
+}
 
 std::string addr2line(const Places& places) {
   std::string command = "addr2line -a -i -e " + quoted_for_shell(own_path());
@@ -251,14 +248,17 @@ void resolve_lines(std::vector<model::LineCounts>& lines, const SourceRange& ker
   for (model::LineCounts& line : lines) {
     const CodeLine found = known.find(kernel, line.places);
     line.line = found.line;
-    if (found.helper_file == kernel.file) line.helper_line = found.helper_line;
+    line.helper_line = found.helper_line;
+    line.helper_file = file_unless(kernel.file, found.helper_file);
     line.places.clear();
     add(resolved, line);
   }
   std::sort(
       resolved.begin(), resolved.end(), [](const model::LineCounts& a, const model::LineCounts& b) {
-        return std::tie(a.line, a.helper_line, a.array, a.direction, a.bytes) <
-               std::tie(b.line, b.helper_line, b.array, b.direction, b.bytes);
+        const auto what = [](const model::LineCounts& l) {
+          return std::tie(l.line, l.helper_file, l.helper_line, l.array, l.direction, l.bytes);
+        };
+        return what(a) < what(b);
       });
   lines = std::move(resolved);
 }

@@ -99,6 +99,9 @@ struct CodeLine {
 // The file that the user gave; empty: that of each kernel. Hazards name other files.
 extern std::string users_file;
 
+// The name of `file` for a reader of `own`: empty if it is the same one, or embedded.
+std::string file_unless(const std::string& own, const std::string& file);
+
 // A source file whose text at compile time is embedded in the program. It shows its helpers once,
 // before its kernels, so an access in a helper has no second line.
 struct EmbeddedSource {
@@ -113,9 +116,8 @@ std::string source_text(const std::string& file);
 // Looks up the lines of all these recordings at once, because each look-up reads the whole program.
 void look_up_lines(std::span<const model::Recording> recordings);
 
-// Sets the lines of `kernel` for each of `lines`, as CodeLine says, with those of helpers in the
-// kernel's file. Then merges entries with the same lines, array, direction and width, and sorts
-// them.
+// Sets the lines of `kernel` for each of `lines`, as CodeLine says. Then merges entries with the
+// same lines, array, direction and width, and sorts them.
 void resolve_lines(std::vector<model::LineCounts>& lines, const SourceRange& kernel);
 
 // The same for hazards; sorted by kind and lines, with each pair of lines once.

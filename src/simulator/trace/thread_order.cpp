@@ -1,6 +1,7 @@
 #include "simulator/trace/thread_order.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include "simulator/machine/fault.h"
@@ -77,7 +78,7 @@ void ThreadOrder::barrier() {
   }
   if (!has_edges_) return;
   has_edges_ = false;
-  for (Known& known : known_) known.clear();
+  for (Shared& known : known_) known.reset();
   for (std::vector<std::uint64_t>& locks : locks_) locks.clear();
   released_.clear();
 }
@@ -108,15 +109,14 @@ void ThreadOrder::join(int warp, std::uint32_t lanes) {
     return;
   }
   has_edges_ = true;
-  Known together(now_.size(), 0);
+  const auto together = std::make_shared<Known>(now_.size(), 0);
   machine::for_each_lane(lanes, [&](int l) {
-    const Known& known = known_[first + l];
-    for (std::size_t t = 0; t < known.size(); ++t) together[t] = std::max(together[t], known[t]);
-    together[first + l] = now_[first + l];
+    if (known_[first + l] != nullptr) raise(*together, *known_[first + l]);
   });
+  machine::for_each_lane(lanes, [&](int l) { (*together)[first + l] = now_[first + l]; });
   ++clock_;
   machine::for_each_lane(lanes, [&](int l) {
-    learn(first + l, together);
+    known_[first + l] = together;
     now_[first + l] = clock_;
   });
   if (lanes == all) warp_start_[warp] = clock_;
@@ -128,14 +128,16 @@ void ThreadOrder::join_actions(int first, std::uint32_t lanes) {
   machine::for_each_lane(lanes, [&](int l) { known_actions_[first + l] = together; });
 }
 
-void ThreadOrder::learn(int thread, const Known& more) {
+void ThreadOrder::learn(int thread, const Shared& more) {
   ++changes_;
-  Known& known = known_[thread];
-  if (known.empty()) {
+  Shared& known = known_[thread];
+  if (known == nullptr || std::ranges::equal(*known, *more, std::less_equal())) {
     known = more;
     return;
   }
-  for (std::size_t t = 0; t < known.size(); ++t) known[t] = std::max(known[t], more[t]);
+  const auto both = std::make_shared<Known>(*known);
+  raise(*both, *more);
+  known = both;
 }
 
 void ThreadOrder::fence(int thread, bool wide) {
@@ -161,7 +163,9 @@ Fenced ThreadOrder::fenced_before(int thread, bool wide) const {
     if (fence == fences.rend()) continue;
     fenced.all = std::max(fenced.all, instant(fence->block_start));
     raise_to(other, fence->at + 1);
-    for (std::size_t t = 0; t < fence->known.size(); ++t) raise_to(t, fence->known[t] + 1);
+    for (std::size_t t = 0; fence->known != nullptr && t < fence->known->size(); ++t) {
+      raise_to(t, (*fence->known)[t] + 1);
+    }
     const std::size_t first = geometry_.thread_of(geometry_.warp_of(other), 0);
     const std::size_t end = std::min<std::size_t>(first + geometry_.lanes, now_.size());
     for (std::size_t t = first; t < end; ++t) raise_to(t, fence->warp_start);
@@ -221,10 +225,11 @@ void ThreadOrder::atomic_store(int thread, std::uint64_t place) {
 void ThreadOrder::release(int thread, std::uint64_t place, Moment own) {
   has_edges_ = true;
   if (!known_actions_[thread].empty()) raise(released_actions_[place], known_actions_[thread]);
-  Known& released = released_[place];
-  released.resize(now_.size(), 0);
-  const Known& known = known_[thread];
-  for (std::size_t t = 0; t < known.size(); ++t) released[t] = std::max(released[t], known[t]);
+  std::shared_ptr<Known>& shared = released_[place];
+  if (shared == nullptr) shared = std::make_shared<Known>(now_.size(), 0);
+  if (shared.use_count() > 1) shared = std::make_shared<Known>(*shared);
+  Known& released = *shared;
+  if (known_[thread] != nullptr) raise(released, *known_[thread]);
   // What the warp's last barrier ordered before this thread is also before the fence.
   const int warp = geometry_.warp_of(thread);
   const std::size_t first = geometry_.thread_of(warp, 0);

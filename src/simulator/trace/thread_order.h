@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -179,9 +180,11 @@ class ThreadOrder {
 
  private:
   using Known = std::vector<Moment>;  // per thread of the block: the last moment known
+  // Threads that learn the same share it: behind a barrier::wait, those of the whole block.
+  using Shared = std::shared_ptr<const Known>;
 
   Moment known(int thread, int other) const {
-    return known_[thread].empty() ? 0 : known_[thread][other];
+    return known_[thread] == nullptr ? 0 : (*known_[thread])[other];
   }
   Moment known_actions_of(int thread, int agent) const {
     const Known& known = known_actions_[thread];
@@ -191,7 +194,7 @@ class ThreadOrder {
   void release(int thread, std::uint64_t place, Moment own);
   bool share_a_lock(int other, int thread, std::uint64_t not_at) const;
   void join(int warp, std::uint32_t lanes);
-  void learn(int thread, const Known& more);
+  void learn(int thread, const Shared& more);
 
   Instant instant(Moment moment) const {
     return moment < began_ ? 0 : static_cast<Instant>(moment - began_);
@@ -201,7 +204,7 @@ class ThreadOrder {
   struct Fence {
     Moment at, block_start, warp_start;
     bool wide;
-    Known known;
+    Shared known;
   };
   struct Round {  // for a __syncwarp with one mask
     std::uint32_t mask, came;
@@ -212,10 +215,11 @@ class ThreadOrder {
   bool has_edges_ = false;
   std::vector<Moment> now_, fenced_;  // by thread
   std::vector<Moment> warp_start_;
-  std::vector<std::vector<Round>> rounds_;             // by warp
-  std::vector<std::vector<std::uint64_t>> locks_;      // by thread
-  std::vector<Known> known_;                           // by thread; empty: barriers are enough
-  std::unordered_map<std::uint64_t, Known> released_;  // by place, since the block's last barrier
+  std::vector<std::vector<Round>> rounds_;         // by warp
+  std::vector<std::vector<std::uint64_t>> locks_;  // by thread
+  std::vector<Shared> known_;                      // by thread; null: barriers are enough
+  // By place, since the block's last barrier.
+  std::unordered_map<std::uint64_t, std::shared_ptr<Known>> released_;
 
   std::vector<std::vector<Moment>> proxy_fences_, barrier_fences_;  // by thread, in order
   std::vector<Known> known_actions_;                                // by thread, of each agent

@@ -58,6 +58,7 @@ WarpTracer::~WarpTracer() {
 void WarpTracer::begin_block(std::int64_t block, int threads) {
   log_.begin_block(threads);
   counts_.begin_block(block, threads);
+  part_loads_.assign(threads, {});
   watch_.begin_block(block, threads);
   record_.begin_block(block);
   copies_.clear();
@@ -112,6 +113,7 @@ void WarpTracer::settle_store() {
 void WarpTracer::resume(int thread, std::span<const char> stack) {
   settle_store();
   hooks.log = &log_.lane_of(thread);
+  hooks.part_load = &part_loads_[thread];
   watch_.will_run(thread);
   hooks.stack_floor = reinterpret_cast<std::uintptr_t>(stack.data()) + kStackReserve;
   hooks.stack_top = hooks.stack_floor - kStackReserve + stack.size();

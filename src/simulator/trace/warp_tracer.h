@@ -99,6 +99,7 @@ class WarpTracer : public machine::BlockObserver {
   BlockCounts counts_;
   Watch watch_;
   LocalStores local_stores_;
+  std::vector<PartLoad> part_loads_;  // by thread of the block
   EventRecord record_;
   const machine::KernelMemory& memory_;
   model::Audit* audit_;                  // null after a block was audited

@@ -444,7 +444,8 @@ void Watch::machine_report(int thread, const MachineReport& report, Token path, 
     if (array == memory_.arrays.end()) return;
     hazard.array = array->name;
     hazard.byte = report.value - array->begin;
-    hazard.index = static_cast<std::int64_t>(hazard.byte / report.extent);
+    hazard.extent = static_cast<std::int32_t>(report.extent);
+    hazard.index = static_cast<std::int64_t>(hazard.byte) / std::abs(hazard.extent);
   }
   if (hazard.kind == model::HazardKind::sum_in_flight) {
     hazard.second = {thread, 0, false, {static_cast<std::uint32_t>(report.value)}};

@@ -10,6 +10,7 @@
 #include "show/report/explain/explain.h"
 #include "show/report/source.h"
 #include "show/report/words.h"
+#include "simulator/trace/source_lines.h"
 #include "text/numbers.h"
 
 namespace report {
@@ -187,9 +188,10 @@ std::string shared_loads_of(const lab::Row& row, text::Style style) {
 std::vector<Part> explain_kernel(const Explained& explained) {
   const auto& [run, row, style, whole, format] = explained;
   if (!row.variant || !row.counts) return {};
+  const std::string file = trace::file_unless(trace::users_file, row.source_file);
   const std::string title = heading(
-      std::string("What each line asks of memory (in the traced blocks)") +
-          (whole ? "; other lines are left out" : ""),
+      "What each line " + (file.empty() ? "" : "of " + file + " ") +
+          "asks of memory (in the traced blocks)" + (whole ? "; other lines are left out" : ""),
       style);
   const std::string annotated = annotated_source(row, style, whole);
   if (annotated.empty()) {
