@@ -1532,7 +1532,7 @@ __device__ inline void split(SplitBoxes<BM, BN, BK>& tile, int thread) {
 template <int BM, int BN, int BK, int STAGES, int VEC>
 __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) tf32_parts(
     int M, int N, int K, float alpha, const __grid_constant__ Maps maps, float beta, float* C) {
-  griddepcontrol_wait();  // stage 18 launches this kernel early
+  griddepcontrol_wait();
   if (maps.doubts != nullptr && !is_doubtful(*maps.doubts)) return;  // stage 18 multiplies
   constexpr int kSplitters = 96;
   extern __shared__ __align__(1024) char boxes[];  // a swizzled box starts at such an address
@@ -1800,7 +1800,7 @@ struct PartBoxes {
 template <int BM, int BN, int BK, int STAGES>
 __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) fp16_parts(
     int M, int N, int K, float alpha, const __grid_constant__ PartMaps maps, float beta, float* C) {
-  griddepcontrol_wait();                           // A and B are split
+  griddepcontrol_wait();
   if (is_doubtful(*maps.doubts)) return;           // the kernel of the stage before runs instead
   constexpr int kPlaces = BK / kPartRows;          // in the ring, for a chunk
   extern __shared__ __align__(1024) char boxes[];  // a swizzled box starts at such an address

@@ -63,11 +63,11 @@ function wayOfScene(scene, life = new Life(new Recording(scene))) {
   return ways.get(scene);
 }
 
-// The picture of a scene, with what the stage before has otherwise. Null if it is no product.
+// The picture of a scene, with what the stage before has otherwise. Null if it is no product, or its tile is not known.
 function openingPicture(scene, life, before) {
   const text = words.opening, {M, N, K, BM, BN, BK} = scene, {registers} = life;
   const warp = life.lines.findLastIndex(([rows]) => rows.length > 0);
-  if (M === 0 || warp < 0) return null;
+  if (!M || !BM || !BN || warp < 0) return null;
   const [allRows, allColumns] = ["rows", "columns"].map((_, i) => [...new Set(life.lines.flatMap((lines) => lines[i]))].sort((a, b) => a - b));
   const mark = (name, [rows, columns]) => ({name, rows: runsOf(rows), columns: runsOf(columns)});
   const shift = ([rows, columns]) => [rows.map((row) => row - allRows[0]), columns.map((column) => column - allColumns[0])];

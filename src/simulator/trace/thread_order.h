@@ -180,7 +180,7 @@ class ThreadOrder {
 
  private:
   using Known = std::vector<Moment>;  // per thread of the block: the last moment known
-  // Threads that learn the same share it: behind a barrier::wait, those of the whole block.
+  // Threads that learn the same share it: after a barrier::wait, those of the whole block.
   using Shared = std::shared_ptr<const Known>;
 
   Moment known(int thread, int other) const {
