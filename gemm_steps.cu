@@ -1532,6 +1532,7 @@ __device__ inline void split(SplitBoxes<BM, BN, BK>& tile, int thread) {
 template <int BM, int BN, int BK, int STAGES, int VEC>
 __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) tf32_parts(
     int M, int N, int K, float alpha, const __grid_constant__ Maps maps, float beta, float* C) {
+  // Stage 18 launches this kernel early, behind its own. Then it waits here for that one to end.
   griddepcontrol_wait();
   if (maps.doubts != nullptr && !is_doubtful(*maps.doubts)) return;  // stage 18 multiplies
   constexpr int kSplitters = 96;
@@ -1704,13 +1705,15 @@ __device__ inline void store_parts(__half* high, int low, float in_units) {
   high[low] = __float2half_rn(in_units - __half2float(nearest));
 }
 
-// Splits A: a block has a row, and a warp a chunk of it at a time, two floats per lane.
+// Splits A: a block has a row, and a warp a chunk of it at a time, two floats per lane. This kernel
+// and those after it start early, while the last blocks of the one before still run.
+// griddepcontrol_wait() waits for its results.
 __global__ void __launch_bounds__(256) split_rows(int K, const float* A, Parts parts) {
   __shared__ int largest;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const float* __restrict__ const row = A + offset(blockIdx.x, 0, K);
   griddepcontrol_wait();               // nobody reads the copies of the last launch any more
-  griddepcontrol_launch_dependents();  // B can be split meanwhile
+  griddepcontrol_launch_dependents();  // B can be split at the same time
   if (threadIdx.x == 0) largest = 0;
   if (blockIdx.x == 0 && threadIdx.x == 0) *parts.next = 0;
   int own = 0;

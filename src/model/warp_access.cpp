@@ -259,14 +259,14 @@ constexpr unsigned kBoth = 4;  // halves
 
 // A move of 16-byte copies: a sector, or one half of it, to a 32-byte piece of shared memory.
 struct Move {
-  std::uint64_t piece_row,
-      sector_row;  // the rows of all banks that the piece and the sector lie in
-  unsigned half;   // kBoth; else 2 * half of the sector + half of the piece
+  // The rows of all banks that the piece and the sector lie in.
+  std::uint64_t piece_row, sector_row;
+  unsigned half;  // kBoth; else 2 * half of the sector + half of the piece
   std::uint64_t sector;
   bool changes;  // the parity of the sector's place in its row
   std::uint32_t lanes;
-  // Which of the wavefronts with equal rows, half, and `changes` makes this move.
-  bool shared = true;
+  // Which of the wavefronts with equal rows, half and `changes` makes this move.
+  bool paired = false;
   int turn = 0;
 };
 
@@ -332,8 +332,8 @@ Moves wide_copy_moves(
 }
 
 // A wavefront makes the moves from one global row to one row of shared memory that take the same
-// half and that all keep, or all change, the parity of the sector's place; each sector once. The
-// moves of a sector that does both come first, in pairs, and no sector joins them that does not.
+// half and that all keep, or all change, the parity of the sector's place; each sector once. A
+// sector with moves of both kinds makes these in pairs, in wavefronts without the other sectors.
 void serve_wide(Wavefronts& wavefronts, Moves moves) {
   const auto from_same = [](const Move& a, const Move& b) {
     return std::tie(a.piece_row, a.half, a.sector) == std::tie(b.piece_row, b.half, b.sector);
@@ -346,12 +346,12 @@ void serve_wide(Wavefronts& wavefronts, Moves moves) {
       ++(other.changes == move.changes ? alike : others);
     }
     const int pairs = std::min(alike, others);
-    move.shared = before >= pairs;
-    move.turn = move.shared ? before - pairs : before;
+    move.paired = before < pairs;
+    move.turn = move.paired ? before : before - pairs;
   }
   const auto rows = [](const Move& move) { return std::tie(move.piece_row, move.sector_row); };
   const auto wavefront = [&](const Move& move) {
-    return std::tuple_cat(rows(move), std::tie(move.half, move.shared, move.changes, move.turn));
+    return std::tuple_cat(rows(move), std::tie(move.half, move.paired, move.changes, move.turn));
   };
   std::sort(moves.begin(), moves.end(), [&](const Move& a, const Move& b) {
     return std::tuple_cat(wavefront(a), std::tie(a.sector)) <

@@ -238,9 +238,8 @@ bool print_profile(std::FILE* out, std::istream& ncu_csv, const lab::Run& traced
   text += text::labelled("=", kTerm, "equal");
   text += text::labelled(
       "≈", kTerm,
-      "less than 10 % apart: wavefronts of cp.async. They differ a little from launch to launch, "
-      "and "
-      "where predicate P0 says which lanes copy, ncu counts as if all of them did");
+      "less than 10 % apart: wavefronts of cp.async. They differ a little from launch to launch. "
+      "And where predicate P0 says which lanes copy, ncu takes it for false");
   text += text::labelled("≠", kTerm, "not equal, but should be");
   text += text::labelled(
       "c", kTerm,

@@ -164,6 +164,16 @@ TEST_CASE("every stage that launches a kernel has one under its heading") {
   CHECK(kernels().size() == launched.size());
 }
 
+TEST_CASE("README and the walkthrough say how many stages there are") {
+  const std::size_t stages = stage_table_plain.stages.size();
+  const std::string readme = testing::contents("README.md");
+  CHECK(readme.find("through " + std::to_string(stages) + " stages") != std::string::npos);
+  CHECK(readme.find("run all " + std::to_string(stages) + " stages") != std::string::npos);
+  CHECK(
+      testing::contents("walkthrough.md")
+          .find(" stages, 0 to " + std::to_string(stages - 1) + ",") != std::string::npos);
+}
+
 TEST_CASE("the table's entries, and each kernel with its stage or variant, are declarations") {
   std::vector<std::string> expected, stages, found;
   for (const model::Stage& stage : stage_table_plain.stages) {

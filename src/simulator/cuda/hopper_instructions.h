@@ -76,10 +76,10 @@ void bar_sync(int id, int threads);
 // Arrives there, and does not wait for the others.
 void bar_arrive(int id, int threads);
 
-// For a kernel that was launched early (cuda/launch.h): waits until the one before has ended and
-// its results are visible.
+// Waits until the kernel before has ended and its results are visible. Only a kernel that is
+// launched early (cuda/launch.h) needs it.
 inline void griddepcontrol_wait() {}
-// This block does not mind if the next kernel starts. It does when no block minds.
+// Allows the next kernel to start early. It starts when each block has allowed it or has ended.
 inline void griddepcontrol_launch_dependents() {}
 
 #else
