@@ -1,16 +1,16 @@
-// Four threads of the host, each with a stream, an array and launches of its own.
+// Threads of the host, each with a stream, an array and launches of its own.
 #include <cstdio>
 #include <thread>
 #include <vector>
 
-constexpr int kElements = 1000, kTurns = 5;
+constexpr int kThreads = 8, kElements = 1000, kTurns = 100;
 
 __global__ void add_one(int* values) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < kElements) values[i] += 1;
 }
 
-int wrong[4];
+int wrong[kThreads];
 
 void work(int number) {
   cudaStream_t stream;
@@ -29,7 +29,9 @@ void work(int number) {
 
 int main() {
   std::vector<std::thread> threads;
-  for (int number = 0; number < 4; ++number) threads.emplace_back(work, number);
+  for (int number = 0; number < kThreads; ++number) threads.emplace_back(work, number);
   for (std::thread& thread : threads) thread.join();
-  printf("%d of %d elements are wrong\n", wrong[0] + wrong[1] + wrong[2] + wrong[3], 4 * kElements);
+  int all = 0;
+  for (const int of_thread : wrong) all += of_thread;
+  printf("%d of %d elements are wrong\n", all, kThreads * kElements);
 }

@@ -260,11 +260,14 @@ TEST_CASE("--keep-going leaves out a kernel with a fatal hazard, and counts the 
 }
 
 TEST_CASE("several threads of the host may launch kernels") {
-  const Output output = try_program("host_threads");
-  CAPTURE(output.err);
-  CHECK(output.exit_code == 0);
-  CHECK(output.out.starts_with("0 of 4000 elements are wrong\n"));
-  CHECK(contains(output.out, "1 add_one       20 "));
+  // With one place for the stream of all threads, about every third run saw a race that was none.
+  for (int turn = 0; turn < 5; ++turn) {
+    const Output output = try_program("host_threads");
+    CAPTURE(output.err);
+    CHECK(output.exit_code == 0);
+    CHECK(output.out.starts_with("0 of 8000 elements are wrong\n"));
+    CHECK(contains(output.out, "1 add_one      800 "));
+  }
 }
 
 TEST_CASE("a kernel that takes an object by reference gets the host's own") {

@@ -239,7 +239,8 @@ struct Running {
   cudaStream_t stream = nullptr;
   const void* place = nullptr;
 };
-Running running;
+// Of each thread of the host, from its launch statement to the start of the kernel.
+thread_local Running running;
 
 struct Past {
   Operation operation;
