@@ -1894,23 +1894,31 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) fp16_parts(
       }
     }
 
-    // sum[i] and sum[i + 1] are neighbours in a column of C, sum[i + 2] is eight columns
-    // to the right, and sum[i + 4] eight rows down. All units of A are loaded before one is needed.
-    const int row = block_row + lane % 4 * 2;
+    // sum[i] and sum[i + 1] are neighbours in a column of C, sum[i + 2] is eight columns to the
+    // right and sum[i + 4] eight rows down. Loads and stores of C stay in order, and a store waits
+    // for its load. So 16 elements are loaded before the first is stored, to wait once for all.
+    const auto row = [&](int i) { return block_row + lane % 4 * 2 + i / 2 * 8 + i % 2; };
+    const auto result = [&](int i, int x) -> float& {
+      return sum[i / (BM / 8)][i % (BM / 8) / 2 * 4 + i % 2 + 2 * x];
+    };
+    constexpr int kRowsAtOnce = 8;
 #pragma unroll
-    for (int side = 0; side < 2; ++side) {
-      float of_row[BM / 8];
+    for (int first = 0; first < BM / 4; first += kRowsAtOnce) {
 #pragma unroll
-      for (int i = 0; i < BM / 8; ++i) {
-        of_row[i] = maps.units_A[min(row + side * BM / 2 + i / 2 * 8 + i % 2, M - 1)];
-      }
-#pragma unroll
-      for (int i = 0; i < BM / 8; ++i) {
-        const int down = side * BM / 2 + i / 2 * 8 + i % 2;
+      for (int i = first; i < first + kRowsAtOnce; ++i) {
+        const float unit = maps.units_A[min(row(i), M - 1)];
 #pragma unroll
         for (int x = 0; x < 2; ++x) {
-          const float in_units = sum[side][i / 2 * 4 + i % 2 + 2 * x];
-          update_if_inside(C, M, N, row + down, col + 8 * x, alpha, in_units * of_row[i], beta);
+          result(i, x) = alpha * (result(i, x) * unit);
+          if (beta != 0.0f) result(i, x) += beta * load_or_zero(C, M, N, row(i), col + 8 * x);
+        }
+      }
+#pragma unroll
+      for (int i = first; i < first + kRowsAtOnce; ++i) {
+#pragma unroll
+        for (int x = 0; x < 2; ++x) {
+          if (row(i) >= M || col + 8 * x >= N) continue;
+          C[offset(row(i), col + 8 * x, N)] = result(i, x);
         }
       }
     }
