@@ -69,6 +69,13 @@ double bytes_of(Shape shape) {
   return sizeof(float) * (double(M) * K + double(K) * N + double(M) * N);
 }
 
+// And of the copies of A and B in parts, if the stage makes some (gemm_steps.cu, parts_in_memory).
+double bytes_of_copies(const Local& local, Shape shape) {
+  const auto [M, N, K] = shape;
+  const bool copies = local.variant != nullptr && local.variant->stand_in != nullptr;
+  return copies ? sizeof(float) * (double(M) * K + double(K) * N) : 0;
+}
+
 // The largest and the smallest value of all processes. All must call it.
 double largest(Processes& processes, double value) {
   const std::vector<double> all = processes.collect(value);
@@ -229,9 +236,11 @@ void note_model(const Setting& setting, const Plan& plan, Report& report, Runs* 
       speed.source);
 }
 
-// The memory of the device with the least.
+// The memory of the device with the least. Copies of what it multiplies at a time take at most as
+// much as what it holds.
 double free_bytes(const Setting& setting, Devices& devices) {
-  constexpr double kShare = 0.9;  // the rest is for the kernels
+  const bool copies = bytes_of_copies(setting.local, {1, 1, 1}) > 0;
+  const double kShare = copies ? 0.45 : 0.9;  // the rest is for the kernels
   double least = std::numeric_limits<double>::infinity();
   for (const int device : devices.here()) least = std::min(least, devices.free_bytes(device));
   return kShare * smallest(setting.processes, least);
@@ -350,7 +359,8 @@ void add_yardsticks(const Setting& setting, Report& report) {
   report.rows.push_back(xt);
   if (!setting.on_gpu) return;
   Row one{.name = "one GPU, " + setting.local.name}, blas{.name = "one GPU, cuBLAS fp32"};
-  if (bytes_of(setting.shape) > 0.95 * static_cast<double>(gpu::free_bytes())) {
+  const auto fits = [&](double bytes) { return bytes <= 0.95 * double(gpu::free_bytes()); };
+  if (!fits(bytes_of(setting.shape) + bytes_of_copies(setting.local, setting.shape))) {
     one.why_not = blas.why_not = "A, B and C do not fit into its memory";
   } else {
     lab::OnGpu on_gpu(setting.problem);
@@ -422,13 +432,16 @@ bool are_resident(const Setting& setting) {
   if (setting.flags.resident != flags::Resident::automatic || !setting.on_gpu) {
     return setting.flags.resident != flags::Resident::host;
   }
-  const Schedule plan = schedule(setting.shape, setting.grid, usual_panel(setting.shape.K));
-  std::int64_t most = 0;
+  const int panel = usual_panel(setting.shape.K);
+  const Schedule plan = schedule(setting.shape, setting.grid, panel);
+  double most = 0;
   for (int device = 0; device < setting.gpus(); ++device) {
-    most = std::max(most, predicted_load(plan, device).bytes_held);
+    const Shape multiplied{plan.M_of(device).size, plan.N_of(device).size, panel};
+    most = std::max(
+        most, static_cast<double>(predicted_load(plan, device).bytes_held) +
+                  bytes_of_copies(setting.local, multiplied));
   }
-  const double free = smallest(setting.processes, static_cast<double>(gpu::free_bytes()));
-  return static_cast<double>(most) < 0.95 * free;
+  return most < 0.95 * smallest(setting.processes, static_cast<double>(gpu::free_bytes()));
 }
 
 void refuse_timeline(const flags::Flags& flags, const std::string& problem) {
