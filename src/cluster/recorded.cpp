@@ -37,14 +37,6 @@ std::string after(std::string_view report, std::string_view label, const char* e
   return std::string(report.substr(0, report.find_first_of(end)));
 }
 
-// What multiplied, of a report: "stage 17, fp32 from tf32 parts" is stage 17. The products of
-// results/gpus-*.txt that say stage 14 were measured when today's stage 17 had that number.
-std::string local_of(std::string_view report) {
-  constexpr std::string_view kNow = "stage 17", kThen = "stage 14, fp32 from tensor cores";
-  const std::string words = after(report, "multiplies by ", "\n");
-  return std::string(words == kThen ? kNow : words.substr(0, words.find(',')));
-}
-
 // Of a report: "2,765" is 2765.
 double number(std::string word) {
   std::erase(word, ',');
@@ -56,7 +48,7 @@ double number(std::string word) {
 RecordedProduct recorded_product(std::string_view report) {
   RecordedProduct product{
       .gpu = after(report, "GPU      ", ","),
-      .local = local_of(report),
+      .local = after(report, "multiplies by ", ",\n"),
       .shape = {},
       .grid = {},
       .resident = report.find("\ndistributed ") != report.npos,
@@ -156,7 +148,8 @@ std::vector<Point> ladders(const std::string& gpu, const std::string& local) {
   return points;
 }
 
-// Between the points of one GPU. Of two with equal work, the first counts.
+// Between the points of one GPU. Of two with equal work, the first counts. On logarithmic axes the
+// speed is a straight line between two, so more work never takes less time.
 Speed interpolated(const std::vector<Point>& points, const Point& wanted) {
   const double work = wanted.work();
   const Point *less = nullptr, *more = nullptr;
@@ -176,7 +169,7 @@ Speed interpolated(const std::vector<Point>& points, const Point& wanted) {
   }
   const double share = std::log(work / less->work()) / std::log(more->work() / less->work());
   return {
-      less->tflops + share * (more->tflops - less->tflops),
+      less->tflops * std::pow(more->tflops / less->tflops, share),
       "between those recorded at " + less->words() + " and " + more->words()};
 }
 

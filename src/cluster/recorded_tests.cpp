@@ -17,9 +17,11 @@ namespace cluster {
 
 namespace {
 
-// Of stage 17 on H200s that NVLink connects.
+constexpr const char* kH100 = "H100 80GB HBM3";
+
+// Of stage 18 on H100s that NVLink connects.
 double predicted_ms(Shape shape, Grid grid) {
-  const double tflops = recorded_speed("H200", "stage 17", shape, grid, true).tflops;
+  const double tflops = recorded_speed(kH100, "stage 18", shape, grid, true).tflops;
   return predict(schedule(shape, grid, usual_panel(shape.K)), find_link("nvlink"), tflops).ms();
 }
 
@@ -30,33 +32,30 @@ Shape cube(int size) {
 }  // namespace
 
 TEST_CASE("a report is read as recorded, and any other text is refused") {
-  const std::string report = testing::contents("results/gpus-h200-2-65536-host.txt");
+  const std::string report = testing::contents("results/gpus-h100-2-65536-host.txt");
   const RecordedProduct product = recorded_product(report);
-  CHECK(product.gpu == "H200");
-  // As the record says. Stages before it have been divided since.
-  CHECK(testing::contains(report, "multiplies by stage 14, fp32 from tensor cores\n"));
-  CHECK(product.local == "stage 17");
-  CHECK(model::find_stage(stage_table_plain.stages, 17)->precision.u_in == model::kSplitTf32.u_in);
+  CHECK(product.gpu == kH100);
+  CHECK(product.local == "stage 18");
   CHECK(product.shape.M == 65536);
   CHECK(product.grid == Grid{1, 2});
   CHECK_FALSE(product.resident);
-  CHECK(product.ms == 2765);
-  CHECK(product.predicted_ms == 2723);
-  CHECK(recorded_product(testing::contents("results/gpus-h200-2-weak.txt")).shape.N == 32768);
+  CHECK(product.ms == 1579);
+  CHECK(product.predicted_ms == 1565);
+  CHECK(recorded_product(testing::contents("results/gpus-h100-2-weak.txt")).shape.N == 32768);
   CHECK_THROWS_AS(recorded_product(""), std::invalid_argument);
   CHECK_THROWS_AS(
       recorded_product(testing::contents("results/h200-4096.txt")), std::invalid_argument);
-  CHECK_THROWS_AS(recorded_product(report.substr(0, report.find("2,723"))), std::invalid_argument);
+  CHECK_THROWS_AS(recorded_product(report.substr(0, report.find("1,565"))), std::invalid_argument);
 }
 
 TEST_CASE("the model's time for a recorded product is that in its record") {
-  const std::vector<RecordedProduct> products = recorded_products("H200", "stage 17");
+  const std::vector<RecordedProduct> products = recorded_products(kH100);
   for (const RecordedProduct& product : products) {
     const auto& [M, N, K] = product.shape;
     CAPTURE(M);
     CAPTURE(product.resident);
     const Speed speed =
-        recorded_speed("H200", "stage 17", product.shape, product.grid, product.resident);
+        recorded_speed(kH100, product.local, product.shape, product.grid, product.resident);
     CHECK(speed.source == "as recorded for this product");
     const Link& link = find_link("nvlink");
     const Timeline timeline =
@@ -72,10 +71,10 @@ TEST_CASE("the model's time for a recorded product is that in its record") {
 
 TEST_CASE("a run ends with every recorded product of such GPUs, and what multiplied there") {
   const testing::Output output =
-      testing::gemm_steps("--device cpu --gpu H200 --stage 0 --gpus 2 --size 128");
+      testing::gemm_steps("--device cpu --gpu H100 --stage 0 --gpus 2 --size 128");
   const std::size_t at = output.out.find("The model's error with each product");
   REQUIRE(at != std::string::npos);
-  for (const RecordedProduct& product : recorded_products("H200")) {
+  for (const RecordedProduct& product : recorded_products(kH100)) {
     CHECK(testing::contains(output.out.substr(at), product.local));
     CHECK(testing::contains(output.out.substr(at), " " + text::significant(product.ms) + " "));
   }
@@ -102,7 +101,7 @@ TEST_CASE("between recorded sizes, more work takes more time, and half of it mor
   }
   // Half of 1024^3 lies between two recorded sizes, so this is not only the speed of one of them.
   const auto speed = [](Shape shape, Grid grid) {
-    return recorded_speed("H200", "stage 17", shape, grid, true);
+    return recorded_speed(kH100, "stage 18", shape, grid, true);
   };
   const Speed half = speed(cube(1024), {1, 2});
   CHECK(half.source == "between those recorded at 512 x 512 x 512 and 1024 x 1024 x 1024");

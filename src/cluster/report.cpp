@@ -176,7 +176,7 @@ void print(std::FILE* out, const Report& report) {
 // cluster.mk makes this file again if the recording changes.
 asm(".pushsection .rodata\n"
     "recorded_timeline:\n"
-    ".incbin \"results/gpus-h200-timeline.csv\"\n"
+    ".incbin \"results/gpus-h100-timeline.csv\"\n"
     ".byte 0\n"
     ".popsection\n");
 extern "C" const char recorded_timeline[] __attribute__((visibility("hidden")));

@@ -62,7 +62,7 @@ std::string timelines_csv(const RecordedTimelines& timelines);
 // Throws std::invalid_argument for anything else.
 RecordedTimelines read_timelines(std::string_view csv);
 
-// The timeline of two H200 that is embedded in the program.
+// The timeline of two H100 that is embedded in the program.
 RecordedTimelines recorded_timelines();
 
 // Which device owns which parts of A, B and C, and where the panels of this step travel. Beside it
@@ -75,7 +75,7 @@ pictures::Picture draw_ownership(const Schedule& schedule, int step);
 pictures::Picture draw_timeline(
     const Timeline& model, const Timeline& measured, const std::string& what);
 
-// The walkthrough's pictures: the owners of the parts, and the recorded timeline of two H200 below
+// The walkthrough's pictures: the owners of the parts, and the recorded timeline of two H100 below
 // the model's.
 std::vector<pictures::Picture> draw_pictures();
 

@@ -40,7 +40,7 @@ TEST_CASE("timelines are read back as written, and anything else is refused") {
 
 TEST_CASE("the embedded timeline was measured on two GPUs") {
   const RecordedTimelines recorded = recorded_timelines();
-  CHECK(recorded.what.find("2 H200") != recorded.what.npos);
+  CHECK(recorded.what.find("2 H100") != recorded.what.npos);
   for (const Timeline* timeline : {&recorded.model, &recorded.measured}) {
     REQUIRE(!timeline->spans.empty());
     CHECK(timeline->spans.back().device == 1);

@@ -568,7 +568,7 @@ Examples
   gemm_steps --stage 5 --explain                   one stage in depth
   gemm_steps --stage 3-6 --size 1000               four stages at a size that no tile divides
   gemm_steps --stage 4 --variant 16x16x16-tm8 --trace all
-  gemm_steps --gpu "A100 SXM 80GB" --format json   occupancy for another GPU, as JSON
+  gemm_steps --gpu "A100 SXM4 80GB" --format json   occupancy for another GPU, as JSON
   gemm_steps --stage 9 --a A.npy --b B.npy --out C.npy
 
 Exit code: 0; 1 if a result fails its check or a hazard is found; 2 if the program cannot do what

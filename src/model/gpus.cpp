@@ -110,6 +110,7 @@ bool begins_with_words(std::string_view name, std::string_view plain_words) {
 }  // namespace
 
 std::span<const Gpu> known_gpus() {
+  // The name is the driver's, without NVIDIA and GeForce: a GPU that is here finds its row by it.
   // SMs, boost clock, memory bandwidth, memory and the width of its bus belong to a product:
   // NVIDIA's data sheets. So do the dense rates of the tensor cores, which the architectures'
   // whitepapers repeat (Turing, A100, GA102, Ada, H100, RTX Blackwell). Divided by the SMs and
@@ -125,11 +126,11 @@ std::span<const Gpu> known_gpus() {
   constexpr int kNone = 0;
   static const std::vector<Gpu> gpus = {
       gpu("T4", kTuring, 40, 1.59, 320, kUnknown, kNone, 4, 16, 256),
-      gpu("A100 SXM 80GB", kAmpereA100, 108, 1.41, 2039, 5120, 512, 40, 80, 5120),
+      gpu("A100 SXM4 80GB", kAmpereA100, 108, 1.41, 2039, 5120, 512, 40, 80, 5120),
       gpu("RTX 3090", kAmpere, 82, 1.695, 936, kUnknown, 128, 6, 24, 384),
       gpu("RTX A6000", kAmpere, 84, 1.80, 768, kUnknown, 256, 6, 48, 384),
       gpu("RTX 4090", kAda, 128, 2.52, 1008, kUnknown, 128, 72, 24, 384),
-      gpu("H100 SXM", kHopper, 132, 1.98, 3350, kUnknown, 1024, 50, 80, 5120),
+      gpu("H100 80GB HBM3", kHopper, 132, 1.98, 3350, kUnknown, 1024, 50, 80, 5120),
       gpu("H200", kHopper, 132, 1.98, 4800, kUnknown, 1024, 60, 141, 6144),
       gpu("B200", kBlackwellB200, 148, 1.85, 8000, kUnknown, 2048, 126, 180, 8192),
       gpu("RTX 5090", kBlackwell, 170, 2.41, 1792, kUnknown, 128, 96, 32, 512),

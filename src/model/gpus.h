@@ -64,7 +64,7 @@ double l2_bytes_per_clock(const Gpu& gpu);
 std::span<const Gpu> known_gpus();
 
 // The GPU with this name, or the only one whose name begins with these words, ignoring case, spaces
-// and dashes ("rtx3090" is "RTX 3090", "a100" is "A100 SXM 80GB"); null if there is none.
+// and dashes ("rtx3090" is "RTX 3090", "a100" is "A100 SXM4 80GB"); null if there is none.
 const Gpu* find_gpu(std::string_view name);
 
 // How many blocks of a kernel an SM holds at once, and what limits this number.

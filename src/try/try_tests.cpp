@@ -412,7 +412,7 @@ TEST_CASE("registers from ptxas are used for the nearest architecture up to the 
     return run(folder / "tiled" + " --device cpu --size 32 --explain --gpu '" + gpu + "'").out;
   };
   CHECK(contains(explained("T4"), "40 x 32 lanes"));
-  CHECK(contains(explained("A100 SXM 80GB"), "40 x 32 lanes"));
+  CHECK(contains(explained("A100 SXM4 80GB"), "40 x 32 lanes"));
   CHECK(contains(explained("RTX 4090"), "64 x 32 lanes"));
   CHECK(contains(explained("H200"), "33 x 32 lanes"));
 }

@@ -47,7 +47,7 @@ void on(const char* name, Ask ask) {
 }  // namespace
 
 TEST_CASE("the GPU's properties are those of the GPU whose limits hold") {
-  on("H100 SXM", [] {
+  on("H100 80GB HBM3", [] {
     int count = 0, device = -1;
     CHECK(cudaGetDeviceCount(&count) == cudaSuccess);
     CHECK(count == 1);
@@ -55,7 +55,7 @@ TEST_CASE("the GPU's properties are those of the GPU whose limits hold") {
     CHECK(device == 0);
     cudaDeviceProp of{};
     REQUIRE(cudaGetDeviceProperties(&of, 0) == cudaSuccess);
-    CHECK(std::string(of.name) == "NVIDIA H100 SXM");
+    CHECK(std::string(of.name) == "NVIDIA H100 80GB HBM3");
     CHECK(of.major * 10 + of.minor == 90);
     CHECK(of.multiProcessorCount == 132);
     CHECK(of.sharedMemPerBlock == 49152);
