@@ -380,6 +380,24 @@ TEST_CASE("equal values and guesses that are checked are no race, but their wron
   }
 }
 
+TEST_CASE("sums and scans of CUB's own headers run, and a race in them has the call's line") {
+  if (!std::filesystem::exists(testing::built() / "try" / "cub")) {
+    MESSAGE("skipped: CUB's headers are not beside nvcc");
+    return;
+  }
+  const Output good = try_program("cub");
+  CAPTURE(good.err);
+  CHECK(good.exit_code == 0);
+  CHECK(good.err == "");
+  CHECK(good.out.starts_with("sums 5328 6112, largest 99 99\nbefore [127] 5301, of warp 1 1520\n"));
+  CHECK(contains(good.out, "1 sums<true>     1     1     6             4.00          0 "));
+  const Output bad = try_program("cub", "-- bad");
+  CHECK(bad.exit_code == 1);
+  CHECK(bad.err.starts_with("try: sums<false>, block (0, 0): race on temporary (byte "));
+  CHECK(contains(bad.err, " (called on line 22) and thread (32, 0) stores on line "));
+  CHECK(std::count(bad.err.begin(), bad.err.end(), '\n') == 1);
+}
+
 TEST_CASE("memory from cudaMalloc that nobody has written is reported with its first load") {
   const Output bad = try_program("unwritten");
   CAPTURE(bad.err);

@@ -53,11 +53,14 @@ TEST_CASE("a line of the preprocessor is one token with the lines that continue 
 }
 
 TEST_CASE("line markers tell the user's tokens from the system's") {
-  const auto tokens = tokens_of("# 1 \"a3.cu\"\na\n# 1 \"/usr/b.h\" 1 3 4\nb\n# 2 \"a3.cu\" 2\nc");
+  const auto tokens = tokens_of(
+      "# 1 \"a3.cu\"\na\n# 1 \"/usr/b.h\" 1 3 4\nb\n# 2 \"a3.cu\" 2\nc\n# 1 \"/usr/cub/d.h\" 1 "
+      "3\nd");
   const auto users = are_users(tokens);
-  REQUIRE(tokens.size() == 6);
+  REQUIRE(tokens.size() == 8);
   CHECK(users[1]);
   CHECK(!users[3]);
+  CHECK(users[7]);  // CUB's assembly is for GPUs
   CHECK(users[5]);
   CHECK(
       code_of("# 1 \"a.cu\"\nf(\n# 2 \"x.h\" 3 4\n__null\n# 1 \"a.cu\"\n)\n#pragma unroll\n")
