@@ -71,8 +71,10 @@ TEST_CASE("one block is audited, and counts that would not be true are withheld"
   CHECK(unseen.out.empty());
   CHECK(contains(
       unseen.err,
-      "try: line 7: thread 0 makes a load that the compiler does not announce; the counts would "
+      "try: line 9: thread 0 makes a load that the compiler does not announce; the counts would "
       "miss it, so none are printed"));
+  const Output elsewhere = try_sample("unseen", "--size 16 --beta 1 --file examples/unseen.cu");
+  CHECK(contains(elsewhere.err, "try: line 4 of unseen.cuh: thread 0 makes a load that "));
 }
 
 TEST_CASE("a kernel that includes launch.h by its old name still compiles") {
