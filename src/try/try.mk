@@ -8,7 +8,7 @@ TRY_NVCCFLAGS = $(filter-out -Xcompiler=-W%,$(NVCCFLAGS)) -Xcompiler=-iquote,src
 	-include src/simulator/cuda/launch.h
 # Without a GPU, too: for the GPU that the flags name, and for the present one.
 TRY_CUBIN_FLAGS = -std=c++20 -O3 $(NVCC_INCLUDES) -ccbin $(CXX) -Xcompiler=-iquote,src/try/headers -x cu -w \
-	-lineinfo -Xptxas -v -include src/simulator/cuda/launch.h
+	-lineinfo -Xptxas -v
 try.flags = $(CXX) $(TRY_AS_CPU) $(TRIED_traced) $(TRIED_plain)
 C_LIBRARY := $(foreach name,printf malloc calloc realloc aligned_alloc posix_memalign free rand \
 		exit,--redefine-sym $(name)=try_$(name)) \

@@ -150,7 +150,7 @@ for_nvcc() {
 #   PROGRAM.why_not_compiled  a sentence, if that is not possible
 # A file that nvcc does not compile is no error here: the CPU needs only g++.
 compile_cubins() {
-  local program=$1 architectures=$2 arch number file cubin
+  local program=$1 architectures=$2 arch number file cubin launch
   shift 2
   PATH=$PATH:$(dirname "$(command -v "$1")")
   rm -f "$program".registers "$program".sm_*.sass "$program".why_not_compiled
@@ -164,9 +164,12 @@ compile_cubins() {
         why "nvcc hands file names to a shell, which could take this one for a command."
         break
       fi
+      # It takes a third of nvcc's time.
+      launch=
+      ! grep -qE '\<launch\>|#[ \t]*include[ \t]*"' "$file" || launch='-include src/simulator/cuda/launch.h'
       cubin=$program.sm_$arch.$number.cubin
       number=$((number + 1))
-      if ! src/try/limited.sh "$file" "$@" -arch="sm_$arch" -cubin "$file" -o "$cubin" > "$cubin.messages" 2>&1; then
+      if ! src/try/limited.sh "$file" "$@" $launch -arch="sm_$arch" -cubin "$file" -o "$cubin" > "$cubin.messages" 2>&1; then
         why "nvcc does not compile the file for sm_$arch: $(grep -m1 -iE 'error|fatal' "$cubin.messages" || head -1 "$cubin.messages")"
         rm -f "$program.sm_$arch.sass" "$cubin" "$cubin.messages"
         break
