@@ -80,11 +80,13 @@ int main() {
   launch_doubled(values, kCount);                       // 12
   [&] { doubled<<<2, 32, 0, 0>>>(values, kCount); }();  // 24
   copied<<<1, kCount>>>(NULL, values);
+  copied<<<1, kCount>>>(0, values);
   within<<<1, kCount>>>(values, Range{1, kCount - 1});  // 24, 25, 25, ...
   reversed<<<1, kCount, kCount * sizeof(int)>>>(values);
   void (*chosen)(const int*, int*) = copied;
   (*chosen)<<<1, kCount>>>(values, copy);
   chosen<<<1, kCount>>>(values, copy);
+  chosen<<<1, kCount>>>(0, copy);
   Program{copied}.start(values, copy);
   std::vector<void (*)(int*)> kernels = {math::overloaded};
   for (int i = 0; i < 1000; ++i) kernels[0]<<<1, kCount>>>(copy);

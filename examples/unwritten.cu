@@ -34,6 +34,17 @@ __global__ void add_four(const float4* from, float* sum) {
   sum[threadIdx.x] = v.x + v.y + v.z + v.w;
 }
 
+// The same of constants.
+__global__ void use_three(const float4* from, float* sum) {
+  const float4 v = from[threadIdx.x];
+  sum[threadIdx.x] = v.x + v.y + v.z;
+}
+__global__ void use_four(const float4* from, float* sum) {
+  const float4 v = from[threadIdx.x];
+  __syncthreads();
+  sum[threadIdx.x] = v.x + v.w;
+}
+
 __global__ void copy(const float* in, Padded* from, Padded* to, float* out, int* flags) {
   to[threadIdx.x] = from[threadIdx.x];
   out[threadIdx.x] = in[threadIdx.x];
@@ -62,8 +73,10 @@ int main(int argc, char**) {
   cudaMalloc(&copies, 64 * sizeof *copies);
   cudaMemset(vectors, 0, 64 * sizeof *vectors - sizeof(float));
   add_three<<<1, 64>>>(vectors, copies, out);
+  use_three<<<1, 64>>>(vectors, out);
   if (good) cudaMemset(vectors, 0, 64 * sizeof *vectors);
   add_four<<<1, 64>>>(vectors, out);
+  use_four<<<1, 64>>>(vectors, out);
   float result;
   cudaMemcpy(&result, sum, sizeof result, cudaMemcpyDeviceToHost);
   std::printf("%g\n", result);

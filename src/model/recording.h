@@ -139,7 +139,8 @@ struct Audit {
     std::int64_t thread;  // of the block
     std::uint64_t address;
     bool stores, announced;
-    int line = 0;  // as in LineCounts
+    int line = 0;           // as in LineCounts
+    std::string file = {};  // unless it is the user's own
   };
   std::vector<Surprise> surprises;  // the first for each place and kind
 

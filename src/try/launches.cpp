@@ -228,7 +228,9 @@ int Launches::launches_of(const void* kernel) const {
 }
 
 std::string sentence_about(const model::Audit::Surprise& surprise) {
-  const std::string where = surprise.line > 0 ? text::printed("line %d: ", surprise.line) : "";
+  const std::string file = surprise.file.empty() ? "" : " of " + surprise.file;
+  const std::string where =
+      surprise.line > 0 ? text::printed("line %d", surprise.line) + file + ": " : "";
   const std::string thread = text::printed("thread %lld", static_cast<long long>(surprise.thread));
   const char* action = surprise.stores ? "store" : "load";
   if (surprise.announced) {

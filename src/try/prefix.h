@@ -23,6 +23,7 @@
 
 // As nvcc defines them, for an architecture of its middle years.
 #define __CUDACC__ 1
+#define __NVCC__ 1
 #define __CUDACC_VER_MAJOR__ (CUDART_VERSION / 1000)
 #define __CUDACC_VER_MINOR__ (CUDART_VERSION % 1000 / 10)
 #define __CUDACC_VER_BUILD__ 0
@@ -32,8 +33,8 @@
 
 // Else CUTLASS's headers look for the driver's functions, also if nobody calls them.
 #define CUTLASS_ENABLE_DIRECT_CUDA_DRIVER_CALL 1
-// CuTe asks for __NVCC__, too, before it uses ldmatrix.
-#define CUTE_ARCH_LDSM_SM75_SUPPORTED 1
+// CUB's own functions for these numbers are in CUDA's headers, and not here.
+#define CCCL_DISABLE_FP16_SUPPORT 1
 
 // A stop for a debugger; without one, it ends the kernel.
 inline void __brkpt() {

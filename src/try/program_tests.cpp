@@ -69,7 +69,7 @@ TEST_CASE("every form of a launch reaches the kernel that C++ chooses") {
   for (const char* row :
        {"math::details::change<int, true>  2 ", "math::overloaded              1,001 ",
         "math::overloaded                  1 ", "doubled                           3 ",
-        "copied                            4 ", "within                            1 ",
+        "copied                            6 ", "within                            1 ",
         "reversed                          1 "}) {
     CAPTURE(std::string(row));
     CHECK(contains(output.out, row));
@@ -380,6 +380,24 @@ TEST_CASE("equal values and guesses that are checked are no race, but their wron
   }
 }
 
+TEST_CASE("sums and scans of CUB's own headers run, and a race in them has the call's line") {
+  if (!std::filesystem::exists(testing::built() / "try" / "cub")) {
+    MESSAGE("skipped: CUB's headers are not beside nvcc");
+    return;
+  }
+  const Output good = try_program("cub");
+  CAPTURE(good.err);
+  CHECK(good.exit_code == 0);
+  CHECK(good.err == "");
+  CHECK(good.out.starts_with("sums 5328 6112, largest 99 99\nbefore [127] 5301, of warp 1 1520\n"));
+  CHECK(contains(good.out, "1 sums<true>     1     1     6             4.00          0 "));
+  const Output bad = try_program("cub", "-- bad");
+  CHECK(bad.exit_code == 1);
+  CHECK(bad.err.starts_with("try: sums<false>, block (0, 0): race on temporary (byte "));
+  CHECK(contains(bad.err, " (called on line 22) and thread (32, 0) stores on line "));
+  CHECK(std::count(bad.err.begin(), bad.err.end(), '\n') == 1);
+}
+
 TEST_CASE("memory from cudaMalloc that nobody has written is reported with its first load") {
   const Output bad = try_program("unwritten");
   CAPTURE(bad.err);
@@ -395,7 +413,11 @@ TEST_CASE("memory from cudaMalloc that nobody has written is reported with its f
       bad.err,
       "\ntry: add_four, block (0, 0): thread (63, 0) loads on line 32 from a word of element 63 of "
       "vectors, which nobody has written"));
-  CHECK(std::count(bad.err.begin(), bad.err.end(), '\n') == 3);
+  CHECK(contains(
+      bad.err,
+      "\ntry: use_four, block (0, 0): thread (63, 0) loads on line 43 from a word of element 63 of "
+      "vectors, which nobody has written"));
+  CHECK(std::count(bad.err.begin(), bad.err.end(), '\n') == 4);
   // A copied struct's padding, a vector's word that is not used, words of 0xff and an exchange are
   // none.
   const Output good = try_program("unwritten", "-- good");

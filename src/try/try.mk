@@ -3,12 +3,12 @@
 # variables: try.sh keeps one name for both. A file with an sgemm has its own name for each
 # copy's. Warnings are not shown.
 TRY_AS_CPU = $(filter-out $(WARNINGS) -include src/simulator/cuda/cpu.h,$(AS_CPU)) -iquote src/try/headers \
-	-idirafter src/simulator/cuda/stand_ins -w -U_FORTIFY_SOURCE -fno-builtin-printf
+	-idirafter src/simulator/cuda/stand_ins -idirafter $(BUILD)/try/toolkit -w -U_FORTIFY_SOURCE -fno-builtin-printf
 TRY_NVCCFLAGS = $(filter-out -Xcompiler=-W%,$(NVCCFLAGS)) -Xcompiler=-iquote,src/try/headers -w \
 	-include src/simulator/cuda/launch.h
 # Without a GPU, too: for the GPU that the flags name, and for the present one.
 TRY_CUBIN_FLAGS = -std=c++20 -O3 $(NVCC_INCLUDES) -ccbin $(CXX) -Xcompiler=-iquote,src/try/headers -x cu -w \
-	-lineinfo -Xptxas -v -include src/simulator/cuda/launch.h
+	-lineinfo -Xptxas -v
 try.flags = $(CXX) $(TRY_AS_CPU) $(TRIED_traced) $(TRIED_plain)
 C_LIBRARY := $(foreach name,printf malloc calloc realloc aligned_alloc posix_memalign free rand \
 		exit,--redefine-sym $(name)=try_$(name)) \
@@ -40,7 +40,17 @@ $(TRIED_HEADERS): $(BUILD)/try/%.h.gch: $(BUILD)/try.flags | $(BUILD)/headers.ma
 	$(call say,g++,src/try/prefix.h ($*))
 	mkdir -p $(@D) && echo '#include "src/try/prefix.h"' > $(NEW) && mv -f $(NEW) $(basename $@)
 	$(CXX) $(TRY_AS_CPU) $(TRIED_$*) $(DEPENDENCIES) -x c++-header -c $(basename $@) -o $(NEW) $(KEEP)
-COMPILES_TRIED := $(TRIED_HEADERS) $(REWRITER) $(ANNOUNCER) src/try/try.sh src/simulator/trace/keep_symbols.sh
+# CUB, and what it includes, of the toolkit whose nvcc is here. (Since CUDA 13 they have a folder of their
+# own.) Thrust's algorithms are not among them.
+TOOLKIT := $(wildcard $(abspath $(dir $(realpath $(shell command -v $(NVCC))))/../include))
+CUB := $(patsubst %/cub,%,$(firstword $(wildcard $(addprefix $(TOOLKIT),/cccl/cub /cub))))
+$(BUILD)/try/toolkit: $(BUILD)/try/environment
+	mkdir -p $@/thrust && rm -f $@/[cn]* $@/thrust/*
+	$(if $(CUB),ln -sfn $(addprefix $(CUB)/,cub cuda nv) $@ && \
+		ln -sfn $(addprefix $(CUB)/thrust/,detail iterator system type_traits version.h) $@/thrust)
+	touch $@
+COMPILES_TRIED := $(TRIED_HEADERS) $(REWRITER) $(ANNOUNCER) src/try/try.sh src/simulator/trace/keep_symbols.sh \
+	$(BUILD)/try/toolkit
 $(BUILD)/try/%.traced.o $(BUILD)/try/%.plain.o: examples/%.cu $(COMPILES_TRIED) | $(BUILD)/try/environment
 	$(call say,g++,$<)
 	BUILD=$(BUILD) COMPILE_S=600 KERNEL=$< MORE= src/try/try.sh compile $(BUILD)/try/$*
@@ -81,5 +91,5 @@ profile: $(if $(HAS_GPU),$(TRIES))
 endif
 .PHONY: try show step debug
 
-SAMPLES := $(filter-out $(notdir $(WHOLE_PROGRAMS)),$(basename $(notdir $(wildcard examples/*.cu))))
+SAMPLES := $(filter-out $(notdir $(WHOLE_PROGRAMS)) $(if $(CUB),,cub),$(basename $(notdir $(wildcard examples/*.cu))))
 test-parts: $(BUILD)/try/architecture $(REWRITER) $(addprefix $(BUILD)/try/,$(SAMPLES) tiled.debug)

@@ -71,8 +71,10 @@ TEST_CASE("one block is audited, and counts that would not be true are withheld"
   CHECK(unseen.out.empty());
   CHECK(contains(
       unseen.err,
-      "try: line 7: thread 0 makes a load that the compiler does not announce; the counts would "
+      "try: line 9: thread 0 makes a load that the compiler does not announce; the counts would "
       "miss it, so none are printed"));
+  const Output elsewhere = try_sample("unseen", "--size 16 --beta 1 --file examples/unseen.cu");
+  CHECK(contains(elsewhere.err, "try: line 4 of unseen.cuh: thread 0 makes a load that "));
 }
 
 TEST_CASE("a kernel that includes launch.h by its old name still compiles") {
@@ -573,8 +575,16 @@ TEST_CASE("what of CUDA is not traced is refused in one sentence, with its name 
        "cudaStreamEndCapture: CUDA graphs are not traced here; launch the kernels in a stream"},
       {"void f(cudaMemPool_t* p) { cudaDeviceGetDefaultMemPool(p, 0); }",
        "cudaMemPool_t: memory pools are not traced here; use cudaMalloc or cudaMallocAsync"},
-      {"#include <cub/block/block_reduce.cuh>",
-       "CUB and Thrust are not traced here; use shuffles or cooperative groups, std::vector and "
+      {"#include <cub/nowhere.cuh>",
+       "cub/nowhere.cuh: this header of CUB is not here; name its folder by TRY_FLAGS=-I..., or "
+       "use "
+       "shuffles"},
+      {"#include <cub/device/device_reduce.cuh>\nvoid f() { cub::DeviceReduce::Sum(); }",
+       "DeviceReduce: CUB's functions for a whole GPU are not traced here; those for a block or a "
+       "warp are"},
+      {"#include <thrust/reduce.h>",
+       "thrust/reduce.h: of Thrust only host_vector and device_vector are here; use std::vector "
+       "and "
        "<algorithm>"},
       {"#include <cute/tensor.hpp>",
        "cute/tensor.hpp: CuTe's and CUTLASS's headers are not here; name their folder by "

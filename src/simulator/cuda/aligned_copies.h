@@ -22,7 +22,7 @@ struct CopyOnlyIf {
 };
 
 // One program has both machines, so their classes have different names.
-#ifdef __NVCC__
+#if defined(__NVCC__) && !defined(SIMT_REWRITTEN)
 inline namespace on_gpu {
 #else
 inline namespace on_cpu {

@@ -13,7 +13,9 @@ function header(name, folder, base, text) {
   if (!sub("/[^/]*$", "", folder)) folder = "."
   sub(".*/", "", base)
   if (kind == "contents") text = "#pragma once\n#include \"" what "\""
+  if (kind == "empty") text = "#pragma once\nnamespace " what " {\n}"
   if (kind == "standard")
-    text = "#pragma once\n#include <" base ">\nnamespace cuda::std {\nusing namespace ::std;\n}"
+    text = "#ifdef CUB_VERSION\n#include_next <" name ">\n#else\n#pragma once\n#include <" base \
+      ">\nnamespace cuda::std {\nusing namespace ::std;\n}\n#endif"
   printf "mkdir -p %s && cat > %s << 'END'\n%s\nEND\n", folder, name, text
 }

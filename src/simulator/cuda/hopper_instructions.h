@@ -15,7 +15,7 @@
 // A barrier of `count` arrivals in shared memory. Its phases are numbered from 0: a phase is
 // complete when all arrivals have come and all bytes that they announced have been copied, and then
 // the next begins.
-#ifndef __NVCC__
+#if !defined(__NVCC__) || defined(SIMT_REWRITTEN)
 
 void mbarrier_init(std::uint64_t* barrier, unsigned count);
 // Let the threads and the copy engine use barriers that this thread has initialized, after the next

@@ -194,6 +194,29 @@ SIMT_INLINE unsigned __dp2a_hi(unsigned a, unsigned b, unsigned c) {
   return simt::dot_of_halves<std::uint16_t, std::uint8_t>(a, b, 2, c);
 }
 
+// The smaller or larger of each two 16-bit parts.
+namespace simt {
+template <class Half>
+SIMT_INLINE unsigned of_halves(
+    unsigned a, unsigned b, const Half& (*chosen)(const Half&, const Half&)) {
+  const Half low = chosen(static_cast<Half>(a), static_cast<Half>(b));
+  const Half high = chosen(static_cast<Half>(a >> 16), static_cast<Half>(b >> 16));
+  return static_cast<std::uint16_t>(high) << 16 | static_cast<std::uint16_t>(low);
+}
+}  // namespace simt
+SIMT_INLINE unsigned __vmins2(unsigned a, unsigned b) {
+  return simt::of_halves<std::int16_t>(a, b, std::min);
+}
+SIMT_INLINE unsigned __vminu2(unsigned a, unsigned b) {
+  return simt::of_halves<std::uint16_t>(a, b, std::min);
+}
+SIMT_INLINE unsigned __vmaxs2(unsigned a, unsigned b) {
+  return simt::of_halves<std::int16_t>(a, b, std::max);
+}
+SIMT_INLINE unsigned __vmaxu2(unsigned a, unsigned b) {
+  return simt::of_halves<std::uint16_t>(a, b, std::max);
+}
+
 // Arithmetic and conversions that say in their name how they round: to nearest (rn), toward zero
 // (rz), up (ru) or down (rd). src/simulator/machine/arithmetic.cpp has them.
 

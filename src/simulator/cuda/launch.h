@@ -15,7 +15,7 @@
 // for them itself, with griddepcontrol_wait(). On the CPU nothing is early.
 #pragma once
 
-#ifndef __NVCC__
+#if !defined(__NVCC__) || defined(SIMT_REWRITTEN)
 #include "simulator/cuda/cpu.h"
 #else
 

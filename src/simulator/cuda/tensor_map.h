@@ -7,7 +7,7 @@
 
 #include "model/tensor_core.h"
 
-#ifdef __NVCC__
+#if defined(__NVCC__) && !defined(SIMT_REWRITTEN)
 #include <cuda.h>
 #include <cuda_runtime.h>
 
@@ -30,7 +30,7 @@ struct TensorBox {
 // the box of it that one instruction copies. A row of the box is no longer than the span of the
 // swizzle. `matrix` is a multiple of 16. Outside of the matrix a load gives zeros and a store does
 // nothing. Throws a Refusal.
-#ifndef __NVCC__
+#if !defined(__NVCC__) || defined(SIMT_REWRITTEN)
 
 CUtensorMap tensor_map_2d(
     const void* matrix, std::uint64_t rows, std::uint64_t columns, std::uint64_t pitch_bytes,

@@ -6,7 +6,9 @@
 // its parts and takes three accesses. No vector can be made from one number; otherwise (const
 // float4&)A[i] would create a vector from A[i] instead of naming the four floats there. A vector
 // that is only declared stays uninitialized, so it may be in a union and needs no guard variable in
-// shared memory.
+// shared memory. gcc announces no reads of a constant variable, unless a part of it can change:
+// hence the mutable bit-field of no bits, which is no member. Only so a use of an unwritten word is
+// noticed.
 #pragma once
 
 #define SIMT_ALWAYS_INLINE __attribute__((always_inline))
@@ -54,6 +56,7 @@ struct Vector1 {
 template <class T>
 struct alignas(2 * sizeof(T)) Vector2 {
   T x, y;
+  mutable char : 0;
   constexpr Vector2() = default;
   constexpr Vector2(T x_, T y_) : x(x_), y(y_) {}
   SIMT_ALWAYS_INLINE Vector2(const Vector2& v) {
@@ -68,6 +71,7 @@ struct alignas(2 * sizeof(T)) Vector2 {
 template <class T>
 struct Vector3 {
   T x, y, z;
+  mutable char : 0;
   constexpr Vector3() = default;
   constexpr Vector3(T x_, T y_, T z_ = 0) : x(x_), y(y_), z(z_) {}
   SIMT_ALWAYS_INLINE Vector3(const Vector3& v) : x(v.x), y(v.y), z(v.z) {}
@@ -82,6 +86,7 @@ struct Vector3 {
 template <class T>
 struct alignas(sizeof(T) < 8 ? 4 * sizeof(T) : 16) Vector4 {
   T x, y, z, w;
+  mutable char : 0;
   constexpr Vector4() = default;
   constexpr Vector4(T x_, T y_, T z_ = 0, T w_ = 0) : x(x_), y(y_), z(z_), w(w_) {}
   SIMT_ALWAYS_INLINE Vector4(const Vector4& v) {

@@ -32,7 +32,7 @@
 // With f16 it is the other way round here: a is M-major, which is the same for a as N-major for b,
 // and b is K-major.
 
-#ifndef __NVCC__
+#if !defined(__NVCC__) || defined(SIMT_REWRITTEN)
 #include "simulator/cuda/vector_types.h"
 
 // An address in shared memory as a number.
@@ -215,7 +215,7 @@ __device__ __forceinline__ void wgmma_m64nNk16_f16(
 
 #endif
 
-#ifdef __NVCC__
+#if defined(__NVCC__) && !defined(SIMT_REWRITTEN)
 #define SIMT_DEVICE __device__ __forceinline__
 #else
 #define SIMT_DEVICE inline

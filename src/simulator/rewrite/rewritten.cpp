@@ -126,6 +126,32 @@ class Launches {
     return tokens_[i + 1].end() == tokens_[i + 2].at ? !is_at(i + 3, ">") : is_at(i + 3, "(");
   }
 
+  // How the lambda receives the arguments between the brackets, and passes them to the kernel. A 0
+  // or a NULL stands in the call itself: passed on, it would be a number, and no pointer.
+  struct Passing {
+    std::string parameters = "auto&... simt_arguments", arguments = "simt_arguments...",
+                types = "decltype(simt_arguments)...";
+  };
+  Passing passing_of(std::size_t open, std::size_t close) const {
+    std::string parameters, arguments;
+    bool has_null = false;
+    for (std::size_t at = open, end; at < close; at = end) {  // from ( or , to the next , or )
+      for (end = at + 1; end < close && !tokens_[end].is(","); ++end) {
+        // Between < and > a comma separates no arguments.
+        if (tokens_[end].is("<") || tokens_[end].is("...")) return {};
+        if (tokens_[end].is("(") || tokens_[end].is("{")) end = closing(tokens_, end);
+      }
+      const bool is_null =
+          end == at + 2 && (tokens_[at + 1].is("0") || tokens_[at + 1].is("__null"));
+      const std::string name = "simt_" + std::to_string(at - open);
+      const std::string separator = at == open ? "" : ", ";
+      parameters += separator + "auto& " + name;
+      arguments += separator + (is_null ? std::string(tokens_[at + 1].text) : name);
+      has_null |= is_null;
+    }
+    return has_null ? Passing{parameters, arguments, "decltype(simt_0)"} : Passing{};
+  }
+
   // From the first to the last token of <<<.
   void translate(std::size_t chevrons, std::size_t last) {
     const std::size_t first = first_of_kernel(chevrons);
@@ -147,26 +173,27 @@ class Launches {
       refuse(end, "after <<<...>>> stand the kernel's arguments in brackets, if only ()");
     }
     const std::string kernel = text_of(first, chevrons);
-    std::string begin = "::simt::launched([&](auto&... simt_arguments) { ";
+    const std::size_t close = closing(tokens_, open);
+    const Passing passing = passing_of(open, close);
+    const std::string call = "(" + passing.arguments + "); ";
+    std::string begin = "::simt::launched([&](" + passing.parameters + ") { ";
     if (!tokens_[chevrons - 1].is(">")) {
-      begin += "if constexpr (requires { ::simt::holds_pointer<decltype(simt_arguments)...>( " +
-               kernel + "); }) ::simt::in_this_copy<decltype(simt_arguments)...>( " + kernel +
-               ")(simt_arguments...); else ";
+      begin += "if constexpr (requires { ::simt::holds_pointer<" + passing.types + ">( " + kernel +
+               "); }) ::simt::in_this_copy<" + passing.types + ">( " + kernel + ")" + call +
+               "else ";
     }
     edits_.insert(tokens_[first].at, begin);
-    edits_.replace(tokens_[chevrons], tokens_[last], "(simt_arguments...); }).configured(");
+    edits_.replace(tokens_[chevrons], tokens_[last], call + "}).configured(");
     edits_.replace(tokens_[end], tokens_[end + 2], ")");
-    const std::size_t close = closing(tokens_, open);
     // Between < and > a comma separates no arguments.
     bool has_lists = false;
     for (std::size_t i = open + 1; i < close; ++i) has_lists |= tokens_[i].is("<");
     for (std::size_t i = open + 1; i < close; ++i) {
-      // Passed on, NULL would be a number.
       const bool is_argument = (tokens_[i - 1].is("(") || tokens_[i - 1].is(",")) &&
                                i + 1 < tokens_.size() &&
                                (tokens_[i + 1].is(",") || tokens_[i + 1].is(")"));
       if (is_argument && tokens_[i].is("__null")) {
-        edits_.replace(tokens_[i], tokens_[i], "nullptr");
+        if (has_lists) edits_.replace(tokens_[i], tokens_[i], "nullptr");
       } else if (is_argument && tokens_[i].kind == Kind::name && !has_lists) {
         // The kernel may take it by reference.
         edits_.insert(tokens_[i].at, "::simt::argument(");

@@ -53,11 +53,14 @@ TEST_CASE("a line of the preprocessor is one token with the lines that continue 
 }
 
 TEST_CASE("line markers tell the user's tokens from the system's") {
-  const auto tokens = tokens_of("# 1 \"a3.cu\"\na\n# 1 \"/usr/b.h\" 1 3 4\nb\n# 2 \"a3.cu\" 2\nc");
+  const auto tokens = tokens_of(
+      "# 1 \"a3.cu\"\na\n# 1 \"/usr/b.h\" 1 3 4\nb\n# 2 \"a3.cu\" 2\nc\n# 1 \"/usr/cub/d.h\" 1 "
+      "3\nd");
   const auto users = are_users(tokens);
-  REQUIRE(tokens.size() == 6);
+  REQUIRE(tokens.size() == 8);
   CHECK(users[1]);
   CHECK(!users[3]);
+  CHECK(users[7]);  // CUB's assembly is for GPUs
   CHECK(users[5]);
   CHECK(
       code_of("# 1 \"a.cu\"\nf(\n# 2 \"x.h\" 3 4\n__null\n# 1 \"a.cu\"\n)\n#pragma unroll\n")
@@ -151,7 +154,15 @@ TEST_CASE("a launch names its kernel in a call, whatever expression that is") {
   CHECK(launch_in("choose(3)<<<dim3{1}, 2>>>(p)") == "[choose(3)](dim3{1}, 2)(p)");
   CHECK(launch_in("k << <1, 2 >> >(p)") == "[k ](1, 2 )(p)");
   CHECK(launch_in("k<A> << <g, b >> 1 >> >(p)") == "[k<A> ](g, b >> 1 )(p)");
-  CHECK(launch_in("k<<<v<a>(), 2>>>(f(__null), __null)") == "[k](v<a>(), 2)(f(__null), nullptr)");
+}
+
+TEST_CASE("an argument that is 0 or NULL stands in the kernel's call, where it may be a pointer") {
+  CHECK(
+      launches("k<a><<<v<b>(), 2>>>(f(__null, p), 0, __null)") ==
+      "::simt::launched([&](auto& simt_0, auto& simt_7, auto& simt_9) { k<a>(simt_0, 0, __null); })"
+      ".configured(v<b>(), 2)(f(__null, p), 0, __null)");
+  CHECK(launch_in("k<<<1, 2>>>(0 + i, x[0])") == "[k](1, 2)(0 + i, x[0])");
+  CHECK(launch_in("k<<<1, 2>>>(f<a, b>(p), __null)") == "[k](1, 2)(f<a, b>(p), nullptr)");
 }
 
 TEST_CASE(

@@ -40,7 +40,8 @@ std::vector<Token> tokens_of(std::string_view source);
 std::vector<Token> code_of(std::string_view source);
 
 // For each token, whether it stands in a file of the user: a line marker says whether the lines
-// after it come from a system's header. Without markers, every token is the user's.
+// after it come from a system's header. Without markers, every token is the user's. CUB counts as
+// the user's: its inline PTX is for a GPU.
 std::vector<bool> are_users(const std::vector<Token>& tokens);
 
 // The index of the bracket that closes the one at `open`, which is (, [ or {; tokens.size() if none

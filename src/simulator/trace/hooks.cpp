@@ -147,7 +147,7 @@ void report_unwritten(
 
 // Loads of memory from cudaMalloc that nobody has written. A part of an object that is copied may
 // be padding, so it is a hazard only if such a word of the copy is loaded by itself. (Of a constant
-// copy the compiler announces no load.)
+// copy the compiler announces no load, unless it is a vector of CUDA's.)
 void __attribute__((noinline))
 look_into_device(std::uintptr_t address, std::size_t bytes, const void* return_address) {
   const auto [first, all] = first_unwritten(address, bytes);

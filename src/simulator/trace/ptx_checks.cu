@@ -107,7 +107,12 @@ constexpr int kThreads = 128;
   X("mul.wide.u16 %0, %4, %5;", (a & 0xffff) * (b & 0xffff))                                       \
   X("mov.u32 %0, %%tid.x;", static_cast<u32>(t))                                                   \
   X("mov.u32 %0, %%laneid;", static_cast<u32>(t % 32))                                             \
-  X("mov.u32 %0, %%ntid.x;", static_cast<u32>(kThreads))
+  X("mov.u32 %0, %%ntid.x;", static_cast<u32>(kThreads))                                           \
+  X("shfl.sync.bfly.b32 %0, %1, 1, 31, 0xffffffff;", all_a[t ^ 1])                                 \
+  X("shfl.sync.down.b32 %0, %1, 4, 31, -1;", all_a[t % 32 + 4 > 31 ? t : t + 4])                   \
+  X("shfl.sync.idx.b32 %0, %1, 5, 0x181f, -1;", all_a[t / 8 * 8 + 5])                              \
+  X("{ .reg .pred p; shfl.sync.up.b32 %0|p, %1, 3, 0, -1; @!p mov.u32 %0, 7; }",                   \
+    t % 32 < 3 ? 7u : all_a[t - 3])
 
 __global__ void compute_words(const u32* as, const u32* bs, const u32* cs, u32* out) {
   const u32 a = as[threadIdx.x], b = bs[threadIdx.x], c = cs[threadIdx.x];
@@ -216,6 +221,10 @@ u32 integer(double a) {
 }
 
 #define REALS(X)                                                      \
+  X("add.f32 %0, %1, %2;", bits_of(a + b))                            \
+  X("{ .reg .f64 x, y; cvt.f64.f32 x, %1; cvt.f64.f32 y, %2; "        \
+    "add.f64 x, x, y; cvt.rn.f32.f64 %0, x; }",                       \
+    bits_of(a + b))                                                   \
   X("cvt.rni.s32.f32 %0, %1;", integer(std::nearbyint(double{a})))    \
   X("cvt.rzi.s32.f32 %0, %1;", integer(std::trunc(double{a})))        \
   X("cvt.rmi.s32.f32 %0, %1;", integer(std::floor(double{a})))        \

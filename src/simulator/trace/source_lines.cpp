@@ -103,6 +103,10 @@ bool is_embedded(const std::string& file) {
   return embedded_source.is != nullptr && embedded_source.is(file);
 }
 
+const std::string& own_file(const SourceRange& kernel) {
+  return users_file.empty() ? kernel.file : users_file;
+}
+
 // The output of addr2line for some places.
 class LineTable {
  public:
@@ -136,9 +140,8 @@ class LineTable {
       const CodeLine found = find(kernel, actor->places);
       actor->line = found.line;
       actor->helper_line = found.helper_line;
-      const std::string& own = users_file.empty() ? kernel.file : users_file;
-      actor->file = file_unless(own, kernel.file);
-      actor->helper_file = file_unless(own, found.helper_file);
+      actor->file = file_unless(own_file(kernel), kernel.file);
+      actor->helper_file = file_unless(own_file(kernel), found.helper_file);
     }
   }
 
@@ -307,7 +310,9 @@ void resolve_lines(model::Audit& audit, const SourceRange& kernel) {
   }
   const LineTable known(places);
   for (model::Audit::Surprise& surprise : audit.surprises) {
-    if (surprise.line == 0) surprise.line = known.find(kernel, places_of(surprise)).line;
+    if (surprise.line != 0) continue;
+    surprise.line = known.find(kernel, places_of(surprise)).line;
+    surprise.file = file_unless(own_file(kernel), kernel.file);
   }
 }
 

@@ -1,6 +1,7 @@
-// Integer instructions, as kernels compute addresses by them, and predicates.
+// Integer instructions, as kernels compute addresses by them, sums, and predicates.
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "simulator/machine/ptx/instruction.h"
@@ -11,6 +12,16 @@ namespace {
 using Values = std::span<const std::uint64_t>;
 
 std::uint64_t add(const Instruction& i, Values in) {
+  if (i.type.is_real() && i.type.bits == 32) {
+    const auto real = [&](int n) {
+      return std::bit_cast<float>(static_cast<std::uint32_t>(in[n]));
+    };
+    return std::bit_cast<std::uint32_t>(real(0) + real(1));
+  }
+  if (i.type.is_real()) {
+    return std::bit_cast<std::uint64_t>(
+        std::bit_cast<double>(in[0]) + std::bit_cast<double>(in[1]));
+  }
   return unsigned_value(i.type, in[0] + in[1]);
 }
 std::uint64_t sub(const Instruction& i, Values in) {
@@ -71,7 +82,8 @@ bool decode_operation(Instruction& i, Modifiers& modifiers) {
   const Operation* const operation = std::find_if(
       std::begin(kOperations), std::end(kOperations),
       [&](const Operation& known) { return known.opcode == i.line.opcode; });
-  if (!modifiers.take_type(i.type) || i.type.packed != 1 || i.type.is_real()) return false;
+  if (!modifiers.take_type(i.type) || i.type.packed != 1) return false;
+  if (i.type.is_real() && (operation->evaluate != add || i.type.bits < 32)) return false;
   if (!has_operands(i, 1, operation->inputs)) return false;
   Evaluate* evaluate = operation->evaluate;
   if (evaluate == mul_lo) {

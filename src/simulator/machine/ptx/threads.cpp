@@ -1,4 +1,5 @@
-// Barriers of a block and of some of its warps, barriers in shared memory (mbarrier), and fences.
+// Barriers of a block and of some of its warps, barriers in shared memory (mbarrier), fences, and
+// shuffles.
 
 #include "simulator/cuda/collectives.h"
 #include "simulator/machine/collectives.h"
@@ -177,13 +178,41 @@ bool decode_mbarrier(Instruction& i, Modifiers& modifiers) {
 
 }  // namespace
 
+namespace {
+
+enum ShuffleMode : std::uint32_t { kUp, kDown, kButterfly, kIndex };
+
+// shfl.sync.mode.b32 d|p, a, b, c, mask: c has the last lane of a segment, and in its bits 8 to 12
+// which bits of a lane's number name its segment. PTX ISA 9.0, "shfl.sync".
+void run_shfl(Execution& thread, const Instruction& i) {
+  const int lane = thread.worker.lane();
+  const auto word = [&](int n) { return static_cast<std::uint32_t>(thread.read(i.operand(n))); };
+  const int b = static_cast<int>(word(2) & 0x1f), c = static_cast<int>(word(3));
+  const int segment = c >> 8 & 0x1f;
+  const int last = (lane & segment) | (c & 0x1f & ~segment);
+  const int sources[] = {lane - b, lane + b, lane ^ b, (lane & segment) | (b & ~segment)};
+  int source = sources[i.mode];
+  const bool inside = i.mode == kUp ? source >= last : source <= last;
+  if (!inside) source = lane;
+  const std::uint64_t received = shuffle_in_warp(word(4), word(1), source, warpSize, thread.place);
+  const Operand& to = i.operand(0);
+  thread.write(to, static_cast<std::uint32_t>(received));
+  if (to.second >= 0) thread.registers[to.second] = inside;
+}
+bool decode_shfl(Instruction& i, Modifiers& modifiers) {
+  const int mode = modifiers.take_one_of({"up", "down", "bfly", "idx"});
+  if (mode < 0 || !modifiers.take("sync") || !modifiers.take("b32")) return false;
+  i.mode = static_cast<std::uint32_t>(mode);
+  i.run = run_shfl;
+  return has_operands(i, 1, 4);
+}
+
+}  // namespace
+
 std::span<const Family> barriers() {
-  static constexpr Family kFamilies[] = {
-      {"bar", decode_bar},
-      {"barrier", decode_bar},
-      {"membar", decode_membar},
-      {"fence", decode_fence},
-      {"mbarrier", decode_mbarrier}};
+  static constexpr Family kFamilies[] = {{"bar", decode_bar},           {"barrier", decode_bar},
+                                         {"membar", decode_membar},     {"fence", decode_fence},
+                                         {"mbarrier", decode_mbarrier}, {"shfl", decode_shfl}};
   return kFamilies;
 }
 
