@@ -29,9 +29,10 @@ std::string qualifiers(std::string_view source);
 //       .configured(grid, block, shared_bytes, stream)(arguments...)
 //
 // where an argument that is only a name stands as ::simt::argument(name), and one that is 0 or NULL
-// also in the call of the kernel, so that the kernel is named in a call and means what it means in
-// C++: deduced template arguments, overloads and default arguments work. What may be a variable that holds a kernel's address gets a
-// second form of the call, for the copy of the kernel that is to run. (cuda/launched.h)
+// also in the call of the kernel. So the kernel is named in a call and means what it means in C++:
+// deduced template arguments, overloads and default arguments work. What may be a variable that
+// holds a kernel's address gets a second form of the call, for the copy of the kernel that is to
+// run. (cuda/launched.h)
 std::string launches(std::string_view source);
 
 // A #pragma unroll that a macro leaves, which nvcc accepts, becomes white space.
