@@ -81,5 +81,5 @@ profile: $(if $(HAS_GPU),$(TRIES))
 endif
 .PHONY: try show step debug
 
-SAMPLES := $(filter-out $(notdir $(WHOLE_PROGRAMS)),$(basename $(notdir $(wildcard examples/*.cu))))
+SAMPLES := $(filter-out eight $(notdir $(WHOLE_PROGRAMS)),$(basename $(notdir $(wildcard examples/*.cu))))
 test-parts: $(BUILD)/try/architecture $(REWRITER) $(addprefix $(BUILD)/try/,$(SAMPLES) tiled.debug)
