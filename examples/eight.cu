@@ -5,6 +5,8 @@
 //
 // Kernels 1 to 9 are those of stages 1 to 9; the others are used for comparisons in the chapters.
 // Each computes C again and is counted separately.
+// They compute so little here that optimizing all of gemm_steps.cu would take longer.
+#pragma GCC optimize("O0")
 #include "gemm_steps.cu"
 
 // gemm_steps.cu comes with a main, which nobody calls here.

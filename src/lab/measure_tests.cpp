@@ -21,6 +21,7 @@
 #include "lab/problem.h"
 #include "lab/run.h"
 #include "testing/program.h"
+#include "testing/thorough.h"
 
 namespace lab {
 
@@ -124,7 +125,7 @@ TEST_CASE("a long product is counted from short ones, for the first variant of e
   LongProduct counted({}, {kSide, kSide, kK});
   const model::Gpu& gpu = *model::find_gpu("H200");
   for (const model::Stage& stage : stage_table_traced.stages) {
-    if (stage.variants.empty()) continue;
+    if (stage.variants.empty() || !testing::chosen(stage.number, 3)) continue;
     CAPTURE(stage.number);
     const model::Variant& variant = stage.variants[0];
     const machine::Machine machine{&gpu, kSample, /*hazards=*/false};
@@ -153,6 +154,7 @@ TEST_CASE("a long product is counted from short ones, for the first variant of e
 
 TEST_CASE("a long product is counted from few traced accesses, for every variant") {
   LongProduct counted({}, {4096, 4096, 4096});
+  int number = 0;
   std::int64_t accesses = 0;
   const auto add = [&](const machine::Launch&, const model::Counts& traced) {
     for (model::Traffic model::Counts::*member : model::kTraffic) {
@@ -164,6 +166,7 @@ TEST_CASE("a long product is counted from few traced accesses, for every variant
       .gpu = model::find_gpu("H200"), .blocks = kSample, .hazards = false, .launched = add};
   for (const model::Stage& stage : stage_table_traced.stages) {
     for (const model::Variant& variant : stage.variants) {
+      if (!testing::chosen(number++, 3)) continue;
       CAPTURE(stage.number);
       CAPTURE(std::string(variant.name));
       accesses = 0;

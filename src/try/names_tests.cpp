@@ -15,7 +15,7 @@ namespace attempt {
 
 namespace {
 
-using testing::Output;
+using testing::Output, testing::tests_all;
 
 // make with the settings that this build has, if make started the tests; nothing is to be built.
 std::string make() {
@@ -24,10 +24,6 @@ std::string make() {
   const std::size_t settings = all.find("-- ");
   return "make --no-print-directory " +
          (settings == std::string::npos ? "" : all.substr(settings + 3) + " ");
-}
-
-bool tests_all() {
-  return std::getenv("GEMM_STEPS_TEST_ALL") != nullptr;
 }
 
 bool contains(const std::string& text, const std::string& part) {

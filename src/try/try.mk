@@ -91,5 +91,6 @@ profile: $(if $(HAS_GPU),$(TRIES))
 endif
 .PHONY: try show step debug
 
-SAMPLES := $(filter-out $(notdir $(WHOLE_PROGRAMS)) $(if $(CUB),,cub),$(basename $(notdir $(wildcard examples/*.cu))))
+SAMPLES := $(filter-out eight $(notdir $(WHOLE_PROGRAMS)) $(if $(CUB),,cub),\
+	$(basename $(notdir $(wildcard examples/*.cu))))
 test-parts: $(BUILD)/try/architecture $(REWRITER) $(addprefix $(BUILD)/try/,$(SAMPLES) tiled.debug)

@@ -6,5 +6,5 @@ bench: $(PROGRAM) $(BUILD)/bench_speeds ## time the ladder, cuBLAS, OpenMP and O
 	src/lab/bench/bench.sh ./$(PROGRAM) $(BUILD)/bench_speeds $(BUILD)/bench.csv
 plot: ## draw the times of make bench as SVG, with gnuplot (CSV=build/bench.csv, PLOT=build/plot.svg)
 	src/lab/bench/plot.sh "$${CSV:-$(BUILD)/bench.csv}" "$${PLOT:-$(BUILD)/plot.svg}"
-test-parts: $(BUILD)/bench_speeds
+test-parts: $(if $(HARDENED),,$(BUILD)/bench_speeds)
 .PHONY: bench plot

@@ -19,4 +19,4 @@ slides: ## write the sessions of exercises/TEACHING.md as one HTML file, without
 .PHONY: walkthrough slides
 
 $(BUILD)/tests: $(LESSON)
-test-parts: $(BUILD)/try/eight $(WHOLE_PROGRAMS)
+test-parts: $(if $(HARDENED),,$(BUILD)/try/eight $(WHOLE_PROGRAMS))

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # make mutants: compiles every stage of gemm_steps.cu with one mistake at a time
-# (src/simulator/trace/mutants.awk), all in one program, and traces them one after the other. The tracer must
+# (src/simulator/trace/mutants.awk), all in one program, and traces them on all cores. The tracer must
 # report a hazard that fits the mistake, unless the mutant is listed below. Arguments: the build
 # folder, and the commands that compile and link a traced copy (Makefile). MUTANTS=n runs only every
 # n-th mutant, STAGES="12 13" only those of these stages.
@@ -82,57 +82,61 @@ for stage in 1- $variants; do
   done
 done
 
-total=0 caught=0 same=0 not_seen=0
-while IFS='|' read -r number stages line kind what; do
-  ((number % every == 0)) || continue
-  case "$kind $what" in
-    unchecked*) expected='accesses element [0-9,-]+ of [ABC] |race on C' ;;
-    *__pipeline_*) expected='race on|is still on its way' ;;
-    # A mistake at an mbarrier can also leave all threads waiting.
-    count* | *mbarrier_arrive\(* | *release*) expected='waits at mbarrier_wait .* forever' ;;
-    # A barrier can also announce stores of threads, not only of the copy engine.
-    bytes* | phase* | *mbarrier_wait* | *expect_tx*)
-      expected='without having waited for|waits at mbarrier_wait .* forever|race on' ;;
-    *bar_arrive*) expected='waits at bar_sync.* forever' ;;
-    *fence_mbarrier_init* | *fence_proxy_async*) expected='without a fence between' ;;
-    *wgmma_fence\(*) expected='calls wgmma without a wgmma_fence' ;;
-    # A warp that does not wait reads sums too early, or lets others overwrite an operand.
-    *wgmma_*)
-      expected='while a wgmma uses them|while the tensor cores .* may still read it|is wrong: row|race on'
-      ;;
-    *) expected='race on' ;;
-  esac
-  for stage in $stages; do
-    [[ -z $only || " $only " == *" ${stage%%:*} "* ]] || continue
-    name="stage $stage, line $line, $kind: ${what%;}"
-    # Without the lines' numbers, which change.
-    place="stage $stage, $(helper_at "$line"), $kind: $(sed -E 's/ line [0-9]+:/ /; s/  / /' <<< "${what%;}")"
-    for mistake in "${equivalent[@]}"; do
-      [ "$place" = "${mistake%% -- *}" ] || continue
-      same=$((same + 1))
-      echo "the same    $mistake"
-      continue 2
-    done
-    total=$((total + 1))
-    verdict=MISSED
-    for size in "${sizes[@]}"; do
-      messages=$(hazards_of "$number" "$stage" "$size")
-      if grep -qE "$expected" <<< "$messages"; then
-        verdict=caught
-        caught=$((caught + 1))
+# try_mutants SHARE: a line for each mutant of one core's share.
+try_mutants() {
+  export OMP_NUM_THREADS=1  # the other cores have shares of their own
+  while IFS='|' read -r number stages line kind what; do
+    ((number % every == 0 && number / every % cores == $1)) || continue
+    case "$kind $what" in
+      unchecked*) expected='accesses element [0-9,-]+ of [ABC] |race on C' ;;
+      *__pipeline_*) expected='race on|is still on its way' ;;
+      # A mistake at an mbarrier can also leave all threads waiting.
+      count* | *mbarrier_arrive\(* | *release*) expected='waits at mbarrier_wait .* forever' ;;
+      # A barrier can also announce stores of threads, not only of the copy engine.
+      bytes* | phase* | *mbarrier_wait* | *expect_tx*)
+        expected='without having waited for|waits at mbarrier_wait .* forever|race on' ;;
+      *bar_arrive*) expected='waits at bar_sync.* forever' ;;
+      *fence_mbarrier_init* | *fence_proxy_async*) expected='without a fence between' ;;
+      *wgmma_fence\(*) expected='calls wgmma without a wgmma_fence' ;;
+      # A warp that does not wait reads sums too early, or lets others overwrite an operand.
+      *wgmma_*)
+        expected='while a wgmma uses them|while the tensor cores .* may still read it|is wrong: row|race on' ;;
+      *) expected='race on' ;;
+    esac
+    for stage in $stages; do
+      [[ -z $only || " $only " == *" ${stage%%:*} "* ]] || continue
+      # Without the lines' numbers, which change.
+      place="stage $stage, $(helper_at "$line"), $kind: $(sed -E 's/ line [0-9]+:/ /; s/  / /' <<< "${what%;}")"
+      for mistake in "${equivalent[@]}"; do
+        [ "$place" = "${mistake%% -- *}" ] || continue
+        echo "the same    $mistake"
+        continue 2
+      done
+      verdict="MISSED  stage $stage, line $line, $kind: ${what%;}"
+      for mistake in "${unseen[@]}"; do
+        [ "$place" != "${mistake%% -- *}" ] || verdict="not seen  $mistake"
+      done
+      for size in "${sizes[@]}"; do
+        hazards_of "$number" "$stage" "$size" | grep -E "$expected" > /dev/null || continue
+        verdict="caught  stage $stage, line $line, $kind: ${what%;}"
         break
-      fi
+      done
+      echo "$verdict"
     done
-    for i in "${!unseen[@]}"; do
-      [ "$verdict $place" = "MISSED ${unseen[i]%% -- *}" ] || continue
-      verdict="not seen"
-      name="${unseen[i]}"
-      not_seen=$((not_seen + 1)) total=$((total - 1))
-      unset "unseen[i]"
-    done
-    echo "$verdict  $name"
+  done < "$folder/list"
+}
+cores=$(nproc) shares=()
+{
+  for ((share = 0; share < cores; ++share)); do
+    try_mutants $share &
+    shares+=($!)
   done
-done < "$folder/list"
-
-echo "$caught/$total mutants caught; $same more are equivalent, and $not_seen cannot be seen"
-[ "$caught" = "$total" ]
+  for share in "${shares[@]}"; do wait "$share" || exit 1; done
+} | tee "$folder/verdicts"
+awk '$1 == "not" && seen[$0]++ { $1 = "MISSED"; print "MISSED  a second of: " $0 }
+  { ++n[$1] }
+  END {
+    printf "%d/%d mutants caught; %d more are equivalent, and %d cannot be seen\n", n["caught"],
+      n["caught"] + n["MISSED"], n["the"], n["not"]
+    exit n["MISSED"] > 0
+  }' "$folder/verdicts"
