@@ -1896,16 +1896,15 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) fp16_parts(
 
     // sum[i] and sum[i + 1] are neighbours in a column of C, sum[i + 2] is eight columns to the
     // right and sum[i + 4] eight rows down. Loads and stores of C stay in order, and a store waits
-    // for its load. So 16 elements are loaded before the first is stored, to wait once for all.
+    // for its load. So C is loaded in 8 rows before any is stored there, to wait once for all.
     const auto row = [&](int i) { return block_row + lane % 4 * 2 + i / 2 * 8 + i % 2; };
     const auto result = [&](int i, int x) -> float& {
       return sum[i / (BM / 8)][i % (BM / 8) / 2 * 4 + i % 2 + 2 * x];
     };
-    constexpr int kRowsAtOnce = 8;
 #pragma unroll
-    for (int first = 0; first < BM / 4; first += kRowsAtOnce) {
+    for (int first = 0; first < BM / 4; first += 8) {
 #pragma unroll
-      for (int i = first; i < first + kRowsAtOnce; ++i) {
+      for (int i = first; i < first + 8; ++i) {
         const float unit = maps.units_A[min(row(i), M - 1)];
 #pragma unroll
         for (int x = 0; x < 2; ++x) {
@@ -1914,12 +1913,9 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) fp16_parts(
         }
       }
 #pragma unroll
-      for (int i = first; i < first + kRowsAtOnce; ++i) {
-#pragma unroll
-        for (int x = 0; x < 2; ++x) {
-          if (row(i) >= M || col + 8 * x >= N) continue;
-          C[offset(row(i), col + 8 * x, N)] = result(i, x);
-        }
+      for (int i = 2 * first; i < 2 * (first + 8); ++i) {
+        const int c_row = row(i / 2), c_col = col + i % 2 * 8;
+        if (c_row < M && c_col < N) C[offset(c_row, c_col, N)] = result(i / 2, i % 2);
       }
     }
   }

@@ -28,7 +28,7 @@ TEST_CASE("a GPU is found by its name or its first words, ignoring case, spaces 
   CHECK(find_gpu("rtx3090")->name == "RTX 3090");
   CHECK(find_gpu("Rtx-A6000") == find_gpu("RTX A6000"));
   CHECK(find_gpu("a100") == find_gpu("A100 SXM4 80GB"));
-  CHECK(find_gpu("h100") == find_gpu("H100-SXM"));
+  CHECK(find_gpu("h100") == find_gpu("H100-80GB-HBM3"));
   CHECK(find_gpu("paper") == find_gpu("Paper-GPU"));
 }
 

@@ -1,9 +1,13 @@
 #include "simulator/trace/source_lines.h"
 
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <climits>
 #include <cstdint>
@@ -12,9 +16,10 @@
 #include <fstream>
 #include <iterator>
 #include <map>
-#include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <tuple>
 
@@ -59,11 +64,66 @@ std::string own_path() {
   return length > 0 ? std::string(path.data(), length) : "";
 }
 
-std::string quoted_for_shell(const std::string& text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
+// A process that runs addr2line. It reads the whole program once, and answers as long as this
+// process lives: one line of text per address, and then its lines of source.
+class Addr2line {
+ public:
+  Addr2line() : owner_(getpid()) {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return;
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    std::string words[] = {"addr2line", "-a", "-i", "-e", own_path()};
+    char* arguments[] = {words[0].data(), words[1].data(), words[2].data(),
+                         words[3].data(), words[4].data(), nullptr};
+    pid_t process;
+    if (posix_spawnp(&process, "addr2line", &actions, nullptr, arguments, environ) == 0) {
+      socket_ = ends[0];
+    } else {
+      close(ends[0]);
+    }
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
+  }
+
+  ~Addr2line() {
+    if (socket_ >= 0) close(socket_);
+  }
+  Addr2line(const Addr2line&) = delete;
+  Addr2line& operator=(const Addr2line&) = delete;
+
+  // After a fork, both processes have this one's socket.
+  bool is_own() const { return owner_ == getpid(); }
+
+  // The answer to so many lines of text, of which the last is kEnd's; nothing if there is no
+  // answer.
+  static constexpr std::string_view kEnd = "0xffffffffffffffff\n";
+  std::string ask(std::string_view question) {
+    while (!question.empty()) {
+      const ssize_t sent =
+          TEMP_FAILURE_RETRY(send(socket_, question.data(), question.size(), MSG_NOSIGNAL));
+      if (sent <= 0) return "";
+      question.remove_prefix(sent);
+    }
+    std::string answer;
+    std::array<char, 4096> part;
+    for (std::size_t end = answer.npos;;) {
+      const ssize_t received = TEMP_FAILURE_RETRY(recv(socket_, part.data(), part.size(), 0));
+      if (received <= 0) return "";
+      answer.append(part.data(), received);
+      end = answer.rfind(kEnd);
+      if (end == answer.npos || answer.find('\n', end + kEnd.size()) == answer.npos) continue;
+      return answer.substr(0, end);
+    }
+  }
+
+ private:
+  pid_t owner_;
+  int socket_ = -1;
+};
 
 struct Frame {
   std::string file;
@@ -72,7 +132,7 @@ struct Frame {
 using Frames = std::map<Place, std::vector<Frame>>;
 
 // For each place, its source lines, innermost first: more than one if a function was inlined. What
-// was looked up is kept, because addr2line reads the whole program each time.
+// was looked up is kept.
 const Frames& lines_of(const std::vector<Place>& places) {
   static Frames known;
   Places unknown;
@@ -205,19 +265,16 @@ std::string file_unless(const std::string& own, const std::string& file) {
 }
 
 std::string addr2line(const Places& places) {
-  std::string command = "addr2line -a -i -e " + quoted_for_shell(own_path());
-  for (const Place place : places) {
-    char hexadecimal[16];
-    std::snprintf(hexadecimal, sizeof hexadecimal, " 0x%x", place);
-    command += hexadecimal;
-  }
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> printed(
-      popen((command + " 2>/dev/null").c_str(), "r"), pclose);
-  std::string text;
-  if (printed == nullptr) return text;
-  std::array<char, 4096> part;
-  while (std::size_t bytes = std::fread(part.data(), 1, part.size(), printed.get())) {
-    text.append(part.data(), bytes);
+  static std::optional<Addr2line> process;
+  if (!process || !process->is_own()) process.emplace();
+  constexpr std::size_t kAtOnce = 1000;  // so that neither side waits for the other to read
+  std::string text, question;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    std::array<char, 16> line;
+    question.append(line.data(), std::snprintf(line.data(), line.size(), "0x%x\n", places[i]));
+    if ((i + 1) % kAtOnce != 0 && i + 1 < places.size()) continue;
+    text += process->ask(question.append(Addr2line::kEnd));
+    question.clear();
   }
   return text;
 }
