@@ -1894,28 +1894,29 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) fp16_parts(
       }
     }
 
-    // sum[i] and sum[i + 1] are neighbours in a column of C, sum[i + 2] is eight columns to the
-    // right and sum[i + 4] eight rows down. Loads and stores of C stay in order, and a store waits
-    // for its load. So C is loaded in 8 rows before any is stored there, to wait once for all.
-    const auto row = [&](int i) { return block_row + lane % 4 * 2 + i / 2 * 8 + i % 2; };
-    const auto result = [&](int i, int x) -> float& {
-      return sum[i / (BM / 8)][i % (BM / 8) / 2 * 4 + i % 2 + 2 * x];
+    // sum[i + 1] is one row of C below sum[i], sum[i + 2] 8 columns right, sum[i + 4] 8 rows down.
+    const auto row = [&](int i) { return block_row + lane % 4 * 2 + i / 4 * 8 + i / 2 % 2; };
+    const auto column = [&](int i) { return col + i % 2 * 8; };
+    const auto result = [&](int i) -> float& {
+      return sum[i / (BM / 4)][i % (BM / 4) / 4 * 4 + i / 2 % 2 + i % 2 * 2];
     };
 #pragma unroll
-    for (int first = 0; first < BM / 4; first += 8) {
+    for (int i = 0; i < BM / 2; i += 2) {
+      const float unit = maps.units_A[min(row(i), M - 1)];
+      for (int x = 0; x < 2; ++x) result(i + x) = alpha * (result(i + x) * unit);
+    }
+    // A load of C waits for the stores before it. So 16 elements are loaded before one is stored.
 #pragma unroll
-      for (int i = first; i < first + 8; ++i) {
-        const float unit = maps.units_A[min(row(i), M - 1)];
+    for (int first = 0; first < BM / 2; first += 16) {
+      if (beta != 0.0f) {
 #pragma unroll
-        for (int x = 0; x < 2; ++x) {
-          result(i, x) = alpha * (result(i, x) * unit);
-          if (beta != 0.0f) result(i, x) += beta * load_or_zero(C, M, N, row(i), col + 8 * x);
+        for (int i = first; i < first + 16; ++i) {
+          result(i) += beta * load_or_zero(C, M, N, row(i), column(i));
         }
       }
 #pragma unroll
-      for (int i = 2 * first; i < 2 * (first + 8); ++i) {
-        const int c_row = row(i / 2), c_col = col + i % 2 * 8;
-        if (c_row < M && c_col < N) C[offset(c_row, c_col, N)] = result(i / 2, i % 2);
+      for (int i = first; i < first + 16; ++i) {
+        if (row(i) < M && column(i) < N) C[offset(row(i), column(i), N)] = result(i);
       }
     }
   }
