@@ -2196,8 +2196,8 @@ const model::KernelRef& kernel_for(
 // Memory in which the blocks of stage 11 leave sums for one another: at most two tiles per SM. Only
 // one launch at a time may use it.
 Shares shares_in_memory(const model::ShareOut& shares, const model::Variant& variant, int tiles) {
-  static KeptMemory<float> sums;
-  static KeptMemory<unsigned> arrived;
+  static KeptMemory<float> sums{"sums"};
+  static KeptMemory<unsigned> arrived{"arrived"};
   const int cut = tiles - shares.whole;
   const std::string use = "the sums of " + std::to_string(cut) + " tiles in parts";
   return {
@@ -2211,9 +2211,9 @@ Parts last_parts{};
 
 // Room for the copies of A and B in parts. The two words for doubts are used in turns.
 struct PartsMemory {
-  KeptMemory<__half> A, B;
-  KeptMemory<float> units_A, units_B;
-  KeptMemory<unsigned> doubts;
+  KeptMemory<__half> A{"parts.A"}, B{"parts.B"};
+  KeptMemory<float> units_A{"units_A"}, units_B{"units_B"};
+  KeptMemory<unsigned> doubts{"doubts"};
   int launches = 0;
 };
 Parts parts_in_memory(const model::Variant& variant, int M, int N, int K) {

@@ -78,7 +78,8 @@ struct RecordedAction {
   int matrix = -1;  // in Recording::arrays; -1 if all of it lies outside
   std::uint64_t first = 0;
   int rows = 0, row_bytes = 0;
-  int array = -1;  // of shared memory
+  std::uint64_t pitch_bytes = 0;  // from one row of the matrix to the next
+  int array = -1;                 // of shared memory
   std::uint64_t to = 0, bytes = 0;
   Swizzle swizzle = Swizzle::none;
 };

@@ -12,6 +12,7 @@
 #include "model/refusal.h"
 #include "model/stage.h"
 #include "simulator/cuda/aligned_copies.h"
+#include "simulator/cuda/launch.h"
 #include "simulator/cuda/tensor_map.h"
 
 // The T of the GPU that the calling thread uses: memory belongs to one.
@@ -23,10 +24,12 @@ T& of_this_gpu() {
   return all[gpu];
 }
 
-// Memory that launches use one after the other, until the program ends.
+// Memory that launches use one after the other, until the program ends. The tracer calls it `name`.
 template <class T>
 class KeptMemory {
  public:
+  explicit KeptMemory(const char* name) : name_(name) {}
+
   // It is allocated once, and again if more is needed; with `zeros`, it is 0 then. Throws a Refusal
   // with `use` if there is no memory.
   T* of(std::size_t count, bool zeros, const std::string& use) {
@@ -34,7 +37,7 @@ class KeptMemory {
     cudaFree(begin_);
     begin_ = nullptr;
     count_ = 0;
-    if (cudaMalloc(&begin_, count * sizeof(T)) != cudaSuccess) {
+    if (malloc_named(&begin_, count * sizeof(T), name_) != cudaSuccess) {
       begin_ = nullptr;
       throw model::Refusal("there is no memory for " + use);
     }
@@ -44,6 +47,7 @@ class KeptMemory {
   }
 
  private:
+  const char* name_;
   T* begin_ = nullptr;
   std::size_t count_ = 0;
 };

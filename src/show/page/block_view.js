@@ -432,8 +432,8 @@ function ringTable(replay) {
   const text = words.ring;
   const places = [...replay.ring].sort(([a], [b]) => a - b);
   const barrier = (number) => number === null ? "–" : say(text.barrier, {number, phase: replay.completed.get(number) ?? 0});
-  const element = table(text.title, text.heads, places.map(([full, {tile, isFull, empty}], i) =>
-    [String(i), tile < 0 ? "–" : String(tile), isFull ? text.full : text.coming, barrier(full), barrier(empty)]));
+  const element = table(text.title, text.heads, places.map(([full, {tile, state, empty}], i) =>
+    [String(i), tile < 0 ? "–" : String(tile), text[state], barrier(full), barrier(empty)]));
   element.className = "ring";
   return element;
 }
@@ -529,7 +529,8 @@ class BlockView {
     // In the next frame, because it changes the size of what is observed.
     const observer = new ResizeObserver(() => requestAnimationFrame(() => this.layOut()));
     for (const box of [this.matrices, this.shared]) observer.observe(box);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.recolour());
+    const shown = new WeakRef(this);  // a view that is gone is not kept for the event
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => shown.deref()?.recolour());
     this.colours = readColours();
   }
 
@@ -571,7 +572,7 @@ class BlockView {
     this.side = side;
     if (this.registers.parentElement) this.shared.parentElement.hidden = side !== 0;
     this.registers.hidden = side !== 1;
-    this.actions.hidden = side === 1 && this.hasShared;  // they are about shared memory
+    this.actions.hidden = side > 0 && this.hasShared;  // they are about shared memory
     this.fragments.hidden = side !== 2;
     this.sides.forEach((button, i) => button.setAttribute("aria-pressed", i === side));
     this.layOut();
@@ -604,20 +605,22 @@ class BlockView {
     if (!this.recording || this.matrices.clientWidth === 0) return;  // nobody sees it
     const {M, N, K} = this.recording.scene;
     const CAPTION = 22;
-    const roomOf = (box) => ({width: Math.max(200, box.clientWidth) - 8, height: Math.max(200, box.clientHeight)});
+    const roomOf = (box) => ({width: Math.max(200, box.clientWidth) - 8, height: Math.max(40, box.clientHeight)});
     const room = roomOf(this.matrices);
     const cell = Math.min(8, (room.width - 10) / (K + N), (room.height - 2 * CAPTION) / (K + M));
+    // A small array leaves the room that it does not need to the larger ones.
     const fit = (views, {width, height}) => {
-      const rows = views.reduce((sum, view) => sum + view.allRows, 0);
-      for (const view of views) {
+      let free = height - views.length * CAPTION, others = views.length;
+      for (const view of [...views].sort((a, b) => a.allRows - b.allRows)) {
         const left = view.array.shared ? GUTTER : 0;
         // At first without a map beside it.
-        const heightOf = (height - views.length * CAPTION) * Math.max(view.allRows / rows, 0.25);
+        const heightOf = free / others--;
         const isWhole = view.allRows * 4 <= heightOf;
         const most = (width - left - (isWhole ? 0 : MAP)) / view.columns;
         const across = most < 1 ? most : Math.min(18, Math.floor(most));
         const down = isWhole ? Math.max(4, Math.min(across, Math.floor(heightOf / view.allRows))) : Math.min(across, 8);
         view.layOut({cell: [across, down], rows: Math.floor(heightOf / down)});
+        free -= view.rows * down;
         if (view.array.shared) this.request.style.setProperty("--bank", across + "px");
       }
     };

@@ -1,5 +1,7 @@
 // The roofline and the staircase of the recorded GPUs.
 
+const narrow = matchMedia("(max-width: 699px)");
+
 // The number of the size that the lesson is about, or of the last one.
 function mainSize(sizes) {
   const main = sizes.findIndex((one) => one.size === 4096);
@@ -143,7 +145,7 @@ function drawRoofline(words, allWords, gpu, record, tell) {
 }
 
 // Staircase. The tensor cores have a scale of their own, so that the stages without them can be
-// distinguished. All numbers are in columns beside the bars.
+// distinguished. All numbers are in columns beside the bars; on a phone, all but the factors.
 
 function drawStaircase(words, allWords, gpu, record, tell) {
   const {stairs} = record;
@@ -161,7 +163,9 @@ function drawStaircase(words, allWords, gpu, record, tell) {
     if (group?.isTensor === isTensor && group.stairs[0].isTf32 === stair.isTf32) group.stairs.push(stair);
     else groups.push({isTensor, stairs: [stair]});
   }
-  const kLeft = 206, kRight = 530, kHigh = 16, kStep = 21, kColumns = [600, 674, 768];
+  const kHigh = 16, kStep = 21, kLeast = 34;  // from one number of an axis to the next
+  const [kWidth, kLeft, kRight, kColumns] = narrow.matches ? [366, 148, 222, [276, null, 364]] : [770, 206, 530, [600, 674, 768]];
+  const inColumns = (texts, y, kind) => texts.map((content, i) => kColumns[i] && text(kColumns[i], y, "end", content, kind));
   const numbers = (stair) => [significant(stair.tflops), stair.times > 0 ? significant(stair.times) : "–",
     stair.cublas > 0 ? stair.percent < 0.01 ? "< 0.01" : significant(stair.percent) : "–"];
   const sentences = stairs.map((stair) => [
@@ -171,33 +175,35 @@ function drawStaircase(words, allWords, gpu, record, tell) {
   const text = (x, y, anchor, content, kind = null) => makeSvg("text", {x, y, "text-anchor": anchor, class: kind}, content);
   const line = (kind, x, top, bottom) => makeSvg("line", {class: kind, x1: x, x2: x, y1: top, y2: bottom});
   const heads = [allWords.tflops, words.factor, words.percent];
-  const parts = heads.map((head, i) => text(kColumns[i], 16, "end", head, "chart-head")), marks = [];
+  const parts = inColumns(heads, 16, "chart-head"), marks = [];
   let y = 20;
   for (const {isTensor, stairs: of} of groups) {
     const alike = groups.filter((group) => group.isTensor === isTensor).flatMap((group) => group.stairs);
     const most = Math.max(...alike.flatMap((stair) => [stair.tflops, stair.roof, stair.cublas]));
     const x = linearScale(kLeft, kRight, 0, most), {cublas} = of[0], bottom = y + 26 + kStep * of.length;
     parts.push(text(0, y + 14, "start", words.groups[isTensor ? of[0].isTf32 ? 2 : 1 : 0], "chart-head"));
-    for (let tick = 0, step = 10 ** Math.floor(Math.log10(most)); tick <= most; tick += step) {
+    let step = 10 ** Math.floor(Math.log10(most));
+    if (x(step) - kLeft < kLeast) step *= 2;
+    for (let tick = 0; tick <= most; tick += step) {
       parts.push(line("plot-grid", x(tick), y + 22, bottom), text(x(tick), bottom + 13, "middle", String(tick)));
     }
     of.forEach((stair, i) => {
       const top = y + 26 + i * kStep;
       marks.push(makeSvg("g", {class: "chart-mark", role: "img", "aria-label": sentences[marks.length]},
-        makeSvg("rect", {class: "chart-row", x: 0, y: top - 3, width: 770, height: kStep}),
+        makeSvg("rect", {class: "chart-row", x: 0, y: top - 3, width: kWidth, height: kStep}),
         text(kLeft - 8, top + 13, "end", say(allWords.stageName, stair)),
         makeSvg("rect", {class: isTensor ? "chart-bar tensor" : "chart-bar", x: kLeft, y: top, width: Math.max(x(stair.tflops) - kLeft, 0.5), height: kHigh}),
         isTensor ? line("chart-roof", x(stair.roof), top - 3, top + kHigh + 3) : null,
-        ...numbers(stair).map((number, column) => text(kColumns[column], top + 13, "end", number))));
+        ...inColumns(numbers(stair), top + 13, null)));
     });
     if (cublas > 0) {
-      parts.push(text(Math.min(x(cublas), kRight - 64), y + 14, "middle", say(words.yardstick, {precision: precisionOf(of[0]), cublas: significant(cublas)})));
+      parts.push(text(Math.max(192, Math.min(x(cublas), kRight - 64)), y + 14, "middle", say(words.yardstick, {precision: precisionOf(of[0]), cublas: significant(cublas)})));
       marks.at(-1).after = line("chart-yardstick", x(cublas), y + 20, bottom);
     }
     y = bottom + 22;
   }
   reachable(marks, (i) => tell(sentences[i]));
-  const svg = makeSvg("svg", {class: "plot", viewBox: `0 0 770 ${y}`, role: "group", "aria-label": finding},
+  const svg = makeSvg("svg", {class: "plot stairs", viewBox: `0 0 ${kWidth} ${y}`, role: "group", "aria-label": finding},
     ...parts, ...marks.flatMap((mark) => [mark, mark.after ?? null]));
   const picture = make("div", {}, svg, make("p", {class: "help"}, words.legend));
   return {finding, picture, tables: [table(words.title, [allWords.stage, ...heads, allWords.roof],
@@ -207,7 +213,9 @@ function drawStaircase(words, allWords, gpu, record, tell) {
 // Fills `root`; `data` is that of src/show/page/data.cpp.
 function startCharts(root, data, words) {
   const {charts} = words;
-  root.append(
-    ...Object.entries({staircase: drawStaircase, roofline: drawRoofline}).map(([name, draw]) =>
-      chart(name, charts[name], charts, data, (...recorded) => draw(charts[name], charts, ...recorded))));
+  const draw = () => root.replaceChildren(
+    ...Object.entries({staircase: drawStaircase, roofline: drawRoofline}).map(([name, drawn]) =>
+      chart(name, charts[name], charts, data, (...recorded) => drawn(charts[name], charts, ...recorded))));
+  narrow.onchange = draw;
+  draw();
 }

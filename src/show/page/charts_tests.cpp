@@ -96,6 +96,9 @@ TEST_CASE("the charts show their findings, and the numbers of each mark by keybo
   testing::Browser& browser = open_charts(folder, data());
   CHECK(browser.complaints() == std::vector<std::string>{});
   CHECK(browser.evaluate("document.documentElement.scrollWidth <= 390") == "true");
+  CHECK(
+      browser.evaluate("(({parentElement: {scrollWidth, clientWidth}}) => scrollWidth <= "
+                       "clientWidth)(of('staircase').querySelector('svg'))") == "true");
 
   const auto recorded = pictures::recorded_h200();
   const std::string cublas = text::significant(pictures::main_run(recorded).of(-1).tflops);

@@ -122,8 +122,9 @@ std::string lesson_html(const Lesson& lesson) {
 
 namespace {
 
-// M, N and K: a few tiles of every stage. The paper GPU has many more warps for as many threads.
-constexpr int kSide = 256, kDepth = 64, kPaperSide = 32;
+// M, N and K: a few tiles of every stage, and more than the four places of a ring. The paper GPU
+// has many more warps for as many threads.
+constexpr int kSide = 256, kDepth = 192, kPaperSide = 32;
 constexpr std::size_t kMostSteps = 50'000;  // of a block; nobody steps through more
 
 // A stage as it was measured, with its first block.

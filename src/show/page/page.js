@@ -74,10 +74,13 @@ class Page {
   }
 
   startPlayer(root, {stage, step, lane, warp}) {
+    const scene = Math.max(0, this.scenes.findIndex((scene) => scene.stage === stage));
+    if (this.player) {
+      this.player.block.side = 0;
+      return this.player.load(scene, step ?? 0, lane ?? 0, warp ?? -1);
+    }
     const box = make("div");
     root.replaceChildren(box);
-    const scene = Math.max(0, this.scenes.findIndex((scene) => scene.stage === stage));
-    this.player?.stop();
     this.player = new Player(box, this.scenes, (number) => this.numbersOf(number), {scene, step, lane, warp}, (player) => this.tell(player));
   }
 

@@ -29,7 +29,7 @@ bool there_is_no_browser() {
   return true;
 }
 
-const std::string kSize = " --m 256 --n 256 --k 64 --variant first --gpu H200";
+const std::string kSize = " --m 256 --n 256 --k 192 --variant first --gpu H200";
 
 // The page of the whole ladder, written once for all tests of a process.
 const std::string& ladder_page() {
@@ -213,7 +213,7 @@ TEST_CASE("two stages stand side by side at the same share of their steps") {
   // K * (1 / BM + 1 / BN) in stage 6.
   CHECK(
       browser.text("document.querySelector('#view-compare .sentence').textContent") ==
-      "Floats loaded from global memory per result: 128.00 and 1.00.");
+      "Floats loaded from global memory per result: 384.00 and 3.00.");
   browser.press("ArrowLeft");
   CHECK(browser.text("location.hash") == "#view=compare&left=2&right=6&share=999");
 }
@@ -227,7 +227,7 @@ TEST_CASE("the page asks for a number before it shows it, and keeps what was typ
   browser.evaluate(first + ".querySelector('input').focus()");
   for (const char key : std::string("2*K")) browser.press(std::string(1, key));
   browser.press("Enter");
-  CHECK(browser.text(first + ".querySelector('.verdict').textContent") == "Right: it is 128.");
+  CHECK(browser.text(first + ".querySelector('.verdict').textContent") == "Right: it is 384.");
   CHECK(browser.text("location.hash") == "#view=predict&stage=2");  // the keys were no commands
   browser.open(ladder_page() + "#view=predict&stage=2");
   CHECK(browser.text(first + ".querySelector('input').value") == "2*K");
@@ -375,6 +375,24 @@ TEST_CASE("the player fills the window, and no text is cut") {
     CHECK(
         number(browser, "parseFloat(getComputedStyle(page.player.source.element).fontSize)") >= 20);
     CHECK(number(browser, "document.documentElement.scrollWidth") <= width);
+    for (const int stage : stages_with_kernels()) {
+      CAPTURE(stage);
+      browser.evaluate("page.player.load(" + std::to_string(stage - 1) + ", 9999, 0, -1)");
+      for (const char* side : {"0", "1"}) {
+        browser.evaluate(
+            "page.player.goTo(page.player.recording.last >> 1), page.player.block.turnTo(" +
+            std::string(side) +
+            "), new Promise((done) => setTimeout(() => requestAnimationFrame(() => "
+            "requestAnimationFrame(() => requestAnimationFrame(done))), 30))");
+        CHECK(
+            browser.text(
+                of_player +
+                ".registers-box, .arrays, .acting, pre.source')].filter((one) => "
+                "one.offsetParent && (one.scrollWidth > one.clientWidth + 1 || one.tagName !== "
+                "'PRE' && one.scrollHeight > one.clientHeight + 1)).map((one) => "
+                "one.className).join()") == "");
+      }
+    }
     browser.press("p");
   }
 }
@@ -409,13 +427,13 @@ TEST_CASE("play tells a block in a minute, and the sums of C end complete") {
         browser.evaluate(
             "page.player.life.ends.every((end, i, all) => i === 0 || end > all[i - 1])") == "true");
     CHECK(number(browser, "page.player.life.chapters.length") >= 2);
-    // All K = 64 products of each element that the block stores, and none before it begins.
+    // All K = 192 products of each element that the block stores, and none before it begins.
     const std::string products =
         "(() => { const {life, recording} = page.player; const at = (step) => "
         "[...new Set([...life.warpOf].filter((warp) => warp >= 0).map((warp) => "
         "life.productsOf(warp, step)))]"
         ".join(); return at(0) + ' ' + at(recording.last); })()";
-    CHECK(browser.text(products) == "0 64");
+    CHECK(browser.text(products) == "0 192");
     CHECK(
         browser.evaluate("page.player.life.warpOf.filter((warp) => warp >= 0).length === "
                          "page.player.recording.scene.BM * page.player.recording.scene.BN") ==
@@ -446,13 +464,27 @@ TEST_CASE("play goes on by the clock, follows the reader and ends at the end") {
 TEST_CASE("the ring shows which tile is in which place, and which warps copy") {
   if (there_is_no_browser()) return;
   Browser& browser = testing::shared_browser();
-  browser.open(ladder_page() + "#stage=16&step=100");
-  // K = 64 is two tiles of 32, in the places of mbarriers 0 and 1.
-  CHECK(
-      browser.text(
-          "[...document.querySelectorAll('.ring tbody tr')].map((row) => "
-          "[...row.children].slice(0, 3).map((cell) => cell.textContent).join(' ')).join()") ==
-      "0 0 full,1 1 full");
+  const auto ring = [&](const std::string& address) {
+    browser.open(ladder_page() + address);
+    return browser.text(
+        "[...document.querySelectorAll('.ring tbody tr')].map((row) => "
+        "[...row.children].slice(0, 3).map((cell) => cell.textContent).join(' ')).join()");
+  };
+  // All places are there from the start, and empty again at the end.
+  const std::string empty = "0 – empty,1 – empty,2 – empty,3 – empty";
+  for (const int stage : {14, 15, 16, 17, 18}) {
+    const std::string address = "#stage=" + std::to_string(stage) + "&step=";
+    CHECK(ring(address + "0") == empty);
+    // Nobody needs the place of stage 15's last tile.
+    CHECK(
+        ring(address + "9999") == (stage == 15 ? "0 – empty,1 5 full,2 – empty,3 – empty" : empty));
+  }
+  // The fifth tile of 32 comes to the place of mbarrier 0, which the first has left.
+  CHECK(ring("#stage=16&step=100") == "0 0 full,1 1 full,2 2 coming,3 3 coming");
+  CHECK(ring("#stage=16&step=170") == "0 – empty,1 1 full,2 2 full,3 3 coming");
+  CHECK(ring("#stage=16&step=200") == "0 4 coming,1 1 full,2 2 full,3 3 full");
+  // Stage 18 has a tile of 64 in two places, in parts.
+  CHECK(ring("#stage=18&step=70") == "0 2 coming,1 2 coming,2 1 full,3 1 full");
   CHECK(browser.text("page.player.life.roles") == "Warp 0 copies; warps 4–11 multiply.");
 }
 
@@ -474,7 +506,7 @@ TEST_CASE("the elements that come to a warp's registers are those that its sums 
             "  if (lines[0].length === 0) return; ++warps;"
             "  factors.forEach((of, i) => { if ([...of.keys()].sort((a, b) => a - b).join() !=="
             "    lines[i].join()) throw new Error('warp ' + warp);"
-            "    for (const steps of of.values()) if (countUpTo(steps, recording.last) !== 64)"
+            "    for (const steps of of.values()) if (countUpTo(steps, recording.last) !== 192)"
             "      throw new Error('K of warp ' + warp); }); });"
             "return warps > 0 ? 'all' : 'none'; })()") == "all");
   }
@@ -517,13 +549,13 @@ TEST_CASE(
   CHECK(words("tbody tr:last-child td") == "4|4|4|3|3|3|3|3");
   CHECK(
       browser.text("page.player.life.sumsText(4, 700)") ==
-      "The elements of C of warp 4 have the factors of 3 of their 64 products.");
+      "The elements of C of warp 4 have the factors of 3 of their 192 products.");
   browser.press("r");
   CHECK(browser.evaluate("page.player.block.registers.hidden") == "true");
   // An ldmatrix gives lane 9 the second word of row 2 of each matrix.
-  browser.open(ladder_page() + "#stage=13&step=560&lane=9");
+  browser.open(ladder_page() + "#stage=13&step=651&lane=9");
   browser.press("r");
-  CHECK(words(".now") == "Last from A: A[66, 74, 82, 90, 98, 106][17, 21] A[114, 122][9, 13]");
+  CHECK(words(".now") == "Last from A: A[2, 10][17, 21] A[18, 26, 34, 42, 50, 58][9, 13]");
   // The many rows of a wgmma have equally many products.
   browser.open(ladder_page() + "#stage=15&step=120");
   browser.press("r");
@@ -543,10 +575,11 @@ TEST_CASE("the ring of cp.async copies says which warps have started, committed 
   CHECK(
       ring("#stage=10&step=700") ==
       "0 0 8 / 8 8 / 8 8 / 8|1 1 8 / 8 8 / 8 8 / 8|2 2 8 / 8 8 / 8 8 / 8|3 3 6 / 8 6 / 8 0 / 8");
-  // K = 64 is eight tiles of 8, so at the end the second half is in the four places.
+  // K = 192 is 24 tiles of 8, so at the end the last four are in the four places.
   CHECK(
-      ring("#stage=10&step=4233") ==
-      "0 4 8 / 8 8 / 8 8 / 8|1 5 8 / 8 8 / 8 8 / 8|2 6 8 / 8 8 / 8 8 / 8|3 7 8 / 8 8 / 8 8 / 8");
+      ring("#stage=10&step=99999") ==
+      "0 20 8 / 8 8 / 8 8 / 8|1 21 8 / 8 8 / 8 8 / 8|2 22 8 / 8 8 / 8 8 / 8|3 23 8 / 8 8 / 8 8 / "
+      "8");
   CHECK(ring("#stage=5&step=700") == "");
 }
 
@@ -587,6 +620,19 @@ TEST_CASE("on a projector no text is smaller than 11 pixels") {
       browser.press(key);
     }
   }
+}
+
+TEST_CASE("stage 18's arrays have the names and the rows that the kernel knows") {
+  if (there_is_no_browser()) return;
+  Browser& browser = testing::shared_browser();
+  browser.open(ladder_page() + "#stage=18&step=60", 1280, 720);
+  CHECK(
+      browser.text("page.player.recording.usedArrays.map(({name, columns}) => name + ' ' + "
+                   "columns).join()") ==
+      "C 256,doubts 2,parts.A 192,parts.B 32,units_A 256,units_B 256,dynamic 32");
+  CHECK(
+      testing::gemm_steps("--step --print" + kSize + " --stage 18 --until step:60")
+          .out.find("load 4 B from units_B: 1 sector") != std::string::npos);
 }
 
 TEST_CASE("--page refuses what it cannot write") {

@@ -114,25 +114,20 @@ class Player {
       ...(now.length > 0 ? [table(text.caption, heads, rows)] : [])];
   }
 
-  // The number of the tile along K that a step loads from A; -1 if it loads none.
   hasTiles() {
-    return this.recording.scene.BK > 0 && this.recording.array("A") !== null;
+    return this.recording.arrays.some((array) => this.recording.tileOf(array, 0) === 0);
   }
 
+  // The number of the tile along K that a step loads from A; -1 if it loads none.
   tileAt(number) {
-    const {BK, K} = this.recording.scene;
-    const step = this.recording.steps[number];
-    if (step.kind === Kind.request && step.site.array === this.recording.array("A")) {
-      return Math.floor(Math.floor(step.base / 4) % K / BK);
+    const {recording} = this, step = recording.steps[number];
+    if (step.kind === Kind.request) {
+      const tile = recording.tileOf(step.site.array, step.base);
+      if (tile >= 0) return tile;
     }
-    const from = number === 0 ? 0 : this.recording.actionsBefore[number - 1];
-    for (let i = from; i < this.recording.actionsBefore[number]; ++i) {
-      const action = this.recording.actions[i];
-      if (action.kind === ActionKind.box && action.matrix === this.recording.array("A")) {
-        return Math.floor(Math.floor(action.first / 4) % K / BK);
-      }
-    }
-    return -1;
+    const from = number === 0 ? 0 : recording.actionsBefore[number - 1];
+    const tiles = recording.actions.slice(from, recording.actionsBefore[number]).map(({matrix, first}) => recording.tileOf(matrix, first));
+    return tiles.find((tile) => tile >= 0) ?? -1;
   }
 
   goTo(step) {
@@ -248,6 +243,8 @@ class Player {
   // Large type, for a room.
   toggleProjector() {
     document.documentElement.classList.toggle("projector");
+    this.source.now = null;  // the marked line may be out of sight
+    this.draw();
   }
 
   // Returns whether the key means something.

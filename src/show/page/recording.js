@@ -51,6 +51,7 @@ class Recording {
       ({sentence, shown, first, second, found}));
     this.readSteps(scene);
     this.readActions(scene);
+    this.readRing();
     const used = new Set([...this.sites, ...this.actions].map(({array}) => array));
     for (const {matrix} of this.actions) used.add(matrix);
     this.usedArrays = this.arrays.filter((array) => used.has(array) && array.words > 0);
@@ -95,9 +96,36 @@ class Recording {
     }
   }
 
+  // The places for tiles that boxes fill: by the mbarrier that counts a place's bytes, the one that
+  // says that it is empty; null if it is not known. Whoever fills a place again waits for that one.
+  // Both kinds are numbered in the same order.
+  readRing() {
+    const waited = new Map();
+    this.ring = new Map();
+    for (const {kind, thread, barrier} of this.actions) {
+      if (kind === ActionKind.wait) waited.set(thread, barrier);
+      if (kind !== ActionKind.box || Number.isInteger(this.ring.get(barrier))) continue;
+      this.ring.set(barrier, this.ring.has(waited.get(thread)) ? null : waited.get(thread) ?? null);
+    }
+    const [full, empty] = [...this.ring].find(([, of]) => of !== null) ?? [0, null];
+    for (const place of this.ring.keys()) this.ring.set(place, empty === null ? null : place + empty - full);
+    // The last arrival in each phase of it.
+    const last = new Map();
+    for (const action of this.actions) {
+      if (action.kind === ActionKind.arrive) last.set(action.barrier + " " + action.value, action);
+    }
+    this.isLastArrival = new Set(last.values());
+  }
+
   // The matrix or array with that name; null if there is none.
   array(name) {
     return this.arrays.find((array) => array.name === name && !array.shared) ?? null;
+  }
+
+  // The tile along K of a byte of A, or of its parts; -1 if it is of something else.
+  tileOf(array, byte) {
+    const {BK} = this.scene;
+    return BK > 0 && array !== null && /^(parts\.)?A$/.test(array.name) && !array.shared ? Math.floor(Math.floor(byte / 4) % array.columns / BK) : -1;
   }
 
   isActive(step, lane) {
@@ -165,9 +193,7 @@ class Replay {
     this.boxBytes = 0;        // that were requested from it
     this.phases = new Map();  // by thread and mbarrier: the phase at which it arrived last
     this.completed = new Map();  // by mbarrier: its phases that some thread has waited for
-    this.waited = new Map();  // by thread: the mbarrier for which it waited last
-    // The places of the ring, by the mbarrier that counts the bytes that come there.
-    this.ring = new Map();
+    this.ring = new Map([...this.recording.ring].map(([full, empty]) => [full, {tile: -1, state: "empty", empty}]));
   }
 
   // Goes to that step, forward from where it is or again from the start.
@@ -238,37 +264,29 @@ class Replay {
     const arrival = action.thread * 4096 + action.barrier;
     if (action.kind === ActionKind.arrive) {
       this.phases.set(arrival, action.value);
+      const place = [...this.ring.values()].find(({empty}) => empty === action.barrier);
+      if (place && this.recording.isLastArrival.has(action)) Object.assign(place, {tile: -1, state: "empty"});
     } else if (action.kind === ActionKind.box) {
       // A box belongs to the phase at which its thread arrived last.
       this.boxBytes += action.bytes;
       this.boxes.push({...action, phase: this.phases.get(arrival) ?? 0});
       this.fill(action.array, action.to, action.bytes, Word.coming);
-      this.bringTile(action);
+      const place = this.ring.get(action.barrier), tile = this.recording.tileOf(action.matrix, action.first);
+      place.state = "coming";
+      if (tile >= 0) place.tile = tile;
       for (let row = 0; action.matrix !== null && row < action.rows; ++row) {
         const first = action.first + row * action.matrix.columns * 4;
         this.fill(action.matrix, first, action.rowBytes, Word.filled);
       }
     } else if (action.kind === ActionKind.wait) {
       this.completed.set(action.barrier, Math.max(this.completed.get(action.barrier) ?? 0, action.value + 1));
-      this.waited.set(action.thread, action.barrier);
-      if (this.ring.has(action.barrier)) this.ring.get(action.barrier).isFull = true;
+      if (this.ring.has(action.barrier)) this.ring.get(action.barrier).state = "full";
       this.boxes = this.boxes.filter((box) => {
         if (box.barrier !== action.barrier || box.phase > action.value) return true;
         this.fill(box.array, box.to, box.bytes, Word.filled);
         return false;
       });
     }
-  }
-
-  // A box of A says which tile along K comes. Its thread waited until the place was empty.
-  bringTile({barrier, thread, matrix, first}) {
-    const {K, BK} = this.recording.scene;
-    const place = this.ring.get(barrier) ?? {tile: -1, isFull: false, empty: null};
-    const waited = this.waited.get(thread);
-    if (waited !== undefined && !this.ring.has(waited)) place.empty = waited;
-    if (matrix?.name === "A" && BK > 0) place.tile = Math.floor(Math.floor(first / 4) % K / BK);
-    place.isFull = false;
-    this.ring.set(barrier, place);
   }
 
   fill(array, first, bytes, state) {

@@ -2,7 +2,8 @@
 // memory to the loads that bring them to lanes, and elements of C back from the stores.
 
 const NEVER = 2 ** 30;       // a step after all others
-const MOST_LINES = 16;       // rows of sums that are shown one by one
+const MOST_LINES = 8;        // rows of sums that are shown one by one
+const MOST_RUNS = 16;        // and neighbouring rows that are shown as one
 
 // A row of A or a column of B, and the place of an element along K. Elements are numbers: twice the
 // word of A, or twice that of B and 1; -1 is none.
@@ -213,10 +214,10 @@ class RegistersView {
     const products = rows.map((row) => columns.map((column) =>
       life.isKnown[warp] ? registers.productsAt(warp, row, column, step) : life.productsOf(warp, step)));
     setText(this.about, say(rows.length === 0 ? text.none : text.about, {of: life.products, warp}));
-    // Rows that have as many products are one row, if there are many.
+    // Rows that have as many products are one row, if there are many: neighbours, or all.
     const alike = new Map();
     rows.forEach((row, i) => {
-      const key = rows.length > MOST_LINES ? products[i].join() : row;
+      const key = rows.length > MOST_RUNS ? products[i].join() : rows.length > MOST_LINES ? [row - i, products[i]].join() : row;
       alike.set(key, [...alike.get(key) ?? [], i]);
     });
     const shown = [...alike.values()];
@@ -228,8 +229,8 @@ class RegistersView {
       element.style.setProperty("--share", 100 * count / life.products + "%");
       return element;
     };
-    const head = (of) => of.length > 4 ? say(text.rows, {count: of.length, first: of[0], last: of.at(-1)}) : of.join(", ");
-    this.table.replaceChildren(make("table", {class: "sums"},
+    const head = (of) => runsOf(of).length > 4 ? say(text.rows, {count: of.length, first: of[0], last: of.at(-1)}) : numberRanges(of);
+    this.table.replaceChildren(make("table", {class: columns.length > 8 ? "sums many" : "sums"},
       make("thead", {}, make("tr", {}, make("td", {}, text.corner), ...runsOf(columns).map(([first, count]) =>
         make("th", {scope: "colgroup", colspan: count}, count > 1 ? `${first}–${first + count - 1}` : String(first))))),
       make("tbody", {}, ...shown.map((of) => make("tr", {}, make("th", {scope: "row"}, head(of.map((i) => rows[i]))),

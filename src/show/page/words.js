@@ -115,6 +115,7 @@ const words = {
     barrier: "{number}, phase {phase}",
     full: "full",
     coming: "coming",
+    empty: "empty",
     roles: "Warp {copying} copies; warps {multiplying} multiply.",
   },
   array: {

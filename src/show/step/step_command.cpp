@@ -92,6 +92,11 @@ StepScene scene_of(
                                        scene.source, lines.first, lines.last, kernel, array.name,
                                        array.bytes, recording.warp.banks));
   }
+  // The copy engine knows the rows of the matrices that it copies from.
+  for (const model::RecordedAction& action : recording.actions) {
+    if (action.matrix < 0) continue;
+    scene.row_words[action.matrix] = std::max(1, static_cast<int>(action.pitch_bytes / 4));
+  }
 
   const model::RecordedExtent grid = recording.grid, block = recording.block;
   model::Variant variant{};

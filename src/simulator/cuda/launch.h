@@ -13,10 +13,20 @@
 // Both start the kernel early: as soon as all blocks of the one before have ended, or have called
 // griddepcontrol_launch_dependents(). Their results need not be visible then, so the kernel waits
 // for them itself, with griddepcontrol_wait(). On the CPU nothing is early.
+//
+// malloc_named(pointer, bytes, name): cudaMalloc. On the CPU the array has that name; cudaMalloc
+// alone gives it the pointer's, which says nothing if all allocations are made in one place.
 #pragma once
 
 #if !defined(__NVCC__) || defined(SIMT_REWRITTEN)
 #include "simulator/cuda/cpu.h"
+#include "simulator/cuda/headers/cuda_runtime.h"
+
+template <class T>
+cudaError_t malloc_named(T** pointer, std::size_t bytes, const char* name) {
+  return (cudaMalloc)(pointer, bytes, name);  // the function, not the macro
+}
+
 #else
 
 #include <cuda_runtime.h>
@@ -64,6 +74,11 @@ void launch_if(
     const unsigned*, bool (*)(unsigned), void (*kernel)(Parameters...), dim3 grid, dim3 block,
     int shared_bytes, Arguments... arguments) {
   launch_at(/*early=*/true, kernel, grid, block, shared_bytes, arguments...);
+}
+
+template <class T>
+cudaError_t malloc_named(T** pointer, std::size_t bytes, const char*) {
+  return cudaMalloc(pointer, bytes);
 }
 
 #endif

@@ -59,12 +59,13 @@ int opened = 0;
 
 std::string last_name(std::string_view argument) {
   const auto in_name = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
   };
   std::size_t end = argument.size();
   while (end > 0 && !in_name(argument[end - 1])) --end;
   std::size_t begin = end;
   while (begin > 0 && in_name(argument[begin - 1])) --begin;
+  while (begin < end && argument[begin] == '.') ++begin;  // behind a bracket
   return begin < end ? std::string(argument.substr(begin, end - begin)) : "memory";
 }
 

@@ -125,9 +125,8 @@ struct DeviceArray {
 inline constexpr std::uint32_t kUnwritten = 0xfff5ffedu;
 
 // `bytes` bytes, more than 0, at a multiple of 4096. All words are kUnwritten. `argument` is the
-// source text of the pointer argument,
-// "(void**)&partial"; its last name becomes the array's name. Returns null if there is not enough
-// memory.
+// source text of the pointer argument, "(void**)&partial" or "&parts.A"; its last name becomes the
+// array's, with the objects of which it is a member. Returns null if there is not enough memory.
 void* allocate_array(std::size_t bytes, std::string_view argument, MemoryKind kind);
 
 // `memory` is the program's own, and the GPU may access it until it is freed here. Returns whether

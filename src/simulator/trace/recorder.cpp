@@ -99,6 +99,7 @@ void EventRecord::action(int thread, const machine::AsyncAction& action) {
     if (part.rows > 0) place(part.first, recorded.matrix, recorded.first);
     recorded.rows = part.rows;
     recorded.row_bytes = part.row_bytes;
+    recorded.pitch_bytes = part.pitch_bytes;
     place(action.copy->shared, recorded.array, recorded.to);
     recorded.bytes = action.copy->bytes;
     recorded.swizzle = action.copy->swizzle;
