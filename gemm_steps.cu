@@ -1855,8 +1855,7 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) fp16_parts(
       }
 #pragma unroll
       for (int side = 0; side < 2; ++side) {
-        // The tensor cores cut off, so their sums are too small, by about 2^-23 of themselves. The
-        // units make up for it.
+        // The tensor cores cut off: sums lose about 2^-23 of themselves. The units make up for it.
         const float* const units = &maps.units_B[offset(chunk, col, columns_B)];
         const float unit[] = {units[0] * (1 + 0x1p-23f), units[8] * (1 + 0x1p-23f)};
         float part[BM / 4];

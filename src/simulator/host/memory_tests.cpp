@@ -96,7 +96,7 @@ TEST_CASE("memory of the program is the GPU's, too, while it is registered") {
   const Fresh fresh;
   std::vector<float> values(100);
   CHECK(cudaHostRegister(values.data(), 400, cudaHostRegisterDefault) == cudaSuccess);
-  CHECK(machine::array_at(&values[99])->name == "data");
+  CHECK(machine::array_at(&values[99])->name == "values.data");
   CHECK(
       cudaHostRegister(&values[50], 4, cudaHostRegisterDefault) ==
       cudaErrorHostMemoryAlreadyRegistered);
