@@ -127,6 +127,7 @@ TEST_CASE("at chosen steps of every stage the page counts what --step counts") {
   if (there_is_no_browser()) return;
   Browser& browser = testing::shared_browser();
   for (const int stage : stages_with_kernels()) {
+    if (!testing::chosen(stage, 3)) continue;
     CAPTURE(stage);
     const std::string address = ladder_page() + "#stage=" + std::to_string(stage);
     browser.open(address + "&step=0");
@@ -334,6 +335,7 @@ TEST_CASE("the player fills the window, and no text is cut") {
   for (const auto& [width, height] : {std::pair(1280, 720), {1920, 1080}, {390, 844}}) {
     CAPTURE(width);
     for (const int stage : stages_with_kernels()) {
+      if (!testing::chosen(stage + width, 3)) continue;
       CAPTURE(stage);
       browser.open(ladder_page() + "#stage=" + std::to_string(stage), width, height);
       for (const char* place : {"0", "1", "page.player.recording.last >> 1"}) {
@@ -376,6 +378,7 @@ TEST_CASE("the player fills the window, and no text is cut") {
         number(browser, "parseFloat(getComputedStyle(page.player.source.element).fontSize)") >= 20);
     CHECK(number(browser, "document.documentElement.scrollWidth") <= width);
     for (const int stage : stages_with_kernels()) {
+      if (!testing::chosen(stage + width, 3)) continue;
       CAPTURE(stage);
       browser.evaluate("page.player.load(" + std::to_string(stage - 1) + ", 9999, 0, -1)");
       for (const char* side : {"0", "1"}) {
