@@ -1896,7 +1896,7 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) fp16_parts(
     // sum[i + 1] is one row of C below sum[i], sum[i + 2] 8 columns right, sum[i + 4] 8 rows down.
     const auto row = [&](int i) { return block_row + lane % 4 * 2 + i / 4 * 8 + i / 2 % 2; };
     const auto column = [&](int i) { return col + i % 2 * 8; };
-    const auto result = [&](int i) -> float& {
+    const auto result = [&](int i) -> float& {  // i and i + 1: in one row of C
       return sum[i / (BM / 4)][i % (BM / 4) / 4 * 4 + i / 2 % 2 + i % 2 * 2];
     };
 #pragma unroll

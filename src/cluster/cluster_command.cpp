@@ -69,7 +69,8 @@ double bytes_of(Shape shape) {
   return sizeof(float) * (double(M) * K + double(K) * N + double(M) * N);
 }
 
-// And of the copies of A and B in parts, if the stage makes some (gemm_steps.cu, parts_in_memory).
+// The bytes of the copies of A and B in parts, if the stage makes some (gemm_steps.cu,
+// parts_in_memory).
 double bytes_of_copies(const Local& local, Shape shape) {
   const auto [M, N, K] = shape;
   const bool copies = local.variant != nullptr && local.variant->stand_in != nullptr;
@@ -359,8 +360,8 @@ void add_yardsticks(const Setting& setting, Report& report) {
   report.rows.push_back(xt);
   if (!setting.on_gpu) return;
   Row one{.name = "one GPU, " + setting.local.name}, blas{.name = "one GPU, cuBLAS fp32"};
-  const auto fits = [&](double bytes) { return bytes <= 0.95 * double(gpu::free_bytes()); };
-  if (!fits(bytes_of(setting.shape) + bytes_of_copies(setting.local, setting.shape))) {
+  const double left = 0.95 * static_cast<double>(gpu::free_bytes()) - bytes_of(setting.shape);
+  if (left < 0) {
     one.why_not = blas.why_not = "A, B and C do not fit into its memory";
   } else {
     lab::OnGpu on_gpu(setting.problem);
@@ -373,9 +374,13 @@ void add_yardsticks(const Setting& setting, Report& report) {
             ? cublas
             : lab::gemm_of(
                   setting.table, model::suited_variant(*stage, setting.gpu, M, N), setting.gpu.sms);
-    one.time = on_gpu.time(gemm, flags.reps.value_or(0));
+    if (bytes_of_copies(setting.local, setting.shape) <= left) {
+      one.time = on_gpu.time(gemm, flags.reps.value_or(0));
+      report.one_gpu_tflops = tflops(setting.shape, one.time->median_ms);
+    } else {
+      one.why_not = "its copies of A and B do not fit into the memory beside A, B and C";
+    }
     blas.time = on_gpu.time(cublas, flags.reps.value_or(0));
-    report.one_gpu_tflops = tflops(setting.shape, one.time->median_ms);
   }
   report.rows.push_back(one);
   if (setting.local.gemm) report.rows.push_back(blas);
@@ -436,7 +441,8 @@ bool are_resident(const Setting& setting) {
   const Schedule plan = schedule(setting.shape, setting.grid, panel);
   double most = 0;
   for (int device = 0; device < setting.gpus(); ++device) {
-    const Shape multiplied{plan.M_of(device).size, plan.N_of(device).size, panel};
+    const Shape multiplied{
+        plan.M_of(device).size, plan.N_of(device).size, std::min(panel, setting.shape.K)};
     most = std::max(
         most, static_cast<double>(predicted_load(plan, device).bytes_held) +
                   bytes_of_copies(setting.local, multiplied));

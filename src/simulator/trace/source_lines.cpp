@@ -65,7 +65,7 @@ std::string own_path() {
 }
 
 // A process that runs addr2line. It reads the whole program once, and answers as long as this
-// process lives: one line of text per address, and then its lines of source.
+// process lives. An answer is the address, and then its lines of source.
 class Addr2line {
  public:
   Addr2line() : owner_(getpid()) {
@@ -98,8 +98,8 @@ class Addr2line {
   // After a fork, both processes have this one's socket.
   bool is_own() const { return owner_ == getpid(); }
 
-  // The answer to so many lines of text, of which the last is kEnd's; nothing if there is no
-  // answer.
+  // Sends addresses, one per line and kEnd as the last, and returns the answers to all but kEnd;
+  // nothing if addr2line does not answer.
   static constexpr std::string_view kEnd = "0xffffffffffffffff\n";
   std::string ask(std::string_view question) {
     while (!question.empty()) {
