@@ -85,7 +85,7 @@ class Player {
     this.laneChoice.select.replaceChildren(
       ...Array.from({length: this.recording.lanes}, (_, i) => make("option", {value: i}, String(i))));
     this.laneChoice.select.value = this.lane;
-    this.source.load(scene.source, scene.first);
+    this.source.load(scene.source.map((line) => Recording.texts[line]), scene.first);
     this.showChapters();
     this.opening.replaceChildren(...this.openingParts(scene));
     this.goTo(step);

@@ -225,11 +225,13 @@ std::string hazards_data(const step::StepScene& scene, step::BlockSteps block) {
   return array_of(texts);
 }
 
-std::string source_data(const step::StepScene& scene) {
+// The kernel's lines, as numbers in `texts`: neighbouring kernels have most of them in common.
+std::string source_data(const step::StepScene& scene, Dictionary& texts) {
   std::vector<std::string> lines;
   const int last = std::min(scene.source_last, static_cast<int>(scene.source.size()));
   for (int line = std::max(scene.source_first, 1); line <= last; ++line) {
-    lines.push_back(text::json_string(scene.source[line - 1]));
+    const std::string words = text::json_string(scene.source[line - 1]);
+    lines.push_back(std::to_string(texts.number_of(words)));
   }
   return array_of(lines);
 }
@@ -306,9 +308,9 @@ std::string scene_data(const ShownScene& shown, Dictionary& texts) {
              recording.complete ? "true" : "false", std::max(scene.source_first, 1)) +
          ",\"name\":" + text::json_string(shown.name) +
          ",\"idea\":" + text::json_string(shown.idea) +
-         ",\"fault\":" + text::json_string(scene.fault) + ",\"source\":" + source_data(scene) +
-         ",\"arrays\":" + arrays_data(scene, numbers) + ",\"sites\":" + sites_data(scene, numbers) +
-         "," + steps_data(scene, block, texts) +
+         ",\"fault\":" + text::json_string(scene.fault) +
+         ",\"source\":" + source_data(scene, texts) + ",\"arrays\":" + arrays_data(scene, numbers) +
+         ",\"sites\":" + sites_data(scene, numbers) + "," + steps_data(scene, block, texts) +
          ",\"actions\":" + actions_data(scene, block, numbers) +
          ",\"hazards\":" + hazards_data(scene, block) +
          ",\"fragments\":" + fragments_data(shown.multiplier) + "}";
