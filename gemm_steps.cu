@@ -23,7 +23,10 @@
 //  15  warpgroups              four warps multiply 64 x 8 by 8 x 256, straight from shared memory
 //  16  specialized warps       blocks stay on their SM; some warps copy while others multiply
 //  17  fp32 from tf32 parts    each float is two tf32 numbers; three products make one of fp32
-//  18  fp32 from fp16 parts    the same with two scaled fp16 numbers, which a pre-pass makes
+//  18  fp32 from fp16 parts    the same with two fp16 numbers, which a kernel makes before
+//  19  taking turns            while the tensor cores work for four warps, four others add up
+//  20  scaled parts            each line of A and B has a unit of its own, a power of two
+//  21  proven parts            counts prove that the parts lose too little, or stage 17 runs
 //
 // Compile: make, or by hand nvcc -std=c++20 -O3 -Xcompiler=-iquote,src -c gemm_steps.cu.
 // Without a GPU the same source runs on the CPU, traced.
@@ -128,22 +131,36 @@ __device__ inline const float2& as_float2(const float& first) {
   return reinterpret_cast<const float2&>(first);
 }
 
-template <int VEC>
-__device__ inline void update2_if_inside(
-    float* C, int M, int N, int row, int col, float alpha, float2 sum, float beta) {
-  if constexpr (VEC == 2) {
-    if (row >= M || col >= N) return;
-    float2& c = as_float2(C[offset(row, col, N)]);
-    float2 result = {alpha * sum.x, alpha * sum.y};
-    if (beta != 0.0f) {
-      const float2 old = c;
-      result.x += beta * old.x;
-      result.y += beta * old.y;
+// The same for pairs of neighbours in a row of C, of which pair(i) says where they are. A load of C
+// waits for the stores before it. So 4 pairs are loaded before one is stored.
+struct Pair {
+  int row, col;
+  float2 sum;
+};
+template <int VEC, int PAIRS, class PairOf>
+__device__ inline void update_pairs(
+    float* C, int M, int N, float alpha, const PairOf& pair, float beta) {
+#pragma unroll
+  for (int first = 0; first < PAIRS; first += 4) {
+    float2 old[4] = {};
+#pragma unroll
+    for (int i = 0; i < 4 && beta != 0.0f; ++i) {
+      const auto [row, col, sum] = pair(first + i);
+      if (row < M && col < N && VEC == 2) old[i] = as_float2(C[offset(row, col, N)]);
+      if (VEC == 1) old[i] = {load_or_zero(C, M, N, row, col), load_or_zero(C, M, N, row, col + 1)};
     }
-    c = result;
-  } else {
-    update_if_inside(C, M, N, row, col, alpha, sum.x, beta);
-    update_if_inside(C, M, N, row, col + 1, alpha, sum.y, beta);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const auto [row, col, sum] = pair(first + i);
+      const float2 result = {alpha * sum.x + beta * old[i].x, alpha * sum.y + beta * old[i].y};
+      if (row >= M || col >= N) continue;
+      if (VEC == 2) {
+        as_float2(C[offset(row, col, N)]) = result;
+      } else {
+        C[offset(row, col, N)] = result.x;
+        if (col + 1 < N) C[offset(row, col + 1, N)] = result.y;
+      }
+    }
   }
 }
 
@@ -918,8 +935,8 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) tensor_cores(
 
   float sum[TM / 2][TN / 2][4] = {};
   alignas(16) float a[2][2][TM], b[2][2][TN / 2];  // one is multiplied while the other is loaded
-  const auto load = [&](const Tiles<BM, BN, BK, 8, 8>& tile, int k) {
-    const auto& [As, Bs] = tile;
+  const auto load = [&](int tile, int k) {
+    const auto& [As, Bs] = ring[tile % STAGES];
     for (int x = 0; x < 2; ++x) {
       float *const a_k = a[k / 8 % 2][x], *const b_k = b[k / 8 % 2][x];
       const int k_x = k + 4 * x + lane % 4;
@@ -932,11 +949,11 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) tensor_cores(
     for (int k = 0; k < BK; k += 8) {
       if (k == 0 && copy) copies.start(ring[(tile + STAGES - 1) % STAGES], 0);
       if (k + 8 < BK) {
-        load(ring[tile % STAGES], k + 8);
+        load(tile, k + 8);
       } else if (copy || tile + 1 < tiles) {  // the step after this one is the next tile's first
         __pipeline_wait_prior(copy ? STAGES - 2 : 0);
         __syncthreads();
-        load(ring[(tile + 1) % STAGES], 0);
+        load(tile + 1, 0);
       }
       unsigned b_k[TN / 2][2];
       for (int j = 0; j < TN / 2; ++j) {
@@ -956,7 +973,7 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) tensor_cores(
   }
   __pipeline_wait_prior(0);
   __syncthreads();
-  load(ring[0], 0);
+  load(0, 0);
   int tile = 0;
   for (; tile + STAGES - 1 < tiles; ++tile) multiply(tile, true);
   for (; tile < tiles; ++tile) multiply(tile, false);
@@ -1035,8 +1052,8 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) ldmatrix_fragments(
   float sum[TM / 2][TN / 2][4] = {};
   unsigned a[2][TM / 2][4];  // one is multiplied while the other is loaded
   alignas(16) float b[2][2][TN / 2];
-  const auto load = [&](const SwizzledTiles<BM, BN, BK>& tile, int k) {
-    const auto& [As, Bs] = tile;
+  const auto load = [&](int tile, int k) {
+    const auto& [As, Bs] = ring[tile % STAGES];
     for (int i = 0; i < TM / 2; ++i) {
       ldmatrix_x4(a[k / 8 % 2][i], &As[row + 16 * i][a_k ^ k]);
     }
@@ -1052,11 +1069,11 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) ldmatrix_fragments(
     for (int k = 0; k < BK; k += 8) {
       if (k == 0 && copy) start_copies(tile + STAGES - 1, 0);
       if (k + 8 < BK) {
-        load(ring[tile % STAGES], k + 8);
+        load(tile, k + 8);
       } else if (copy || tile + 1 < tiles) {  // the step after this one is the next tile's first
         __pipeline_wait_prior(copy ? STAGES - 2 : 0);
         __syncthreads();
-        load(ring[(tile + 1) % STAGES], 0);
+        load(tile + 1, 0);
       }
       unsigned b_k[TN / 2][2];
       for (int j = 0; j < TN / 2; ++j) {
@@ -1075,7 +1092,7 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) ldmatrix_fragments(
   }
   __pipeline_wait_prior(0);
   __syncthreads();
-  load(ring[0], 0);
+  load(0, 0);
   int tile = 0;
   for (; tile + STAGES - 1 < tiles; ++tile) multiply(tile, true);
   for (; tile < tiles; ++tile) multiply(tile, false);
@@ -1102,7 +1119,7 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) ldmatrix_fragments(
 // columns wide.
 struct Maps {
   CUtensorMap A, B;
-  const unsigned* doubts = nullptr;  // stage 18's, for which stage 17 may have to stand in
+  const unsigned* doubts = nullptr;  // of stage 21, for which stage 17 may have to stand in
 };
 template <int BM, int BN, int BK, class T = float>
 struct Boxes {
@@ -1120,14 +1137,6 @@ __device__ inline void copy_async(
     cp_async_bulk_tensor_2d(box, &maps.B, col, k, arrived);
     col += sizeof box[0] / sizeof(T);
   }
-}
-
-// One thread must do this before any other uses the barriers, and a barrier of the block follows.
-template <int STAGES>
-__device__ inline void initialize(std::uint64_t (&barriers)[STAGES], int arrivals) {
-  if (threadIdx.x > 0) return;
-  for (std::uint64_t& barrier : barriers) mbarrier_init(&barrier, arrivals);
-  fence_mbarrier_init();
 }
 
 // Stage 14: copy engine
@@ -1257,8 +1266,9 @@ __global__ void __launch_bounds__(BN / 64 * 128, 1) warpgroups(
   };
 
   float sum[BM / 2] = {};
-  unsigned b[2][BK / 8][4];  // one is multiplied while the other is loaded
-  const auto load = [&](unsigned(&to)[BK / 8][4], int tile) {
+  using Fragments = unsigned[BK / 8][4];
+  Fragments b[2];  // one is multiplied while the other is loaded
+  const auto load = [&](Fragments& to, int tile) {
     mbarrier_wait(&full[tile % STAGES], tile / STAGES % 2);
     const auto& Bs = ring[tile % STAGES].B[warp / 2];
 #pragma unroll
@@ -1272,7 +1282,7 @@ __global__ void __launch_bounds__(BN / 64 * 128, 1) warpgroups(
       }
     }
   };
-  const auto multiply = [&](int tile, const unsigned(&now)[BK / 8][4], unsigned(&next)[BK / 8][4]) {
+  const auto multiply = [&](int tile, const Fragments& now, Fragments& next) {
     const std::uint64_t a = wgmma_descriptor_of_swizzled_tile(ring[tile % STAGES].A);
     wgmma_fence();
     // 64 columns of B and 8 of K from registers, times 8 of K and BM rows of A, where the
@@ -1302,14 +1312,11 @@ __global__ void __launch_bounds__(BN / 64 * 128, 1) warpgroups(
   // sum[i] and sum[i + 2] are neighbours in a row of C, sum[i + 1] is one row down and sum[i + 4]
   // eight.
   const int row = block_row + lane % 4 * 2, col = block_col + warp / 2 * 32 + b_col;
-#pragma unroll
-  for (int i = 0; i < BM / 2; i += 4) {
-#pragma unroll
-    for (int x = 0; x < 2; ++x) {
-      const float2 pair = {sum[i + x], sum[i + x + 2]};
-      update2_if_inside<VEC>(C, M, N, row + 2 * i + x, col, alpha, pair, beta);
-    }
-  }
+  const auto pair = [&](int i) {
+    const float* const first = &sum[i / 2 * 4 + i % 2];
+    return Pair{row + i / 2 * 8 + i % 2, col, {first[0], first[2]}};
+  };
+  update_pairs<VEC, BM / 4>(C, M, N, alpha, pair, beta);
 }
 
 // Stage 16: specialized warps
@@ -1348,8 +1355,9 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) specialized_warps(
   const int thread = threadIdx.x - 128, warp = thread / 32, lane = thread % 32;
   const int b_row = lane % 4;  // and the first elements that this thread loads
   const int b_col = warp % 2 * 8 + lane / 16 * 4 + lane / 8 % 2 * 16 + lane / 4 % 2 * 2;
-  unsigned b[2][BK / 8][4];  // one is multiplied while the other is loaded
-  const auto load = [&](unsigned(&to)[BK / 8][4], int at) {
+  using Fragments = unsigned[BK / 8][4];
+  Fragments b[2];  // one is multiplied while the other is loaded
+  const auto load = [&](Fragments& to, int at) {
     mbarrier_wait(&full[at % STAGES], at / STAGES % 2);
     const auto& Bs = ring[at % STAGES].B[warp / 2];
 #pragma unroll
@@ -1370,8 +1378,7 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) specialized_warps(
   for (int c_tile = blockIdx.x; c_tile < c_tiles; c_tile += gridDim.x) {
     const auto [block_row, block_col] = corner_of<BM, BN>(c_tile, M, N);
     float sum[BM / 2] = {};
-    const auto multiply = [&](int tile, const unsigned(&now)[BK / 8][4],
-                              unsigned(&next)[BK / 8][4]) {
+    const auto multiply = [&](int tile, const Fragments& now, Fragments& next) {
       const std::uint64_t a = wgmma_descriptor_of_swizzled_tile(ring[turn % STAGES].A);
       wgmma_fence();
       // 64 columns of B and 8 of K from registers, times 8 of K and BM rows of A, where the
@@ -1398,14 +1405,11 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) specialized_warps(
     // sum[i] and sum[i + 2] are neighbours in a row of C, sum[i + 1] is one row down and sum[i + 4]
     // eight.
     const int row = block_row + lane % 4 * 2, col = block_col + warp / 2 * 32 + b_col;
-#pragma unroll
-    for (int i = 0; i < BM / 2; i += 4) {
-#pragma unroll
-      for (int x = 0; x < 2; ++x) {
-        const float2 pair = {sum[i + x], sum[i + x + 2]};
-        update2_if_inside<VEC>(C, M, N, row + 2 * i + x, col, alpha, pair, beta);
-      }
-    }
+    const auto pair = [&](int i) {
+      const float* const first = &sum[i / 2 * 4 + i % 2];
+      return Pair{row + i / 2 * 8 + i % 2, col, {first[0], first[2]}};
+    };
+    update_pairs<VEC, BM / 4>(C, M, N, alpha, pair, beta);
   }
 }
 
@@ -1473,55 +1477,27 @@ __global__ void __launch_bounds__((BM / 64 + 1) * 128, 1) specialized_warps_bf16
     // sum[i] and sum[i + 1] are neighbours in a row of C, sum[i + 2] is eight rows down and
     // sum[i + 4] eight columns to the right.
     const int row = block_row + warp * 16 + lane / 4, col = block_col + lane % 4 * 2;
-#pragma unroll
-    for (int i = 0; i < BN / 2; i += 4) {
-#pragma unroll
-      for (int x = 0; x < 2; ++x) {
-        const float2 pair = {sum[i + 2 * x], sum[i + 2 * x + 1]};
-        update2_if_inside<VEC>(C, M, N, row + 8 * x, col + 2 * i, alpha, pair, beta);
-      }
-    }
+    const auto pair = [&](int i) {
+      return Pair{row + i % 2 * 8, col + i / 2 * 8, {sum[2 * i], sum[2 * i + 1]}};
+    };
+    update_pairs<VEC, BN / 4>(C, M, N, alpha, pair, beta);
   }
 }
 
 // What the tensor core ignores of x, as a tf32 number: x = high + low, where the tensor core sees
 // `high` in the bits of x itself. An infinity has no low part: it gives a NaN.
 __device__ inline float low_part(float x) {
-  const float high = __uint_as_float(__float_as_uint(x) & 0xffffe000);
-  return __uint_as_float(rounded_to_tf32(x - high));
+  return __uint_as_float(rounded_to_tf32(x - __uint_as_float(__float_as_uint(x) & 0xffffe000)));
 }
 
-// Stage 18 leaves the product to stage 17 if it has both of its doubts.
+// What stage 21 says of A and B if it leaves the product to stage 17.
 constexpr unsigned kDoubtful = 3;
-__host__ __device__ constexpr bool is_doubtful(unsigned doubts) {
-  return doubts == kDoubtful;
-}
 
 // A place in stage 17's ring also has the low parts of A.
 template <int BM, int BN, int BK>
-struct SplitBoxes {
-  Boxes<BM, BN, BK> whole;
+struct SplitBoxes : Boxes<BM, BN, BK> {
   float A_low[BM][BK];
 };
-
-// The low parts of a tile of A, by THREADS threads that are numbered from 0. Each stands where its
-// element stands in A's tile, so they are swizzled in the same way. The tensor cores wait for this,
-// so each thread loads two float4 before it stores.
-template <int THREADS, int BM, int BN, int BK>
-__device__ inline void split(SplitBoxes<BM, BN, BK>& tile, int thread) {
-  const float4* const whole = &as_float4(tile.whole.A[0][0]);
-  float4* const low = &as_float4(tile.A_low[0][0]);
-  constexpr int kFloat4s = BM * BK / 4;
-#pragma unroll
-  for (int i = 0; i < kFloat4s; i += 2 * THREADS) {
-    const int at = i + thread, next = at + THREADS;
-    float4 a, b;
-    if (at < kFloat4s) a = whole[at];
-    if (next < kFloat4s) b = whole[next];
-    if (at < kFloat4s) low[at] = {low_part(a.x), low_part(a.y), low_part(a.z), low_part(a.w)};
-    if (next < kFloat4s) low[next] = {low_part(b.x), low_part(b.y), low_part(b.z), low_part(b.w)};
-  }
-}
 
 // Stage 17: fp32 from tf32 parts
 // An fp32 number has 24 bits, and a tf32 number 11. Two of them hold nearly all of a float, and
@@ -1532,39 +1508,43 @@ __device__ inline void split(SplitBoxes<BM, BN, BK>& tile, int thread) {
 template <int BM, int BN, int BK, int STAGES, int VEC>
 __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) tf32_parts(
     int M, int N, int K, float alpha, const __grid_constant__ Maps maps, float beta, float* C) {
-  // Stage 18 launches this kernel early, behind its own. Then it waits here for that one to end.
+  // Stage 21 launches this kernel early, behind its own, and it waits for that one to end.
   griddepcontrol_wait();
-  if (maps.doubts != nullptr && !is_doubtful(*maps.doubts)) return;  // stage 18 multiplies
-  constexpr int kSplitters = 96;
+  if (maps.doubts != nullptr && *maps.doubts != kDoubtful) return;  // stage 21 has multiplied
   extern __shared__ __align__(1024) char boxes[];  // a swizzled box starts at such an address
   auto& ring = reinterpret_cast<SplitBoxes<BM, BN, BK>(&)[STAGES]>(boxes);
   __shared__ std::uint64_t full[STAGES], split_up[STAGES], empty[STAGES];
 
   const int c_tiles = ceil_div(M, BM) * ceil_div(N, BN), tiles = ceil_div(K, BK);
   initialize(full, 1);
-  initialize(split_up, kSplitters / 32);
+  initialize(split_up, 3);
   initialize(empty, BN / 64);
   __syncthreads();
   int turn = 0;  // places filled so far, for all tiles of C
 
   if (threadIdx.x < 128) {
     setmaxnreg_dec<40>();  // the registers that this warpgroup gives back go to the others
-    const int splitter = static_cast<int>(threadIdx.x) - 32;
-    if (threadIdx.x > 0 && splitter < 0) return;
+    if (threadIdx.x > 0 && threadIdx.x < 32) return;
     for (int c_tile = blockIdx.x; c_tile < c_tiles; c_tile += gridDim.x) {
       const auto [block_row, block_col] = corner_of<BM, BN>(c_tile, M, N);
       for (int tile = 0; tile < tiles; ++tile, ++turn) {
         const int place = turn % STAGES;
-        if (threadIdx.x == 0) {
-          mbarrier_wait(&empty[place], turn / STAGES % 2 ^ 1);  // "phase -1" is over from the start
-          copy_async(ring[place].whole, maps, block_row, block_col, tile * BK, &full[place]);
-        } else {
+        if (threadIdx.x >= 32) {  // three warps make the low parts, each where its element stands
           mbarrier_wait(&full[place], turn / STAGES % 2);
-          split<kSplitters>(ring[place], splitter);
+          const float4* __restrict__ const whole = &as_float4(ring[place].A[0][0]);
+          float4* __restrict__ const low = &as_float4(ring[place].A_low[0][0]);
+#pragma unroll 2
+          for (int i = threadIdx.x - 32; i < BM * BK / 4; i += 96) {
+            const float4 a = whole[i];
+            low[i] = {low_part(a.x), low_part(a.y), low_part(a.z), low_part(a.w)};
+          }
           fence_proxy_async();  // the tensor cores read what these threads have stored
           __syncwarp();
-          if (splitter % 32 == 0) mbarrier_arrive(&split_up[place]);
+          if (threadIdx.x % 32 == 0) mbarrier_arrive(&split_up[place]);
+          continue;
         }
+        mbarrier_wait(&empty[place], turn / STAGES % 2 ^ 1);  // "phase -1" is over from the start
+        copy_async(ring[place], maps, block_row, block_col, tile * BK, &full[place]);
       }
     }
     return;
@@ -1574,11 +1554,12 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) tf32_parts(
   const int thread = threadIdx.x - 128, warp = thread / 32, lane = thread % 32;
   const int b_row = lane % 4;  // and the first elements that this thread loads
   const int b_col = warp % 2 * 8 + lane / 16 * 4 + lane / 8 % 2 * 16 + lane / 4 % 2 * 2;
-  unsigned b[2][2][BK / 8][4];  // one is multiplied while the other is loaded; whole and low parts
-  const auto load = [&](unsigned(&to)[2][BK / 8][4], int at) {
+  using Fragments = unsigned[2][BK / 8][4];
+  Fragments b[2];  // one is multiplied while the other is loaded
+  const auto load = [&](Fragments& to, int at) {
     mbarrier_wait(&full[at % STAGES], at / STAGES % 2);
     mbarrier_wait(&split_up[at % STAGES], at / STAGES % 2);
-    const auto& Bs = ring[at % STAGES].whole.B[warp / 2];
+    const auto& Bs = ring[at % STAGES].B[warp / 2];
 #pragma unroll
     for (int k = 0; k < BK; k += 8) {
 #pragma unroll
@@ -1599,20 +1580,16 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) tf32_parts(
   for (int c_tile = blockIdx.x; c_tile < c_tiles; c_tile += gridDim.x) {
     const auto [block_row, block_col] = corner_of<BM, BN>(c_tile, M, N);
     float sum[BM / 2] = {}, part[BM / 2] = {};
-    const auto multiply = [&](int tile, const unsigned(&now)[2][BK / 8][4],
-                              unsigned(&next)[2][BK / 8][4]) {
-      const std::uint64_t a = wgmma_descriptor_of_swizzled_tile(ring[turn % STAGES].whole.A);
+    const auto multiply = [&](int tile, const Fragments& now, Fragments& next) {
+      const std::uint64_t a = wgmma_descriptor_of_swizzled_tile(ring[turn % STAGES].A);
       const std::uint64_t a_low = wgmma_descriptor_of_swizzled_tile(ring[turn % STAGES].A_low);
       wgmma_fence();
+      // The smallest products first, and the first of these sets `part`: a_low * b, a * b_low, a *
+      // b.
 #pragma unroll
-      for (int k = 0; k < BK; k += 8) {
+      for (int k = 0; k < 3 * BK; k += 8)
         wgmma_m64nNk8_tf32(
-            part, now[0][k / 8], a_low + k * 4 / 16, k > 0);  // the first: part = ...
-      }
-#pragma unroll
-      for (int k = 0; k < BK; k += 8) wgmma_m64nNk8_tf32(part, now[1][k / 8], a + k * 4 / 16);
-#pragma unroll
-      for (int k = 0; k < BK; k += 8) wgmma_m64nNk8_tf32(part, now[0][k / 8], a + k * 4 / 16);
+            part, now[k / BK == 1][k % BK / 8], (k < BK ? a_low : a) + k % BK * 4 / 16, k > 0);
       wgmma_commit_group();
       ++turn;
       if (tile + 1 < tiles) load(next, turn);
@@ -1633,187 +1610,69 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) tf32_parts(
     // sum[i] and sum[i + 2] are neighbours in a row of C, sum[i + 1] is one row down and sum[i + 4]
     // eight.
     const int row = block_row + lane % 4 * 2, col = block_col + warp / 2 * 32 + b_col;
-#pragma unroll
-    for (int i = 0; i < BM / 2; i += 4) {
-#pragma unroll
-      for (int x = 0; x < 2; ++x) {
-        const float2 pair = {sum[i + x], sum[i + x + 2]};
-        update2_if_inside<VEC>(C, M, N, row + 2 * i + x, col, alpha, pair, beta);
-      }
-    }
+    const auto pair = [&](int i) {
+      const float* const first = &sum[i / 2 * 4 + i % 2];
+      return Pair{row + i / 2 * 8 + i % 2, col, {first[0], first[2]}};
+    };
+    update_pairs<VEC, BM / 4>(C, M, N, alpha, pair, beta);
   }
 }
 
-// The next stage multiplies copies of A and B in two parts of 16 bits: x = (high + low) * unit,
-// where `unit` is a power of two, one for each row of A, and for each column of B one per chunk of
-// 64 rows. The last chunk begins 64 before the end of K. What it shares with the chunk before is 0
-// in A's copy, so it adds nothing.
-constexpr int kChunk = 64, kPartRows = 32, kPartColumns = 64;
-struct Parts {
-  __half* A;         // (M, K / 32, 2, 32): 32 high parts, then their low parts
-  __half* B;         // (K / 32, N / 64, 2, 32, 64): 32 rows of high parts, then of low parts
-  float* units_A;    // (M)
-  float* units_B;    // (K / 64, N)
-  unsigned* doubts;  // about these copies
-  unsigned* next;    // about the next ones, which another word is for
-  int columns_B;     // N, rounded up to whole tiles
-};
-__host__ __device__ constexpr int chunks_of(int K) {
-  return ceil_div(K, kChunk);
-}
-__device__ inline int first_of_chunk(int chunk, int K) {
-  return max(0, min(kChunk * chunk, K - kChunk));
-}
+// From here on, the kernels multiply copies of A and B, which a kernel before them makes. They have
+// a line for each row of A, and behind these one for each column of B. A line has 32 high parts,
+// then the 32 low parts of the same numbers, and so on along K, up to a whole number of chunks. So
+// 128 bytes of it hold 32 numbers, and a place in the ring has 128 bytes of BM + BN lines.
+constexpr int kChunk = 64, kPartK = 32, kSpan = 2 * kPartK;
 
-// What the parts may lose. Together they have 22 bits and a sign, one bit less than a float. Below
-// 2^-2 units they end at 2^-24 units, and half of that may be lost. This matters if the other
-// factor is large and the rest of the sum is small, so each small number needs a large product
-// beside it. Let the `strong` numbers exceed the small ones by half of a chunk, in a row of A and
-// in a column of B. Then at least as many k have two strong factors as there are small numbers.
-constexpr unsigned kSmall = 1;  // some number is small
-constexpr unsigned kThin = 2;   // some chunk has too few strong numbers to make up for that
-__device__ inline bool is_small(float x, float in_units) {
-  return x != 0.0f && fabsf(in_units) < 0x1p-2f;
-}
-__device__ inline bool is_strong(float in_units) {
-  return fabsf(in_units) >= 0x1p7f;
-}
-__device__ inline unsigned doubt_about_chunk(int strong, int small, int K) {
-  return (small > 0 ? kSmall : 0) | (2 * (strong - small) < min(K, kChunk) ? kThin : 0);
-}
-__device__ inline void report(unsigned doubts, const Parts& parts) {
-  const unsigned known = doubts == 0 ? 0 : *static_cast<volatile unsigned*>(parts.doubts);
-  if ((doubts & ~known) != 0) atomicOr(parts.doubts, doubts);  // atomics on one word take turns
-}
+// The unit of the parts: with it, fp16's largest number is 64. And the tensor cores cut off, so
+// that sums lose about 2^-23 of themselves: `kCutOff` makes up for it.
+constexpr float kUnit = 0x1p-10f, kCutOff = 1 + 0x1p-23f;
 
-// |x| as an integer: these have the same order, with infinity and NaN at the end.
-__device__ inline int magnitude(float x) {
-  return __float_as_int(fabsf(x));
-}
-
-// The power of two that makes the largest magnitude 2^14 to 2^15 units: fp16 ends at 2^16. Sums and
-// results stay in range unless it is too extreme, as it is for an infinity or a NaN.
-__device__ inline float unit_for(int largest, unsigned& doubts) {
-  const int exponent = (largest >> 23) - 127, possible = min(max(exponent, -80), 80);
-  if (largest != 0 && exponent != possible) doubts |= kDoubtful;
-  return __int_as_float((possible - 14 + 127) << 23);
-}
-
-__device__ inline void store_parts(__half* high, int low, float in_units) {
-  const __half nearest = __float2half_rn(in_units);
-  *high = nearest;
-  high[low] = __float2half_rn(in_units - __half2float(nearest));
-}
-
-// Splits A: a block has a row, and a warp a chunk of it at a time, two floats per lane. This kernel
-// and those after it start early, while the last blocks of the one before still run.
-// griddepcontrol_wait() waits for its results.
-__global__ void __launch_bounds__(256) split_rows(int K, const float* A, Parts parts) {
-  __shared__ int largest;
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const float* __restrict__ const row = A + offset(blockIdx.x, 0, K);
-  griddepcontrol_wait();               // nobody reads the copies of the last launch any more
-  griddepcontrol_launch_dependents();  // B can be split at the same time
-  if (threadIdx.x == 0) largest = 0;
-  if (blockIdx.x == 0 && threadIdx.x == 0) *parts.next = 0;
-  int own = 0;
-#pragma unroll 8
-  for (int k = threadIdx.x; k < K; k += blockDim.x) own = max(own, magnitude(row[k]));
+// Splits A and B: a block has a chunk of 64 lines, and a warp one of them at a time, two numbers
+// per lane. Columns of B become lines on their way through shared memory.
+__global__ void __launch_bounds__(256)
+    split_matrices(int M, int N, int K, const float* A, const float* B, __half2* lines) {
+  __shared__ __align__(8) float tile[kChunk][kChunk + 2];
+  const int chunks = ceil_div(K, kChunk), chunk = blockIdx.x % chunks, block = blockIdx.x / chunks;
+  const bool of_A = block < ceil_div(M, kChunk);
+  const int first = kChunk * (block - (of_A ? 0 : ceil_div(M, kChunk))), k0 = kChunk * chunk;
+  griddepcontrol_wait();  // nobody reads the lines of the last launch any more
 #pragma unroll
-  for (int lanes = 16; lanes > 0; lanes /= 2) own = max(own, __shfl_xor_sync(~0u, own, lanes));
+  for (int i = 0; i < kChunk; i += 4) {
+    const int y = i + threadIdx.x / kChunk, x = threadIdx.x % kChunk;
+    if (of_A) tile[y][x] = load_or_zero(A, M, K, first + y, k0 + x);
+    if (!of_A) tile[x][y] = load_or_zero(B, K, N, k0 + y, first + x);
+  }
   __syncthreads();
-  if (lane == 0) atomicMax(&largest, own);
-  __syncthreads();
-
-  unsigned doubts = 0;
-  const float unit = unit_for(largest, doubts), scale = 1.0f / unit;
-  if (threadIdx.x == 0) parts.units_A[blockIdx.x] = unit;
-#pragma unroll 4
-  for (int chunk = warp; chunk < chunks_of(K); chunk += blockDim.x / 32) {
-    const int k = first_of_chunk(chunk, K) + 2 * lane;
-    float in_units[2];
-    int strong = 0, small = 0;
+  const int lane = threadIdx.x % 32, at = lane + lane / 16 * 16;  // 16 pairs of low parts between
 #pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      const float x = k + i < K ? row[k + i] : 0.0f;
-      strong += __popc(__ballot_sync(~0u, is_strong(x * scale)));
-      small += __popc(__ballot_sync(~0u, is_small(x, x * scale)));
-      in_units[i] = k + i < kChunk * chunk ? 0.0f : x * scale;
-    }
-    if (largest != 0) doubts |= doubt_about_chunk(strong, small, K);
-    const __half2 high = __floats2half2_rn(in_units[0], in_units[1]);
+  for (int y = threadIdx.x / 32; y < kChunk && first + y < (of_A ? M : N); y += 8) {
+    const float2 x = as_float2(tile[y][2 * lane]), in_units = {x.x / kUnit, x.y / kUnit};
+    const __half2 high = __floats2half2_rn(in_units.x, in_units.y);
     const float2 nearest = __half22float2(high);
-    const auto to = reinterpret_cast<__half2*>(
-        parts.A + 2 * offset(blockIdx.x, kChunk * chunk, kChunk * chunks_of(K)));
-    const int at = lane / 16 * kPartRows + lane % 16;
-    to[at] = high;
-    to[at + kPartRows / 2] = __floats2half2_rn(in_units[0] - nearest.x, in_units[1] - nearest.y);
+    __half2* const to = lines + kChunk * offset(kChunk * block + y, chunk, chunks) + at;
+    to[0] = high;
+    to[kPartK / 2] = __floats2half2_rn(in_units.x - nearest.x, in_units.y - nearest.y);
   }
-  if (lane == 0) report(doubts, parts);
 }
 
-// Splits B: a thread has a chunk of a column.
-__global__ void __launch_bounds__(128) split_columns(int N, int K, const float* B, Parts parts) {
-  const int blocks = parts.columns_B / blockDim.x, chunk = blockIdx.x / blocks;
-  const int col = blockIdx.x % blocks * blockDim.x + threadIdx.x;
-  float x[kChunk];
-  int largest = 0;
-#pragma unroll
-  for (int k = 0; k < kChunk; ++k) {
-    x[k] = load_or_zero(B, K, N, first_of_chunk(chunk, K) + k, col);
-    largest = max(largest, magnitude(x[k]));
-  }
-
-  unsigned doubts = 0;
-  const float unit = unit_for(largest, doubts), scale = 1.0f / unit;
-  parts.units_B[offset(chunk, col, parts.columns_B)] = unit;
-  int strong = 0, small = 0;
-#pragma unroll
-  for (int k = 0; k < kChunk; ++k) {
-    strong += is_strong(x[k] * scale);
-    small += is_small(x[k], x[k] * scale);
-    const long long box = offset(
-        kChunk / kPartRows * chunk + k / kPartRows, col / kPartColumns,
-        parts.columns_B / kPartColumns);
-    const long long to = (box * 2 * kPartRows + k % kPartRows) * kPartColumns + col % kPartColumns;
-    store_parts(parts.B + to, kPartRows * kPartColumns, x[k] * scale);
-  }
-  if (largest != 0) doubts |= doubt_about_chunk(strong, small, K);
-  report(doubts, parts);
-  griddepcontrol_wait();  // who waits for this kernel also waits for the split of A
-}
-
-// What the kernel sees instead of A and B, and a place of its ring.
-struct PartMaps {
-  CUtensorMap A, B;
-  const float *units_A, *units_B;
-  const unsigned* doubts;
-};
-template <int BM, int BN>
-struct PartBoxes {
-  __half A[BM][2 * kPartRows];
-  __half B[BN / kPartColumns][2][kPartRows][kPartColumns];
-};
 // Stage 18: fp32 from fp16 parts
-// Products of fp16 cost half of those of tf32. And since a pre-pass has split A and B, the kernel
-// only multiplies: high * low, low * high and high * high, both operands from shared memory. It
-// computes C^T: then a thread has two columns of C, and with them two units of B per chunk. A
-// warpgroup computes one half of its rows after the other, to have registers for a second sum, and
-// the two take turns: while the tensor cores work for one, the other adds up.
-template <int BM, int BN, int BK, int STAGES>
-__global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) fp16_parts(
-    int M, int N, int K, float alpha, const __grid_constant__ PartMaps maps, float beta, float* C) {
+// Products of fp16 cost half of those of tf32. And with both parts of both matrices in memory, the
+// kernel only has to multiply, as the variant for bf16 does: low * high, high * low and high *
+// high, all from shared memory. All lines run along K, so neither operand is transposed. As in
+// stage 17, the sums of one K tile are added up outside of the tensor cores.
+template <int BM, int BN, int BK, int STAGES, int VEC>
+__global__ void __launch_bounds__((BM / 64 + 1) * 128, 1) fp16_parts(
+    int M, int N, int K, float alpha, const __grid_constant__ Maps maps, float beta, float* C) {
+  // This kernel starts early, behind the split, and waits for it to end.
   griddepcontrol_wait();
-  if (is_doubtful(*maps.doubts)) return;           // the kernel of the stage before runs instead
-  constexpr int kPlaces = BK / kPartRows;          // in the ring, for a chunk
   extern __shared__ __align__(1024) char boxes[];  // a swizzled box starts at such an address
-  auto& ring = reinterpret_cast<PartBoxes<BM, BN>(&)[STAGES]>(boxes);
+  auto& ring = reinterpret_cast<__half(&)[STAGES][BM + BN][kSpan]>(boxes);
   __shared__ std::uint64_t full[STAGES], empty[STAGES];
 
-  const int c_tiles = ceil_div(M, BM) * ceil_div(N, BN), chunks = chunks_of(K);
-  const int columns_B = ceil_div(N, BN) * BN;
+  const int c_tiles = ceil_div(M, BM) * ceil_div(N, BN), tiles = ceil_div(K, BK);
   initialize(full, 1);
-  initialize(empty, BN / 64);
+  initialize(empty, BM / 64);
   __syncthreads();
   int turn = 0;  // places filled so far, for all tiles of C
 
@@ -1822,14 +1681,89 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) fp16_parts(
     if (threadIdx.x > 0) return;
     for (int c_tile = blockIdx.x; c_tile < c_tiles; c_tile += gridDim.x) {
       const auto [block_row, block_col] = corner_of<BM, BN>(c_tile, M, N);
-      for (int k = 0; k < kPlaces * chunks; ++k, ++turn) {
+      for (int tile = 0; tile < tiles; ++tile, ++turn) {
         const int place = turn % STAGES;
-        auto& [As, Bs] = ring[place];
         mbarrier_wait(&empty[place], turn / STAGES % 2 ^ 1);  // "phase -1" is over from the start
         mbarrier_arrive_expect_tx(&full[place], sizeof ring[place]);
-        cp_async_bulk_tensor_2d(As, &maps.A, 2 * kPartRows * k, block_row, &full[place]);
-        const int box = columns_B / kPartColumns * k + block_col / kPartColumns;
-        cp_async_bulk_tensor_2d(Bs, &maps.B, 0, 2 * kPartRows * box, &full[place]);
+        cp_async_bulk_tensor_2d(ring[place][0], &maps.A, kSpan * tile, block_row, &full[place]);
+        cp_async_bulk_tensor_2d(ring[place][BM], &maps.B, kSpan * tile, block_col, &full[place]);
+      }
+    }
+    return;
+  }
+  setmaxnreg_inc<232>();
+
+  const int thread = threadIdx.x - 128, warp = thread / 32, lane = thread % 32;
+  const auto release = [&](int at) {
+    if (thread % 128 == 0) mbarrier_arrive(&empty[at % STAGES]);
+  };
+
+  for (int c_tile = blockIdx.x; c_tile < c_tiles; c_tile += gridDim.x) {
+    const auto [block_row, block_col] = corner_of<BM, BN>(c_tile, M, N);
+    float sum[BN / 2] = {}, part[BN / 2];
+    for (int tile = 0; tile < tiles; ++tile, ++turn) {
+      mbarrier_wait(&full[turn % STAGES], turn / STAGES % 2);
+      wgmma_fence();
+      // 64 rows of A and 16 of K, times 16 of K and BN columns of B: low * high, then high * low,
+      // then high * high. The next 16 of K are 32 bytes further in each line.
+#pragma unroll
+      for (int k = 0; k < 3 * BK; k += 16) {
+        const auto& lines = ring[(turn + k % BK / kPartK) % STAGES];
+        const std::uint64_t a = wgmma_descriptor_of_swizzled_tile(lines[warp / 4 * 64]);
+        const std::uint64_t b = wgmma_descriptor_of_swizzled_tile(lines[BM]);
+        const int low_a = k < BK ? kPartK : 0, low_b = k / BK == 1 ? kPartK : 0, at = k % kPartK;
+        wgmma_m64nNk16_f16(part, a + (low_a + at) * 2 / 16, b + (low_b + at) * 2 / 16, k > 0);
+      }
+      wgmma_commit_group();
+      wgmma_wait_group<0>();
+      wgmma_fence_operand(part);
+      release(turn);
+#pragma unroll
+      for (int i = 0; i < BN / 2; ++i) sum[i] = fmaf(part[i], kUnit * kUnit * kCutOff, sum[i]);
+    }
+
+    // sum[i] and sum[i + 1] are neighbours in a row of C, sum[i + 2] is eight rows down and
+    // sum[i + 4] eight columns to the right.
+    const int row = block_row + warp * 16 + lane / 4, col = block_col + lane % 4 * 2;
+    const auto pair = [&](int i) {
+      return Pair{row + i % 2 * 8, col + i / 2 * 8, {sum[2 * i], sum[2 * i + 1]}};
+    };
+    update_pairs<VEC, BN / 4>(C, M, N, alpha, pair, beta);
+  }
+}
+
+// Stage 19: taking turns
+// Both warpgroups multiplied at the same time, and often added up at the same time, while the
+// tensor cores idled. Now they take turns: while the tensor cores work for one, the other adds up.
+// And a warpgroup computes one half of its rows after the other. So it has twice as many sums, and
+// still has registers for those of a K tile, which is now two places in the ring.
+template <int BM, int BN, int BK, int STAGES, int VEC>
+__global__ void __launch_bounds__((BM / 128 + 1) * 128, 1) taking_turns(
+    int M, int N, int K, float alpha, const __grid_constant__ Maps maps, float beta, float* C) {
+  // This kernel starts early, behind the split, and waits for it to end.
+  griddepcontrol_wait();
+  constexpr int kPlaces = BK / kPartK;             // in the ring, for a K tile
+  extern __shared__ __align__(1024) char boxes[];  // a swizzled box starts at such an address
+  auto& ring = reinterpret_cast<__half(&)[STAGES][BM + BN][kSpan]>(boxes);
+  __shared__ std::uint64_t full[STAGES], empty[STAGES];
+
+  const int c_tiles = ceil_div(M, BM) * ceil_div(N, BN), tiles = ceil_div(K, BK);
+  initialize(full, 1);
+  initialize(empty, BM / 128);
+  __syncthreads();
+  int turn = 0;  // places filled so far, for all tiles of C
+
+  if (threadIdx.x < 128) {
+    setmaxnreg_dec<40>();  // the registers that this warpgroup gives back go to the others
+    if (threadIdx.x > 0) return;
+    for (int c_tile = blockIdx.x; c_tile < c_tiles; c_tile += gridDim.x) {
+      const auto [block_row, block_col] = corner_of<BM, BN>(c_tile, M, N);
+      for (int tile = 0; tile < kPlaces * tiles; ++tile, ++turn) {
+        const int place = turn % STAGES;
+        mbarrier_wait(&empty[place], turn / STAGES % 2 ^ 1);  // "phase -1" is over from the start
+        mbarrier_arrive_expect_tx(&full[place], sizeof ring[place]);
+        cp_async_bulk_tensor_2d(ring[place][0], &maps.A, kSpan * tile, block_row, &full[place]);
+        cp_async_bulk_tensor_2d(ring[place][BM], &maps.B, kSpan * tile, block_col, &full[place]);
       }
     }
     return;
@@ -1846,77 +1780,379 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) fp16_parts(
 
   for (int c_tile = blockIdx.x; c_tile < c_tiles; c_tile += gridDim.x) {
     const auto [block_row, block_col] = corner_of<BM, BN>(c_tile, M, N);
-    const int col = block_col + warp * 16 + lane / 4;
-    float sum[2][BM / 4] = {};
-    for (int chunk = 0; chunk < chunks; ++chunk, turn += kPlaces) {
+    float sum[2][BN / 2] = {}, part[BN / 2];
+    const int row = block_row + group * 128 + warp % 4 * 16 + lane / 4;
+    const int col = block_col + lane % 4 * 2;
+    for (int tile = 0; tile < tiles; ++tile, turn += kPlaces) {
 #pragma unroll
-      for (int i = turn; i < turn + kPlaces; ++i) {
-        mbarrier_wait(&full[i % STAGES], i / STAGES % 2);
+      for (int at = turn; at < turn + kPlaces; ++at) {
+        mbarrier_wait(&full[at % STAGES], at / STAGES % 2);
       }
 #pragma unroll
       for (int side = 0; side < 2; ++side) {
-        // The tensor cores cut off: sums lose about 2^-23 of themselves. The units make up for it.
-        const float* const units = &maps.units_B[offset(chunk, col, columns_B)];
-        const float unit[] = {units[0] * (1 + 0x1p-23f), units[8] * (1 + 0x1p-23f)};
-        float part[BM / 4];
-        const auto multiply = [&](int at, int b_part, int a_part, bool adds) {
-          const auto& [As, Bs] = ring[at % STAGES];
-          // 64 columns and 16 rows of B, times 16 columns and BM / 2 rows of A. The next 16 rows of
-          // B are 16 * 128 bytes further. In A's rows, low parts follow 32 high parts.
-          const std::uint64_t b =
-              wgmma_descriptor_of_transposed_boxes(Bs[group]) + b_part * sizeof Bs[0][0] / 16;
-          const std::uint64_t a =
-              wgmma_descriptor_of_swizzled_tile(As[side * BM / 2]) + a_part * kPartRows * 2 / 16;
-#pragma unroll
-          for (int k = 0; k < kPartRows; k += 16) {
-            wgmma_m64nNk16_f16(part, b + k * 128 / 16, a + k * 2 / 16, adds || k > 0);
-          }
-        };
         bar_sync(1 + group, kBoth);
         wgmma_fence();
+        // 64 rows of A and 16 of K, times 16 of K and BN columns of B: low * high, then high * low,
+        // then high * high. The next 16 of K are 32 bytes further in each line.
 #pragma unroll
-        for (int i = 0; i < kPlaces; ++i) {
-          multiply(turn + i, 0, 1, i > 0);  // the first: part = ...
-          multiply(turn + i, 1, 0, true);
+        for (int k = 0; k < 3 * BK; k += 16) {
+          const auto& lines = ring[(turn + k % BK / kPartK) % STAGES];
+          const std::uint64_t a = wgmma_descriptor_of_swizzled_tile(lines[group * 128 + side * 64]);
+          const std::uint64_t b = wgmma_descriptor_of_swizzled_tile(lines[BM]);
+          const int low_a = k < BK ? kPartK : 0, low_b = k / BK == 1 ? kPartK : 0, at = k % kPartK;
+          wgmma_m64nNk16_f16(part, a + (low_a + at) * 2 / 16, b + (low_b + at) * 2 / 16, k > 0);
         }
-#pragma unroll
-        for (int i = 0; i < kPlaces; ++i) multiply(turn + i, 0, 0, true);
         wgmma_commit_group();
         bar_arrive(2 - group, kBoth);
         wgmma_wait_group<0>();
         wgmma_fence_operand(part);
-        for (int i = 0; i < kPlaces && side == 1; ++i) release(turn + i);
+        for (int at = turn; at < turn + kPlaces && side == 1; ++at) release(at);
 #pragma unroll
-        for (int i = 0; i < BM / 4; ++i) {
-          sum[side][i] = fmaf(part[i], unit[i / 2 % 2], sum[side][i]);
+        for (int i = 0; i < BN / 2; ++i) {
+          sum[side][i] = fmaf(part[i], kUnit * kUnit * kCutOff, sum[side][i]);
         }
       }
     }
 
-    // sum[i + 1] is one row of C below sum[i], sum[i + 2] 8 columns right, sum[i + 4] 8 rows down.
-    const auto row = [&](int i) { return block_row + lane % 4 * 2 + i / 4 * 8 + i / 2 % 2; };
-    const auto column = [&](int i) { return col + i % 2 * 8; };
-    const auto result = [&](int i) -> float& {  // i and i + 1: in one row of C
-      return sum[i / (BM / 4)][i % (BM / 4) / 4 * 4 + i / 2 % 2 + i % 2 * 2];
-    };
+    // In each half, sum[i] and sum[i + 1] are neighbours in a row of C, sum[i + 2] is eight rows
+    // down and sum[i + 4] eight columns to the right.
 #pragma unroll
-    for (int i = 0; i < BM / 2; i += 2) {
-      const float unit = maps.units_A[min(row(i), M - 1)];
-      for (int x = 0; x < 2; ++x) result(i + x) = alpha * (result(i + x) * unit);
+    for (int side = 0; side < 2; ++side) {
+      const auto pair = [&](int i) {
+        const float* const first = &sum[side][2 * i];
+        return Pair{row + side * 64 + i % 2 * 8, col + i / 2 * 8, {first[0], first[1]}};
+      };
+      update_pairs<VEC, BN / 4>(C, M, N, alpha, pair, beta);
     }
-    // A load of C waits for the stores before it. So 16 elements are loaded before one is stored.
+  }
+}
+
+// |x| as an integer: these have the same order, with infinity and NaN at the end.
+__device__ inline int magnitude(float x) {
+  return __float_as_int(fabsf(x));
+}
+// The power of two that makes the largest magnitude 2^14 to 2^15 units: fp16 ends at 2^16. Beyond
+// 2^80 or 2^-80 it stays, so that no product of two units leaves the range.
+__device__ inline float unit_for(int largest) {
+  return __int_as_float((min(max(largest >> 23, 127 - 80), 127 + 80) - 14) << 23);
+}
+
+// Finds the unit of each column of B. A block has 32 columns.
+__global__ void __launch_bounds__(1024) find_units(int N, int K, const float* B, float* units_B) {
+  __shared__ int largest[32];
+  const int lane = threadIdx.x % 32, col = 32 * blockIdx.x + lane;
+  if (threadIdx.x < 32) largest[lane] = 0;
+  griddepcontrol_wait();               // nobody reads the units of the last launch any more
+  griddepcontrol_launch_dependents();  // A can be split at the same time
+  int own = 0;
+#pragma unroll 16
+  for (int k = threadIdx.x / 32; k < K; k += 32)
+    own = max(own, magnitude(load_or_zero(B, K, N, k, col)));
+  __syncthreads();
+  atomicMax(&largest[lane], own);
+  __syncthreads();
+  if (threadIdx.x < 32 && col < N) units_B[col] = unit_for(largest[lane]);
+}
+
+// Splits A and B as before, in units of their own. A chunk of a row of A has a unit, and a column
+// of B has one for all of K.
+__global__ void __launch_bounds__(256) split_in_units(
+    int M, int N, int K, const float* A, const float* B, __half2* lines, float* units_A,
+    const float* units_B) {
+  __shared__ __align__(8) float tile[kChunk][kChunk + 2];
+  const int chunks = ceil_div(K, kChunk), chunk = blockIdx.x % chunks, block = blockIdx.x / chunks;
+  const bool of_A = block < ceil_div(M, kChunk);
+  const int first = kChunk * (block - (of_A ? 0 : ceil_div(M, kChunk))), k0 = kChunk * chunk;
 #pragma unroll
-    for (int first = 0; first < BM / 2; first += 16) {
-      if (beta != 0.0f) {
+  for (int i = 0; i < kChunk; i += 4) {
+    const int y = i + threadIdx.x / kChunk, x = threadIdx.x % kChunk;
+    if (of_A) tile[y][x] = load_or_zero(A, M, K, first + y, k0 + x);
+    if (!of_A) tile[x][y] = load_or_zero(B, K, N, k0 + y, first + x);
+  }
+  __syncthreads();
+  if (!of_A) griddepcontrol_wait();                               // for the units
+  const int lane = threadIdx.x % 32, at = lane + lane / 16 * 16;  // 16 pairs of low parts between
 #pragma unroll
-        for (int i = first; i < first + 16; ++i) {
-          result(i) += beta * load_or_zero(C, M, N, row(i), column(i));
+  for (int y = threadIdx.x / 32; y < kChunk && first + y < (of_A ? M : N); y += 8) {
+    const float2 x = as_float2(tile[y][2 * lane]);
+    const int largest = __reduce_max_sync(~0u, max(magnitude(x.x), magnitude(x.y)));
+    const float unit = of_A ? unit_for(largest) : units_B[first + y];
+    if (of_A && lane == 0) units_A[offset(chunk, first + y, M)] = unit;
+    const float2 in_units = {x.x * (1 / unit), x.y * (1 / unit)};
+    const __half2 high = __floats2half2_rn(in_units.x, in_units.y);
+    const float2 nearest = __half22float2(high);
+    __half2* const to = lines + kChunk * offset(kChunk * block + y, chunk, chunks) + at;
+    to[0] = high;
+    to[kPartK / 2] = __floats2half2_rn(in_units.x - nearest.x, in_units.y - nearest.y);
+  }
+}
+
+// A's units are those of its rows and chunks, (K / 64, M), and B's those of its columns, (N).
+struct UnitMaps : Maps {
+  const float *units_A, *units_B;
+};
+
+// Stage 20: scaled parts
+// With one unit for all, a number of 64 or more becomes an infinity, and one below 2^-12 loses
+// bits. So numbers get units of their own, powers of two. Those of A's rows change from chunk to
+// chunk, and the FFMAs that add up a chunk multiply by them: there are only two rows per thread and
+// half. For the many columns, the sums are multiplied once, at the end.
+template <int BM, int BN, int BK, int STAGES, int VEC>
+__global__ void __launch_bounds__((BM / 128 + 1) * 128, 1) scaled_parts(
+    int M, int N, int K, float alpha, const __grid_constant__ UnitMaps maps, float beta, float* C) {
+  // This kernel starts early, behind the split, and waits for it to end.
+  griddepcontrol_wait();
+  constexpr int kPlaces = BK / kPartK;             // in the ring, for a K tile
+  extern __shared__ __align__(1024) char boxes[];  // a swizzled box starts at such an address
+  auto& ring = reinterpret_cast<__half(&)[STAGES][BM + BN][kSpan]>(boxes);
+  __shared__ std::uint64_t full[STAGES], empty[STAGES];
+
+  const int c_tiles = ceil_div(M, BM) * ceil_div(N, BN), tiles = ceil_div(K, BK);
+  initialize(full, 1);
+  initialize(empty, BM / 128);
+  __syncthreads();
+  int turn = 0;  // places filled so far, for all tiles of C
+
+  if (threadIdx.x < 128) {
+    setmaxnreg_dec<40>();  // the registers that this warpgroup gives back go to the others
+    if (threadIdx.x > 0) return;
+    for (int c_tile = blockIdx.x; c_tile < c_tiles; c_tile += gridDim.x) {
+      const auto [block_row, block_col] = corner_of<BM, BN>(c_tile, M, N);
+      for (int tile = 0; tile < kPlaces * tiles; ++tile, ++turn) {
+        const int place = turn % STAGES;
+        mbarrier_wait(&empty[place], turn / STAGES % 2 ^ 1);  // "phase -1" is over from the start
+        mbarrier_arrive_expect_tx(&full[place], sizeof ring[place]);
+        cp_async_bulk_tensor_2d(ring[place][0], &maps.A, kSpan * tile, block_row, &full[place]);
+        cp_async_bulk_tensor_2d(ring[place][BM], &maps.B, kSpan * tile, block_col, &full[place]);
+      }
+    }
+    return;
+  }
+  setmaxnreg_inc<232>();
+
+  const int thread = threadIdx.x - 128, warp = thread / 32, lane = thread % 32, group = warp / 4;
+  const auto release = [&](int at) {
+    if (thread % 128 == 0) mbarrier_arrive(&empty[at % STAGES]);
+  };
+  // Barrier 1 lets the first warpgroup multiply, and barrier 2 the second.
+  constexpr int kBoth = 256;
+  if (group == 1) bar_arrive(1, kBoth);
+
+  for (int c_tile = blockIdx.x; c_tile < c_tiles; c_tile += gridDim.x) {
+    const auto [block_row, block_col] = corner_of<BM, BN>(c_tile, M, N);
+    float sum[2][BN / 2] = {}, part[BN / 2];
+    const int row = block_row + group * 128 + warp % 4 * 16 + lane / 4;
+    const int col = block_col + lane % 4 * 2;
+    for (int tile = 0; tile < tiles; ++tile, turn += kPlaces) {
+#pragma unroll
+      for (int at = turn; at < turn + kPlaces; ++at) {
+        mbarrier_wait(&full[at % STAGES], at / STAGES % 2);
+      }
+#pragma unroll
+      for (int side = 0; side < 2; ++side) {
+        float units[2];  // of the two rows of A that this thread has in this half
+        for (int i = 0; i < 2; ++i)
+          units[i] = kCutOff * load_or_zero(maps.units_A, tiles, M, tile, row + side * 64 + 8 * i);
+        bar_sync(1 + group, kBoth);
+        wgmma_fence();
+        // 64 rows of A and 16 of K, times 16 of K and BN columns of B: low * high, then high * low,
+        // then high * high. The next 16 of K are 32 bytes further in each line.
+#pragma unroll
+        for (int k = 0; k < 3 * BK; k += 16) {
+          const auto& lines = ring[(turn + k % BK / kPartK) % STAGES];
+          const std::uint64_t a = wgmma_descriptor_of_swizzled_tile(lines[group * 128 + side * 64]);
+          const std::uint64_t b = wgmma_descriptor_of_swizzled_tile(lines[BM]);
+          const int low_a = k < BK ? kPartK : 0, low_b = k / BK == 1 ? kPartK : 0, at = k % kPartK;
+          wgmma_m64nNk16_f16(part, a + (low_a + at) * 2 / 16, b + (low_b + at) * 2 / 16, k > 0);
+        }
+        wgmma_commit_group();
+        bar_arrive(2 - group, kBoth);
+        wgmma_wait_group<0>();
+        wgmma_fence_operand(part);
+        for (int at = turn; at < turn + kPlaces && side == 1; ++at) release(at);
+#pragma unroll
+        for (int i = 0; i < BN / 2; ++i) {
+          sum[side][i] = fmaf(part[i], units[i / 2 % 2], sum[side][i]);
         }
       }
+    }
+
 #pragma unroll
-      for (int i = first; i < first + 16; ++i) {
-        if (row(i) < M && column(i) < N) C[offset(row(i), column(i), N)] = result(i);
+    for (int i = 0; i < BN / 2; i += i % 2 == 0 ? 1 : 3) {
+      const float unit = load_or_zero(maps.units_B, 1, N, 0, col + i * 2 - i % 2);
+      for (int side = 0; side < 2; ++side) sum[side][i] *= unit, sum[side][i + 2] *= unit;
+    }
+    // In each half, sum[i] and sum[i + 1] are neighbours in a row of C, sum[i + 2] is eight rows
+    // down and sum[i + 4] eight columns to the right.
+#pragma unroll
+    for (int side = 0; side < 2; ++side) {
+      const auto pair = [&](int i) {
+        const float* const first = &sum[side][2 * i];
+        return Pair{row + side * 64 + i % 2 * 8, col + i / 2 * 8, {first[0], first[1]}};
+      };
+      update_pairs<VEC, BN / 4>(C, M, N, alpha, pair, beta);
+    }
+  }
+}
+
+// What the parts may lose. Together they have 22 bits and a sign, one bit less than a float. Below
+// 2^-2 units they end at 2^-24 units, and half of that may be lost. This matters if the other
+// factor is large and the rest of the sum is small, so each small number needs a large product
+// beside it. Let the `strong` numbers exceed the small ones by half of a chunk, in a row of A and
+// in a column of B. Then at least as many k have two strong factors as there are small numbers.
+// The bits of the doubts: some number is small, and some chunk has too few strong numbers to make
+// up for that. Both are set if a number is too large for fp16.
+__device__ inline unsigned doubts_about(float2 x, float2 in_units, int numbers) {
+  const float2 size = {fabsf(in_units.x), fabsf(in_units.y)};
+  const int strong = (size.x >= 0x1p7f) + (size.y >= 0x1p7f);
+  const int small = (x.x != 0 && size.x < 0x1p-2f) + (x.y != 0 && size.y < 0x1p-2f);
+  const int more = __reduce_add_sync(~0u, strong - small);  // of the warp's numbers
+  if (!(size.x < 0x1p15f && size.y < 0x1p15f)) return kDoubtful;
+  return (small > 0 ? 1 : 0) | (2 * more < numbers ? 2 : 0);
+}
+
+// Splits A and B as before, and judges each chunk of a line. The last chunk begins 64 before the
+// end of K, so that it can be judged like the others. What it shares with the one before becomes 0.
+__global__ void __launch_bounds__(256) split_and_judge(
+    int M, int N, int K, const float* A, const float* B, __half2* lines, float* units_A,
+    const float* units_B, unsigned* doubts, unsigned* next_doubts) {
+  __shared__ __align__(8) float tile[kChunk][kChunk + 2];
+  const int chunks = ceil_div(K, kChunk), chunk = blockIdx.x % chunks, block = blockIdx.x / chunks;
+  const bool of_A = block < ceil_div(M, kChunk);
+  const int first = kChunk * (block - (of_A ? 0 : ceil_div(M, kChunk)));
+  const int k0 = max(0, min(kChunk * chunk, K - kChunk)), shared = kChunk * chunk - k0;
+  if (blockIdx.x + threadIdx.x == 0) *next_doubts = 0;
+  unsigned found = 0;
+#pragma unroll
+  for (int i = 0; i < kChunk; i += 4) {
+    const int y = i + threadIdx.x / kChunk, x = threadIdx.x % kChunk;
+    if (of_A) tile[y][x] = load_or_zero(A, M, K, first + y, k0 + x);
+    if (!of_A) tile[x][y] = load_or_zero(B, K, N, k0 + y, first + x);
+  }
+  __syncthreads();
+  if (!of_A) griddepcontrol_wait();                               // for the units
+  const int lane = threadIdx.x % 32, at = lane + lane / 16 * 16;  // 16 pairs of low parts between
+#pragma unroll
+  for (int y = threadIdx.x / 32; y < kChunk && first + y < (of_A ? M : N); y += 8) {
+    const float2 x = as_float2(tile[y][2 * lane]);
+    const int largest = __reduce_max_sync(~0u, max(magnitude(x.x), magnitude(x.y)));
+    const float unit = of_A ? unit_for(largest) : units_B[first + y];
+    if (of_A && lane == 0) units_A[offset(chunk, first + y, M)] = unit;
+    float2 in_units = {x.x * (1 / unit), x.y * (1 / unit)};
+    if (largest > 0) found |= doubts_about(x, in_units, min(K, kChunk));
+    if (2 * lane < shared) in_units.x = 0;
+    if (2 * lane + 1 < shared) in_units.y = 0;
+    const __half2 high = __floats2half2_rn(in_units.x, in_units.y);
+    const float2 nearest = __half22float2(high);
+    __half2* const to = lines + kChunk * offset(kChunk * block + y, chunk, chunks) + at;
+    to[0] = high;
+    to[kPartK / 2] = __floats2half2_rn(in_units.x - nearest.x, in_units.y - nearest.y);
+  }
+  const unsigned known = found == 0 ? 0 : *static_cast<volatile unsigned*>(doubts);
+  if ((found & ~known) != 0) atomicOr(doubts, found);  // atomics on one word take turns
+}
+
+// Stage 21: proven parts
+// A small number beside a large one of its line still loses bits, and where it meets a large number
+// of the other matrix, C may consist of little else. To look at all sums would cost as much as the
+// product. So the split counts, and proves for all sums at once that they lose no more than in
+// fp32. Where it cannot, it has doubts, and the kernel of stage 17 runs in place of this one. The
+// GPU decides: both kernels are launched, and one of them returns at once.
+template <int BM, int BN, int BK, int STAGES, int VEC>
+__global__ void __launch_bounds__((BM / 128 + 1) * 128, 1) proven_parts(
+    int M, int N, int K, float alpha, const __grid_constant__ UnitMaps maps, float beta, float* C) {
+  // This kernel starts early, behind the split, and waits for it to end.
+  griddepcontrol_wait();
+  if (*maps.doubts == kDoubtful) return;           // the kernel of stage 17 runs instead
+  constexpr int kPlaces = BK / kPartK;             // in the ring, for a K tile
+  extern __shared__ __align__(1024) char boxes[];  // a swizzled box starts at such an address
+  auto& ring = reinterpret_cast<__half(&)[STAGES][BM + BN][kSpan]>(boxes);
+  __shared__ std::uint64_t full[STAGES], empty[STAGES];
+
+  const int c_tiles = ceil_div(M, BM) * ceil_div(N, BN), tiles = ceil_div(K, BK);
+  initialize(full, 1);
+  initialize(empty, BM / 128);
+  __syncthreads();
+  int turn = 0;  // places filled so far, for all tiles of C
+
+  if (threadIdx.x < 128) {
+    setmaxnreg_dec<40>();  // the registers that this warpgroup gives back go to the others
+    if (threadIdx.x > 0) return;
+    for (int c_tile = blockIdx.x; c_tile < c_tiles; c_tile += gridDim.x) {
+      const auto [block_row, block_col] = corner_of<BM, BN>(c_tile, M, N);
+      for (int tile = 0; tile < kPlaces * tiles; ++tile, ++turn) {
+        const int place = turn % STAGES;
+        mbarrier_wait(&empty[place], turn / STAGES % 2 ^ 1);  // "phase -1" is over from the start
+        mbarrier_arrive_expect_tx(&full[place], sizeof ring[place]);
+        cp_async_bulk_tensor_2d(ring[place][0], &maps.A, kSpan * tile, block_row, &full[place]);
+        cp_async_bulk_tensor_2d(ring[place][BM], &maps.B, kSpan * tile, block_col, &full[place]);
       }
+    }
+    return;
+  }
+  setmaxnreg_inc<232>();
+
+  const int thread = threadIdx.x - 128, warp = thread / 32, lane = thread % 32, group = warp / 4;
+  const auto release = [&](int at) {
+    if (thread % 128 == 0) mbarrier_arrive(&empty[at % STAGES]);
+  };
+  // Barrier 1 lets the first warpgroup multiply, and barrier 2 the second.
+  constexpr int kBoth = 256;
+  if (group == 1) bar_arrive(1, kBoth);
+
+  for (int c_tile = blockIdx.x; c_tile < c_tiles; c_tile += gridDim.x) {
+    const auto [block_row, block_col] = corner_of<BM, BN>(c_tile, M, N);
+    float sum[2][BN / 2] = {}, part[BN / 2];
+    const int row = block_row + group * 128 + warp % 4 * 16 + lane / 4;
+    const int col = block_col + lane % 4 * 2;
+    for (int tile = 0; tile < tiles; ++tile, turn += kPlaces) {
+#pragma unroll
+      for (int at = turn; at < turn + kPlaces; ++at) {
+        mbarrier_wait(&full[at % STAGES], at / STAGES % 2);
+      }
+#pragma unroll
+      for (int side = 0; side < 2; ++side) {
+        float units[2];  // of the two rows of A that this thread has in this half
+        for (int i = 0; i < 2; ++i)
+          units[i] = kCutOff * load_or_zero(maps.units_A, tiles, M, tile, row + side * 64 + 8 * i);
+        bar_sync(1 + group, kBoth);
+        wgmma_fence();
+        // 64 rows of A and 16 of K, times 16 of K and BN columns of B: low * high, then high * low,
+        // then high * high. The next 16 of K are 32 bytes further in each line.
+#pragma unroll
+        for (int k = 0; k < 3 * BK; k += 16) {
+          const auto& lines = ring[(turn + k % BK / kPartK) % STAGES];
+          const std::uint64_t a = wgmma_descriptor_of_swizzled_tile(lines[group * 128 + side * 64]);
+          const std::uint64_t b = wgmma_descriptor_of_swizzled_tile(lines[BM]);
+          const int low_a = k < BK ? kPartK : 0, low_b = k / BK == 1 ? kPartK : 0, at = k % kPartK;
+          wgmma_m64nNk16_f16(part, a + (low_a + at) * 2 / 16, b + (low_b + at) * 2 / 16, k > 0);
+        }
+        wgmma_commit_group();
+        bar_arrive(2 - group, kBoth);
+        wgmma_wait_group<0>();
+        wgmma_fence_operand(part);
+        for (int at = turn; at < turn + kPlaces && side == 1; ++at) release(at);
+#pragma unroll
+        for (int i = 0; i < BN / 2; ++i) {
+          sum[side][i] = fmaf(part[i], units[i / 2 % 2], sum[side][i]);
+        }
+      }
+    }
+
+#pragma unroll
+    for (int i = 0; i < BN / 2; i += i % 2 == 0 ? 1 : 3) {
+      const float unit = load_or_zero(maps.units_B, 1, N, 0, col + i * 2 - i % 2);
+      for (int side = 0; side < 2; ++side) sum[side][i] *= unit, sum[side][i + 2] *= unit;
+    }
+    // In each half, sum[i] and sum[i + 1] are neighbours in a row of C, sum[i + 2] is eight rows
+    // down and sum[i + 4] eight columns to the right.
+#pragma unroll
+    for (int side = 0; side < 2; ++side) {
+      const auto pair = [&](int i) {
+        const float* const first = &sum[side][2 * i];
+        return Pair{row + side * 64 + i % 2 * 8, col + i / 2 * 8, {first[0], first[1]}};
+      };
+      update_pairs<VEC, BN / 4>(C, M, N, alpha, pair, beta);
     }
   }
 }
@@ -2076,18 +2312,40 @@ struct Tf32Parts : model::CopiedInBoxes<model::with_warps(t, t.BM, 16, 4)> {
   static constexpr auto multiplier = model::Multiplier::wgmma_3xtf32;
 };
 
-template <Tile t, int>
-struct Fp16Parts : model::Launch<model::with_warps(t, t.BM, 16, 4)> {
-  static constexpr auto kernel = fp16_parts<t.BM, t.BN, t.BK, t.STAGES>;
-  static_assert(t.BM <= 256, "a box has at most 256 rows, and a wgmma has half of them");
-  static_assert(t.BN == 128, "each of two warpgroups has 64 columns");
-  static_assert(t.BK == kChunk, "B's units are those of chunks");
-  static_assert(t.STAGES >= 2 * kChunk / kPartRows, "one chunk arrives while another is read");
-  static constexpr int block_x = t.BN / 64 * 128 + 128;
-  static constexpr int shared_bytes = model::ring_bytes<t, PartBoxes<t.BM, t.BN>>();
-  static constexpr int pipeline = t.STAGES * kPartRows / t.BK - 1;
+// What the kernels of parts have in common; a warpgroup has WM rows.
+template <Tile t, int WM>
+struct OfParts : model::Launch<model::with_warps(t, WM / 4, t.BN, 8)> {
+  static_assert(t.BM <= 256 && t.BN <= 256, "a box has at most 256 lines");
+  static constexpr int block_x = t.BM / WM * 128 + 128;
+  static constexpr int shared_bytes = model::ring_bytes<t, __half[t.BM + t.BN][kSpan]>();
+  static constexpr int pipeline = t.STAGES * kPartK / t.BK - 1;
   static constexpr auto sharing = model::Sharing::persistent;
   static constexpr auto multiplier = model::Multiplier::wgmma_3xf16;
+};
+
+template <Tile t, int VEC>
+struct Fp16Parts : OfParts<t, 64> {
+  static constexpr auto kernel = fp16_parts<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>;
+  static_assert(t.BK == kPartK, "a K tile is one place in the ring");
+};
+
+template <Tile t, int VEC>
+struct TakingTurns : OfParts<t, 128> {
+  static constexpr auto kernel = taking_turns<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>;
+  static_assert(t.BM == 256, "two warpgroups take turns");
+  static_assert(t.STAGES * kPartK >= 2 * t.BK, "one K tile arrives while another is read");
+};
+
+template <Tile t, int VEC>
+struct ScaledParts : TakingTurns<t, VEC> {
+  static constexpr auto kernel = scaled_parts<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>;
+  static_assert(t.BK == kChunk, "the units of A are those of chunks");
+  static constexpr bool has_units = true;
+};
+
+template <Tile t, int VEC>
+struct ProvenParts : ScaledParts<t, VEC> {
+  static constexpr auto kernel = proven_parts<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>;
 };
 
 // The tile sizes, those for large products first.
@@ -2139,7 +2397,8 @@ constexpr Tile kSplitInBoxes[] = {
     {.BM = 128, .BN = 128, .BK = 32, .STAGES = 3, .suffix = "-ring3"},
     {.BM = 64, .BN = 64, .BK = 32, .STAGES = 4, .for_small = true},
     {.BM = 64, .BN = 64, .BK = 32, .STAGES = 2, .suffix = "-ring2"}};
-constexpr Tile kPartsInBoxes[] = {{.BM = 256, .BN = 128, .BK = kChunk, .STAGES = 4}};
+constexpr Tile kPartsInBoxes[] = {{.BM = 128, .BN = 128, .BK = kPartK, .STAGES = 4}};
+constexpr Tile kChunksInBoxes[] = {{.BM = 256, .BN = 128, .BK = kChunk, .STAGES = 4}};
 
 using model::variants;
 
@@ -2176,9 +2435,15 @@ const std::vector<model::Stage> stages = {
      90, model::kTf32, /*runs_from=*/90, /*only_there=*/true, /*specialized=*/true},
     {17, "fp32 from tf32 parts", lesson::kTf32Parts, variants<Tf32Parts, kSplitInBoxes>(), 90,
      model::kSplitTf32, /*runs_from=*/90, /*only_there=*/true, /*specialized=*/true},
-    {18, "fp32 from fp16 parts", lesson::kFp16Parts,
+    {18, "fp32 from fp16 parts", lesson::kFp16Parts, variants<Fp16Parts, kPartsInBoxes>(), 90,
+     model::kFixedFp16, /*runs_from=*/90, /*only_there=*/true, /*specialized=*/true},
+    {19, "taking turns", lesson::kTakingTurns, variants<TakingTurns, kChunksInBoxes>(), 90,
+     model::kFixedFp16, /*runs_from=*/90, /*only_there=*/true, /*specialized=*/true},
+    {20, "scaled parts", lesson::kScaledParts, variants<ScaledParts, kChunksInBoxes>(), 90,
+     model::kScaledFp16, /*runs_from=*/90, /*only_there=*/true, /*specialized=*/true},
+    {21, "proven parts", lesson::kProvenParts,
      model::with_stand_in(
-         variants<Fp16Parts, kPartsInBoxes>(), variants<Tf32Parts, kSplitInBoxes>()[0],
+         variants<ProvenParts, kChunksInBoxes>(), variants<Tf32Parts, kSplitInBoxes>()[0],
          lesson::kTf32Parts),
      90, model::kSplitFp16, /*runs_from=*/90, /*only_there=*/true, /*specialized=*/true},
 };
@@ -2205,30 +2470,32 @@ Shares shares_in_memory(const model::ShareOut& shares, const model::Variant& var
       arrived.of(cut, /*zeros=*/true, use)};
 }
 
-// Of the last launch.
-Parts last_parts{};
-
-// Room for the copies of A and B in parts. The two words for doubts are used in turns.
+// Copies of A and B in parts. A launch that judges them uses one of two words for its doubts and
+// sets the other to 0, for the next such launch. A third word stays 0, for all other launches.
+struct Parts {
+  __half2* lines;
+  float *units_A, *units_B;
+  unsigned *doubts, *next_doubts;
+};
+Parts last_parts{};  // of the last launch
 struct PartsMemory {
-  KeptMemory<__half> A{"parts.A"}, B{"parts.B"};
+  KeptMemory<__half2> lines{"lines"};
   KeptMemory<float> units_A{"units_A"}, units_B{"units_B"};
   KeptMemory<unsigned> doubts{"doubts"};
   int launches = 0;
 };
 Parts parts_in_memory(const model::Variant& variant, int M, int N, int K) {
-  auto& [of_A, of_B, units_A, units_B, doubts, launches] = of_this_gpu<PartsMemory>();
+  auto& [lines, units_A, units_B, doubts, launches] = of_this_gpu<PartsMemory>();
   const std::string use = "A and B in parts";
-  const std::size_t depth = std::size_t{kChunk} * chunks_of(K);
-  const int columns = ceil_div(N, variant.BN) * variant.BN, now = ++launches % 2;
-  unsigned* const words = doubts.of(2, /*zeros=*/true, use);
+  const std::size_t chunks = ceil_div(K, kChunk),
+                    blocks = ceil_div(M, kChunk) + ceil_div(N, kChunk);
+  const bool judges = variant.stand_in != nullptr && K > 0;
+  const int now = judges ? ++launches % 2 : 2;
+  unsigned* const words = doubts.of(3, /*zeros=*/true, use);
   return last_parts = {
-             of_A.of(2 * depth * M, /*zeros=*/false, use),
-             of_B.of(2 * depth * columns, /*zeros=*/false, use),
-             units_A.of(M, /*zeros=*/false, use),
-             units_B.of(depth / kChunk * columns, /*zeros=*/false, use),
-             &words[now],
-             &words[1 - now],
-             columns};
+             lines.of(kChunk * kChunk * blocks * chunks, /*zeros=*/false, use),
+             units_A.of(chunks * M, /*zeros=*/false, use), units_B.of(N, /*zeros=*/false, use),
+             &words[now], judges ? &words[1 - now] : nullptr};
 }
 
 // Whether the last launch's parts were not good enough. Waits for it.
@@ -2236,16 +2503,7 @@ bool stood_in() {
   unsigned doubts = 0;
   if (last_parts.doubts == nullptr) return false;
   cudaMemcpy(&doubts, last_parts.doubts, sizeof doubts, cudaMemcpyDeviceToHost);
-  return is_doubtful(doubts);
-}
-
-// What stage 18 does before its kernel.
-void split(const Parts& parts, int M, int N, int K, const float* A, const float* B) {
-  launch_aside(split_rows, M, 256, 0, K, A, parts);
-  if (K == 0) return;
-  constexpr int kThreads = 128;
-  const int blocks = parts.columns_B / kThreads * chunks_of(K);
-  launch_aside(split_columns, blocks, kThreads, 0, N, K, B, parts);
+  return doubts == kDoubtful;
 }
 
 template <class... Parameters>
@@ -2253,47 +2511,67 @@ auto* with_parameters(const model::KernelRef& kernel) {
   return reinterpret_cast<void (*)(Parameters...)>(reinterpret_cast<void (*)()>(kernel.function));
 }
 
-// The product of parts, and behind it the kernel that stands in for it. The GPU decides between
-// them: one returns at once.
+// What comes before the product of parts.
+void split(
+    const model::Variant& variant, const Parts& parts, int M, int N, int K, const float* A,
+    const float* B) {
+  const auto& [lines, units_A, units_B, doubts, next_doubts] = parts;
+  const auto launch_split = [&](auto* kernel, auto... outputs) {
+    const int blocks = ceil_div(K, kChunk) * (ceil_div(M, kChunk) + ceil_div(N, kChunk));
+    if (blocks > 0) launch_aside(kernel, blocks, 256, 0, M, N, K, A, B, outputs...);
+  };
+  if (!variant.has_units) return launch_split(split_matrices, lines);
+  launch_aside(find_units, ceil_div(N, 32), 1024, 0, N, K, B, units_B);
+  if (variant.stand_in == nullptr) return launch_split(split_in_units, lines, units_A, units_B);
+  launch_split(split_and_judge, lines, units_A, units_B, doubts, next_doubts);
+}
+
+// The product of parts, and behind it the kernel that stands in for it, if there is one. The GPU
+// decides between them: one returns at once.
 void launch_parts(
-    const model::Variant& variant, bool aligned, int sms, int M, int N, int K, float alpha,
-    const float* A, const float* B, float beta, float* C) {
+    const model::Variant& variant, const model::KernelRef& kernel, int sms, int M, int N, int K,
+    float alpha, const float* A, const float* B, float beta, float* C) {
   const Parts parts = parts_in_memory(variant, M, N, K);
-  split(parts, M, N, K, A, B);
-  PartMaps maps{{}, {}, parts.units_A, parts.units_B, parts.doubts};
-  if (K > 0) {
-    constexpr auto kElement = TensorElement::float16;
-    constexpr auto kSwizzle = model::Swizzle::span_128;
-    const std::uint64_t depth = std::uint64_t{kChunk} * chunks_of(K);
-    maps.A = tensor_map_2d(
-        parts.A, M, 2 * depth, 4 * depth, {variant.BM, 2 * kPartRows}, kSwizzle, kElement);
-    maps.B = tensor_map_2d(
-        parts.B, 2 * depth * parts.columns_B / kPartColumns, kPartColumns, 2 * kPartColumns,
-        {variant.BN / kPartColumns * 2 * kPartRows, kPartColumns}, kSwizzle, kElement);
+  split(variant, parts, M, N, K, A, B);
+  const std::uint64_t length = std::uint64_t{2} * kChunk * ceil_div(K, kChunk);
+  const auto map = [&](int first_block, int lines, int lines_of_box) {
+    return K == 0 ? CUtensorMap{}
+                  : tensor_map_2d(
+                        parts.lines + kChunk * first_block * length / 2, lines, length, 2 * length,
+                        {lines_of_box, kSpan}, model::Swizzle::span_128, TensorElement::float16);
+  };
+  const Maps maps{map(0, M, variant.BM), map(ceil_div(M, kChunk), N, variant.BN), parts.doubts};
+  const auto launch_one = [&](const model::Variant& one, bool (*wanted)(unsigned), auto* function,
+                              const auto& operands) {
+    launch_if(
+        parts.doubts, wanted, function, model::blocks_of(one, M, N, K, sms), one.threads(),
+        one.shared_bytes, M, N, K, alpha, operands, beta, C);
+  };
+  const auto are_good = [](unsigned doubts) { return doubts != kDoubtful; };
+  const auto of_maps = with_parameters<int, int, int, float, const Maps, float, float*>;
+  if (variant.has_units) {
+    launch_one(
+        variant, are_good,
+        with_parameters<int, int, int, float, const UnitMaps, float, float*>(kernel),
+        UnitMaps{maps, parts.units_A, parts.units_B});
+  } else {
+    launch_one(variant, are_good, of_maps(kernel), maps);
   }
-  launch_if(
-      parts.doubts, [](unsigned doubts) { return !is_doubtful(doubts); },
-      with_parameters<int, int, int, float, const PartMaps, float, float*>(variant.kernel),
-      model::blocks_of(variant, M, N, K, sms), variant.threads(), variant.shared_bytes, M, N, K,
-      alpha, maps, beta, C);
-  if (K == 0) return;
+  if (variant.stand_in == nullptr || K == 0) return;
   const model::Variant& other = *variant.stand_in;
   const auto [a, b] = operand_maps(other, M, N, K, A, B, {parts.doubts, kDoubtful});
-  launch_if(
-      parts.doubts, is_doubtful,
-      with_parameters<int, int, int, float, const Maps, float, float*>(
-          aligned ? other.kernel : other.kernel_any),
-      model::blocks_of(other, M, N, K, sms), other.threads(), other.shared_bytes, M, N, K, alpha,
-      Maps{a, b, parts.doubts}, beta, C);
+  const bool aligned = &kernel == &variant.kernel;
+  launch_one(
+      other, [](unsigned doubts) { return doubts == kDoubtful; },
+      of_maps(aligned ? other.kernel : other.kernel_any), Maps{a, b, parts.doubts});
 }
 
 // One launch of `kernel`, which belongs to `variant`.
 void launch_once(
     const model::Variant& variant, const model::KernelRef& kernel, int sms, int M, int N, int K,
     float alpha, const float* A, const float* B, float beta, float* C) {
-  if (variant.stand_in != nullptr) {
-    const bool aligned = &kernel == &variant.kernel;
-    return launch_parts(variant, aligned, sms, M, N, K, alpha, A, B, beta, C);
+  if (model::multiplies_parts(variant)) {
+    return launch_parts(variant, kernel, sms, M, N, K, alpha, A, B, beta, C);
   }
   const int tiles = model::tiles_of(variant, M, N);
   const model::ShareOut shares = model::share_out(variant, M, N, K, sms);
@@ -2354,7 +2632,7 @@ void run(
 }
 
 void prepare(const model::Variant& variant, int M, int N, int K, const float* A, const float* B) {
-  split(parts_in_memory(variant, M, N, K), M, N, K, A, B);
+  split(variant, parts_in_memory(variant, M, N, K), M, N, K, A, B);
 }
 
 extern const model::StageTable stage_table{stages, kernel_for, run, run_again, prepare, stood_in};

@@ -73,7 +73,7 @@ double bytes_of(Shape shape) {
 // parts_in_memory).
 double bytes_of_copies(const Local& local, Shape shape) {
   const auto [M, N, K] = shape;
-  const bool copies = local.variant != nullptr && local.variant->stand_in != nullptr;
+  const bool copies = local.variant != nullptr && model::multiplies_parts(*local.variant);
   return copies ? sizeof(float) * (double(M) * K + double(K) * N) : 0;
 }
 

@@ -204,7 +204,7 @@ const model::Stage* fastest_fp32_stage(
   const model::Stage* fastest = nullptr;
   double least = std::numeric_limits<double>::infinity();
   for (const model::Stage& stage : table.stages) {
-    const bool is_fp32 = stage.precision.u_in <= model::kSplitTf32.u_in;
+    const bool is_fp32 = stage.precision.of_all && stage.precision.u_in <= model::kSplitTf32.u_in;
     if (!is_fp32 || stage.variants.empty() || !model::why_not_run(stage, gpu).empty()) continue;
     if (const double ms = ms_of(stage); ms <= least) {
       least = ms;

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Errors of stages 11, 17 and 18 beside cuBLAS's with fp32, for data of several kinds:
+# Errors of stages 11, 17 and 21 beside cuBLAS's with fp32, for data of several kinds:
 #   src/lab/accuracy.sh PROGRAM SIZE...
 # An error is the Frobenius norm of the difference from the fp64 reference, divided by the
 # reference's. Exits with 2 and one sentence where there is no GPU.
@@ -13,8 +13,8 @@ trap 'rm -rf "$work"' EXIT
 
 for size; do
   for data in uniform normal positive wide wide-k; do
-    "$program" --device gpu --stage 11-18 --variant first --trace none --hazards off --reps 1 \
-      --size "$size" --data "$data" --format json >"$work/json"
+    "$program" --device gpu --stage 11- --variant first --trace none --hazards off --reps 1 \
+      --size "$size" --data "$data" --format json >"$work/json" || [ $? = 1 ] # stages 18 to 20 may fail
     awk -v size="$size" -v data="$data" '
       function member(name) {
         match($0, "\"" name "\": [-+.0-9e]+")
@@ -25,7 +25,7 @@ for size; do
       END {
         blas = error["cuBLAS fp32"]
         tf32 = error["fp32 from tf32 parts"]
-        fp16 = error["fp32 from fp16 parts"]
+        fp16 = error["proven parts"]
         printf "%6d  %-9s  %11.2e  %9.2e  %9.2e  %9.2e  %14.2f  %14.2f\n", size, data, blas,
                error["balanced"], tf32, fp16, tf32 / blas, fp16 / blas
       }' "$work/json" >>"$work/rows"
@@ -36,5 +36,5 @@ sed -n 's/^ *"gpu": {"name": "\([^"]*\)".*"driver": "\([^"]*\)".*/GPU      \1\nd
 sed -n 's/^ *"date": "\([^"]*\)".*/run      \1, src\/lab\/accuracy.sh/p' "$work/json"
 echo
 echo "relative error"
-echo "  size  data       cuBLAS fp32   stage 11   stage 17   stage 18  17 over cuBLAS  18 over cuBLAS"
+echo "  size  data       cuBLAS fp32   stage 11   stage 17   stage 21  17 over cuBLAS  21 over cuBLAS"
 cat "$work/rows"

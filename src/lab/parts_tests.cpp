@@ -1,4 +1,4 @@
-// Tests of the stage that multiplies fp16 parts, with data that the parts hold and do not hold.
+// Tests of the stages that multiply fp16 parts, with data that the parts hold and do not hold.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -15,13 +15,14 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-const model::Variant& multiplies_parts(const model::StageTable& table) {
+// The variant of parts that another stands in for.
+const model::Variant& proves_parts(const model::StageTable& table) {
   for (const model::Stage& stage : table.stages) {
     for (const model::Variant& variant : stage.variants) {
-      if (model::multiplies_parts(variant)) return variant;
+      if (variant.stand_in != nullptr) return variant;
     }
   }
-  FAIL("no variant multiplies parts");
+  FAIL("no variant has a stand-in");
   return table.stages.back().variants.front();
 }
 
@@ -30,9 +31,9 @@ struct Outcome {
   model::Error error;
 };
 
-Outcome outcome_of(const lab::Problem& p) {
+Outcome outcome_of(
+    const lab::Problem& p, const model::Variant& variant = proves_parts(experiment_table_plain)) {
   const model::StageTable& table = experiment_table_plain;
-  const model::Variant& variant = multiplies_parts(table);
   bool stood_in = false;
   const lab::Reference reference = lab::compute_reference(p);
   lab::Means means{{model::find_gpu("H200")}};
@@ -43,7 +44,7 @@ Outcome outcome_of(const lab::Problem& p) {
       {.plain = lab::noting_stand_in(lab::gemm_of(table, variant), table, stood_in),
        .precision = model::kSplitFp16,
        .stood_in = &stood_in,
-       .of_stand_in = model::precision_of(table.stages, *variant.stand_in)},
+       .of_stand_in = model::kSplitTf32},
       means, result);
   CHECK(measured.stood_in == stood_in);
   return {stood_in, measured.error.value()};
@@ -83,9 +84,9 @@ TEST_CASE("fp16 parts hold ordinary matrices, and the error is that of fp32") {
     scale_rows(p.A, p.K, 30);
     scale_columns(p.B, p.N, 30);
   }
-  SUBCASE("rows of B of different size, if 64 of them share it") {
-    for (std::size_t i = 0; i < p.B.size(); ++i) {
-      p.B[i] = std::ldexp(p.B[i], exponent(static_cast<int>(i) / p.N / 64, 40));
+  SUBCASE("columns of A of different size, if 64 of them share it") {
+    for (std::size_t i = 0; i < p.A.size(); ++i) {
+      p.A[i] = std::ldexp(p.A[i], exponent(static_cast<int>(i) % p.K / 64, 40));
     }
   }
   SUBCASE("rows of zeros") {
@@ -156,6 +157,33 @@ TEST_CASE("another kernel stands in for fp16 parts where there is an infinity") 
   CHECK(outcome_of(p).stood_in);
 }
 
+TEST_CASE("doubts are about one product, and not about those after it") {
+  lab::Problem with_infinity = problem_without_zeros(70, 90, 200);
+  with_infinity.A[17] = kInfinity;
+  const lab::Problem ordinary = problem_without_zeros(70, 90, 200);
+  const lab::Problem without_depth = lab::random_problem({70, 90, 0}, 1, 0.5f, 7);
+  for (int i = 0; i < 3; ++i) {
+    CHECK(outcome_of(with_infinity).stood_in);
+    for (const lab::Problem* p : {&without_depth, &ordinary}) {
+      const Outcome outcome = outcome_of(*p);
+      CHECK(!outcome.stood_in);
+      CHECK(outcome.error.bound_ok);
+    }
+  }
+  // A stage that does not judge neither asks for doubts nor uses up a word for them.
+  for (const model::Stage& stage : experiment_table_plain.stages) {
+    if (stage.variants.empty()) continue;
+    const model::Variant& variant = stage.variants.front();
+    if (!model::multiplies_parts(variant) || variant.stand_in != nullptr) continue;
+    CAPTURE(stage.number);
+    CHECK(outcome_of(with_infinity).stood_in);
+    const Outcome outcome = outcome_of(ordinary, variant);
+    CHECK(!outcome.stood_in);
+    CHECK(outcome.error.bound_ok);
+    CHECK(!outcome_of(ordinary).stood_in);
+  }
+}
+
 // Whatever the test on the data decides, no element may be wrong.
 TEST_CASE("no matrices make fp16 parts wrong") {
   for (const int most : {4, 8, 16, 17, 18, 24, 60, 90}) {
@@ -185,7 +213,7 @@ TEST_CASE("the kernels that make fp16 parts have no hazard") {
       machine::Machine machine{model::find_gpu("H200")};
       machine.traces_aside = true;
       const model::StageTable& table = experiment_table_traced;
-      const lab::Gemm gemm = lab::gemm_of(table, multiplies_parts(table));
+      const lab::Gemm gemm = lab::gemm_of(table, proves_parts(table));
       const model::Counts counts = trace::trace(machine, arrays, p.product_by(gemm, result));
       CHECK(counts.hazards.empty());
       CHECK(counts.blocks > p.M);

@@ -34,6 +34,7 @@ struct Precision {
   double step_in = 0;
   // The products that are added with u_acc before fp32 takes over their sum; 0: all.
   int chunk = 0;
+  bool of_all = true;  // whether it holds for all matrices of floats
 };
 inline constexpr Precision kFp32{0.0, 0x1p-24};
 // A tensor core cuts its sums off where fp32 would round them, and so loses up to twice as much.
@@ -47,9 +48,15 @@ inline constexpr Precision kSplitTf32{.u_in = 0x1.8p-21, .u_acc = 0x1p-23, .step
 
 // Each input as two fp16 numbers, which together lose at most 2^-23 of it. The product of the two
 // second numbers is left out: 2^-22. Numbers that are too small for the parts lose 2^-23 of the sum
-// at most, or another kernel runs (is_doubtful() in gemm_steps.cu). And 2^-23 is added to make up
+// at most, or another kernel runs (stage 21 in gemm_steps.cu). And 2^-23 is added to make up
 // for what the tensor cores cut off. Together 2 * 2^-23 + 2^-22 + 2 * 2^-23 = 2 u_in.
 inline constexpr Precision kSplitFp16{.u_in = 0x1.8p-22, .u_acc = 0x1p-23, .chunk = 64};
+// The same without a proof: right for most matrices.
+inline constexpr Precision kScaledFp16{
+    .u_in = 0x1.8p-22, .u_acc = 0x1p-23, .chunk = 64, .of_all = false};
+// The same with a unit of 2^-10 for all numbers, so that those below 2^-12 lose up to 2^-35.
+inline constexpr Precision kFixedFp16{
+    .u_in = 0x1.8p-22, .u_acc = 0x1p-23, .step_in = 0x1p-34, .chunk = 64, .of_all = false};
 
 // Compares C with the exact result. All row-major M x N.
 //   exact      alpha*A*B + beta*C0, accumulated in fp64

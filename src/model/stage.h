@@ -72,6 +72,7 @@ struct Variant {
   ShareOut (*share_out)(int tiles, int k_tiles, int sms) = nullptr;
   Multiplier multiplier = Multiplier::ffma;
   Operands operands = Operands::matrices;
+  bool has_units = false;  // it multiplies parts of numbers that have units of their own
   // The variant that runs in place of this one if A and B are not for it. The GPU decides that, in
   // each run. Null: this one takes all matrices.
   const Variant* stand_in = nullptr;

@@ -66,6 +66,7 @@ struct Launch {
   static constexpr Sharing sharing = Sharing::grid;
   static constexpr Multiplier multiplier = Multiplier::ffma;
   static constexpr decltype(Variant::share_out) share_out = nullptr;
+  static constexpr bool has_units = false;
   static constexpr const Contrast* contrast = nullptr;
 };
 
@@ -143,6 +144,7 @@ Variant variant() {
       .share_out = Aligned::share_out,
       .multiplier = Aligned::multiplier,
       .operands = operands_of(Aligned::kernel),
+      .has_units = Aligned::has_units,
       .contrast = Aligned::contrast};
 }
 

@@ -342,25 +342,81 @@ const model::Lesson kTf32Parts{
 
 const model::Lesson kFp16Parts{
     .idea =
-        "A pre-pass splits A and B into scaled fp16 numbers, which tensor cores multiply twice "
-        "as fast as tf32. If they would lose too much, the stage before runs.",
-    // One thread copies two boxes of A and two of B for a chunk, and the others load two units of B
-    // twice. Each asks once whether the parts are good enough.
+        "A kernel before this one splits A and B into fp16 numbers, which tensor cores multiply "
+        "twice as fast as tf32.",
+    // One thread copies a box of either copy at a time: 32 numbers of each line in two parts.
     .predicted =
-        {.gmem_loads = "1 + tiles*(ceil(K/BK)*4 + TM + TM*TN*reads_C)",
-         .gmem_floats = "1 + tiles*max(ceil(K/BK)*BK*(BM + BN), TM + TM*TN*reads_C)",
-         .gmem_stores = "tiles*TM*TN",
-         .smem_stores = "tiles*ceil(K/BK)*4",
-         .async_copies = "tiles*ceil(K/BK)*4"},
+        {.gmem_loads = "tiles*max(ceil(K/BK)*2, TM*TN*3/(2 + vec)*reads_C)",
+         .gmem_floats = "tiles*max(ceil(K/BK)*BK*(BM + BN), TM*TN*reads_C)",
+         .gmem_stores = "tiles*TM*TN*3/(2 + vec)",
+         .smem_stores = "tiles*ceil(K/BK)*2",
+         .async_copies = "tiles*ceil(K/BK)*2"},
     .conflict_free = true,
     .questions = {
-        {"How many bytes does the pre-pass read and write, where the product alone needs A and B "
+        {"How many bytes does the split read and write, where the product alone needs A and B "
          "once?",
          "2*4*(M*K + K*N)", "bytes",
          "Two fp16 numbers take as much room as a float: A and B are read, and as many bytes "
          "are written."},
-        {"How many multiplications of the tensor cores are there for an addition in fp32?", "3*64",
-         "multiplications", "Their sums are taken out every 64 of K, three products for each."}}};
+        {"From which size on does a number become an infinity, in units of 2^-10?", "64", "",
+         "fp16 ends just below 2^16, and 2^16 units of 2^-10 are 2^6."}}};
+
+const model::Lesson kTakingTurns{
+    .idea =
+        "Two warpgroups take turns: while the tensor cores multiply for one, the other adds up. "
+        "Each computes one half of its rows after the other.",
+    // As before, with two places in the ring per K tile.
+    .predicted =
+        {.gmem_loads = "tiles*max(ceil(K/BK)*4, TM*TN*3/(2 + vec)*reads_C)",
+         .gmem_floats = kFp16Parts.predicted.gmem_floats,
+         .gmem_stores = kFp16Parts.predicted.gmem_stores,
+         .smem_stores = "tiles*ceil(K/BK)*4",
+         .async_copies = "tiles*ceil(K/BK)*4"},
+    .conflict_free = true,
+    .questions = {
+        {"How many multiplications of the tensor cores are there for an addition in fp32?", "3*BK",
+         "multiplications", "Their sums are taken out once per K tile, three products for each."},
+        {"How many registers would the sums of a K tile take without halves, beside the sums "
+         "of C?",
+         "TM*TN", "registers", "As many as the sums of C: both together do not fit."}}};
+
+const model::Lesson kScaledParts{
+    .idea =
+        "Each chunk of a row of A and each column of B has a unit of its own, a power of two, so "
+        "that no number is too large for fp16.",
+    // As before, and four units of A per chunk, and those of a thread's columns of B.
+    .predicted =
+        {.gmem_loads = "tiles*(ceil(K/BK)*4 + TN + TM*TN*3/(2 + vec)*reads_C)",
+         .gmem_floats = "tiles*max(ceil(K/BK)*BK*(BM + BN), ceil(K/BK)*4 + TN + TM*TN*reads_C)",
+         .gmem_stores = kTakingTurns.predicted.gmem_stores,
+         .smem_stores = kTakingTurns.predicted.smem_stores,
+         .async_copies = kTakingTurns.predicted.async_copies},
+    .conflict_free = true,
+    .questions = {
+        {"How many floats are the units, all together?", "ceil(K/BK)*M + N", "floats",
+         "A row of A has one per chunk of 64, a column of B has one."},
+        {"How often does a block that splits read each number of B from memory or cache, with the "
+         "kernel before it?",
+         "2", "times", "Once to find the largest of the column, and once to split it."}}};
+
+const model::Lesson kProvenParts{
+    .idea =
+        "While it splits, the kernel before counts small and strong numbers. If that proves that "
+        "the parts lose no more than fp32, this stage multiplies. If not, stage 17 does.",
+    // As before, and each thread asks once whether the parts are good enough.
+    .predicted =
+        {.gmem_loads = "1 + tiles*(ceil(K/BK)*4 + TN + TM*TN*3/(2 + vec)*reads_C)",
+         .gmem_floats = "1 + tiles*max(ceil(K/BK)*BK*(BM + BN), ceil(K/BK)*4 + TN + TM*TN*reads_C)",
+         .gmem_stores = kScaledParts.predicted.gmem_stores,
+         .smem_stores = kScaledParts.predicted.smem_stores,
+         .async_copies = kScaledParts.predicted.async_copies},
+    .conflict_free = true,
+    .questions = {
+        {"Of 64 numbers of a row, 40 are strong, and of those of the column 36. In how many places "
+         "are both strong, at least?",
+         "40 + 36 - 64", "places", "Two sets of 40 and 36 among 64 share at least 12."},
+        {"How many numbers does the proof look at, where looking at all sums takes M*N*K?",
+         "M*K + K*N", "numbers", "Each number of A and B once, while it is split anyway."}}};
 
 const model::Lesson kSpecializedWarpsBf16{
     .idea =

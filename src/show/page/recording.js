@@ -33,7 +33,7 @@ function readPattern([bytes, active, steps, pieces, conflicts, turns, matrices],
 }
 
 class Recording {
-  static texts = [];  // the sentences of all recorded blocks
+  static texts = [];  // the sentences and lines of source of all recorded blocks
 
   constructor(scene) {
     this.scene = scene;
@@ -122,10 +122,10 @@ class Recording {
     return this.arrays.find((array) => array.name === name && !array.shared) ?? null;
   }
 
-  // The tile along K of a byte of A, or of its parts; -1 if it is of something else.
+  // The tile along K of a byte of A, or of lines of parts; -1 if it is of something else.
   tileOf(array, byte) {
     const {BK} = this.scene;
-    return BK > 0 && array !== null && /^(parts\.)?A$/.test(array.name) && !array.shared ? Math.floor(Math.floor(byte / 4) % array.columns / BK) : -1;
+    return BK > 0 && array !== null && /^(A|lines)$/.test(array.name) && !array.shared ? Math.floor(Math.floor(byte / 4) % array.columns / BK) : -1;
   }
 
   isActive(step, lane) {

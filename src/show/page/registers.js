@@ -3,7 +3,7 @@
 
 const NEVER = 2 ** 30;       // a step after all others
 const MOST_LINES = 8;        // rows of sums that are shown one by one
-const MOST_RUNS = 16;        // and neighbouring rows that are shown as one
+const MOST_RUNS = 16;        // and neighbouring rows that are shown as one; also the most columns
 
 // A row of A or a column of B, and the place of an element along K. Elements are numbers: twice the
 // word of A, or twice that of B and 1; -1 is none.
@@ -221,6 +221,13 @@ class RegistersView {
       alike.set(key, [...alike.get(key) ?? [], i]);
     });
     const shown = [...alike.values()];
+    // So are columns.
+    const alikeColumns = new Map();
+    columns.forEach((column, j) => {
+      const key = columns.length > MOST_RUNS ? products.map((row) => row[j]).join() : column;
+      alikeColumns.set(key, [...alikeColumns.get(key) ?? [], j]);
+    });
+    const shownColumns = [...alikeColumns.values()];
     const key = [warp, lane, products].join();
     if (this.drawn === key) return;
     this.drawn = key;
@@ -229,11 +236,13 @@ class RegistersView {
       element.style.setProperty("--share", 100 * count / life.products + "%");
       return element;
     };
-    const head = (of) => runsOf(of).length > 4 ? say(text.rows, {count: of.length, first: of[0], last: of.at(-1)}) : numberRanges(of);
-    this.table.replaceChildren(make("table", {class: columns.length > 8 ? "sums many" : "sums"},
-      make("thead", {}, make("tr", {}, make("td", {}, text.corner), ...runsOf(columns).map(([first, count]) =>
-        make("th", {scope: "colgroup", colspan: count}, count > 1 ? `${first}–${first + count - 1}` : String(first))))),
+    const head = (of, words = text.rows) => runsOf(of).length > 4 ? say(words, {count: of.length, first: of[0], last: of.at(-1)}) : numberRanges(of);
+    const heads = shownColumns.length < columns.length ? shownColumns.map((of) => [head(of.map((j) => columns[j]), text.columns), 1])
+      : runsOf(columns).map(([first, count]) => [count > 1 ? `${first}–${first + count - 1}` : String(first), count]);
+    this.table.replaceChildren(make("table", {class: shownColumns.length > 8 ? "sums many" : "sums"},
+      make("thead", {}, make("tr", {}, make("td", {}, text.corner), ...heads.map(([words, count]) =>
+        make("th", {scope: "colgroup", colspan: count}, words)))),
       make("tbody", {}, ...shown.map((of) => make("tr", {}, make("th", {scope: "row"}, head(of.map((i) => rows[i]))),
-        ...products[of[0]].map(cell))))));
+        ...shownColumns.map((columnsOf) => cell(products[of[0]][columnsOf[0]])))))));
   }
 }

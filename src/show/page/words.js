@@ -177,6 +177,7 @@ const words = {
     shared: ["A stays in shared memory: the tensor cores read it there.", "B stays in shared memory: the tensor cores read it there."],
     corner: "C",
     rows: "{count} rows, {first} to {last}",
+    columns: "{count} columns, {first} to {last}",
     about: "Numbers: products whose two factors have come, of {of}.",
     none: "Warp {warp} stores nothing in C, so it has no sums.",
   },

@@ -419,7 +419,9 @@ TEST_CASE("a ring is drawn of the stages whose warps copy or multiply, tile by t
     with_rings.insert(stage.name);
     CHECK(ring_of(traced, {100, 80, 0, 1, 0}).tiles.size() == 4);
   }
-  CHECK(with_rings == std::set<std::string>{"specialized warps", "fp32 from tf32 parts"});
+  CHECK(
+      with_rings ==
+      std::set<std::string>{"specialized warps", "fp32 from tf32 parts", "fp32 from fp16 parts"});
 }
 
 }  // namespace pictures

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "simulator/cuda/launch.h"
 #include "simulator/cuda/tensor_map.h"
 #include "simulator/cuda/wgmma.h"
 
@@ -171,3 +172,12 @@ __device__ __forceinline__ void bar_arrive(int id, int threads) {
 }
 
 #endif
+
+// Initializes barriers, each with that many arrivals. All threads of the block call it, and must
+// meet at a barrier of the block before they use these.
+template <int barriers>
+__device__ inline void initialize(std::uint64_t (&array)[barriers], unsigned arrivals) {
+  if (threadIdx.x > 0) return;
+  for (std::uint64_t& barrier : array) mbarrier_init(&barrier, arrivals);
+  fence_mbarrier_init();
+}

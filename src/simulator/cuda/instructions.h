@@ -45,6 +45,14 @@ unsigned cvt_rna_tf32(float value);
 // On an older GPU a trap replaces the instruction. A kernel with it is not launched there.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #define SIMT_PTX(...) __trap()
+__device__ __forceinline__ int __reduce_max_sync(unsigned, int value) {
+  __trap();
+  return value;
+}
+__device__ __forceinline__ int __reduce_add_sync(unsigned, int value) {
+  __trap();
+  return value;
+}
 #else
 #define SIMT_PTX(...) asm(__VA_ARGS__)
 #endif

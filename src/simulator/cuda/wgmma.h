@@ -29,8 +29,7 @@
 // position in the row. So a row-major matrix is read as it lies in memory. Only elements of 16 bits
 // can be read so. PTX ISA 9.0, "Shared memory matrix layout" of wgmma.
 //
-// With f16 it is the other way round here: a is M-major, which is the same for a as N-major for b,
-// and b is K-major.
+// With f16, a and b are K-major here.
 
 #if !defined(__NVCC__) || defined(SIMT_REWRITTEN)
 #include "simulator/cuda/vector_types.h"
@@ -134,7 +133,7 @@ __device__ __forceinline__ void wgmma_fence_operand(float (&d)[registers]) {
 #define TF32(shape, adds, d_and_inputs) WGMMA(shape ".f32.tf32.tf32", adds, d_and_inputs, "1, 1")
 #define BF16(shape, adds, d_and_inputs) \
   WGMMA(shape ".f32.bf16.bf16", adds, d_and_inputs, "1, 1, 0, 1")
-#define F16(shape, adds, d_and_inputs) WGMMA(shape ".f32.f16.f16", adds, d_and_inputs, "1, 1, 1, 0")
+#define F16(shape, adds, d_and_inputs) WGMMA(shape ".f32.f16.f16", adds, d_and_inputs, "1, 1, 0, 0")
 
 __device__ __forceinline__ void wgmma_m64nNk8_tf32(
     float (&d)[32], const unsigned (&a)[4], std::uint64_t b, bool adds = true) {

@@ -386,7 +386,7 @@ void simt::wgmma_f16(float* d, int registers, std::uint64_t a, std::uint64_t b, 
        adds,
        HERE,
        machine::WgmmaElement::f16,
-       machine::OperandTile{a, model::Major::mn}});
+       machine::OperandTile{a}});
 }
 
 void wgmma_commit_group() {

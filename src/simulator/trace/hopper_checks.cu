@@ -329,10 +329,9 @@ std::string multiplies_bf16(float (*number)(std::size_t)) {
   return difference(out.fetch(), expected);
 }
 
-// And for f16, with both operands the other way round: a (64 in k x 64) is M-major, and b (128 x 64
-// in k) is K-major.
+// And for f16: a (64 x 64 in k) and b (128 x 64 in k) are K-major.
 struct F16Tile {
-  std::uint16_t a[1][64][64];
+  std::uint16_t a[64][64];
   std::uint16_t b[128][64];
 };
 
@@ -359,13 +358,13 @@ __global__ void multiply_f16_tile(
   float d[64];
   for (int i = 0; i < 64; ++i) d[i] = c[element(i)];
   mbarrier_wait(&full, 0);
-  const std::uint64_t of_a = wgmma_descriptor_of_transposed_boxes(a);
+  const std::uint64_t of_a = wgmma_descriptor_of_swizzled_tile(a);
   const std::uint64_t of_b = wgmma_descriptor_of_swizzled_tile(b);
   wgmma_fence_operand(d);
   wgmma_fence();
 #pragma unroll
   for (int step = 0; step < 4; ++step) {
-    wgmma_m64nNk16_f16(d, of_a + step * 128, of_b + step * 2);
+    wgmma_m64nNk16_f16(d, of_a + step * 2, of_b + step * 2);
   }
   wgmma_commit_group();
   wgmma_wait_group<0>();
@@ -395,7 +394,7 @@ std::string multiplies_f16(float (*number)(std::size_t)) {
     for (int column = 0; column < 128; ++column) {
       std::vector<model::TensorCoreFactor> of_row, of_column;
       for (int k = 0; k < 64; ++k) {
-        of_row.push_back(model::factor_of_f16(a.host[k * 64 + row]));
+        of_row.push_back(model::factor_of_f16(a.host[row * 64 + k]));
         of_column.push_back(model::factor_of_f16(b.host[column * 64 + k]));
       }
       expected[row * 128 + column] = model::tensor_core_dot(

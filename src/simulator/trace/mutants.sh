@@ -17,29 +17,38 @@ equivalent=(
   "stage 2, update_if_inside, unchecked: col >= N -- the kernel has returned before"
   "stage 2, update_if_inside, unchecked: row >= M -- the kernel has returned before"
   "stage 11, add_up_parts, up: __syncthreads(); before __threadfence() -- what is before the barrier is also before a fence that follows it"
-  "stage 14, initialize, up: __syncthreads(); before initialize(empty, kThreads / 32) -- the thread that prepares the barriers also starts the copies, and the others use these only when one has come"
-  "stage 15, initialize, up: __syncthreads(); before initialize(empty, kThreads / 128) -- the same"
-  "stage 16, initialize, up: __syncthreads(); before initialize(empty, BN / 64) -- the same"
-  "stage 16:bf16-128x256x64, initialize, up: __syncthreads(); before initialize(empty, BM / 64) -- the same"
-  "stage 17, split, up: __syncthreads(); before initialize(empty, BN / 64) -- the same"
-  "stage 18, store_parts, up: __syncthreads(); before initialize(empty, BN / 64) -- the same"
-  "stage 14, initialize, down: __syncthreads(); after } -- what follows only defines a function"
-  "stage 15, initialize, down: __syncthreads(); after } -- the same"
-  "stage 16, initialize, down: __syncthreads(); after int turn = 0 -- it only sets a variable of the thread's own"
-  "stage 16:bf16-128x256x64, initialize, down: __syncthreads(); after int turn = 0 -- the same"
-  "stage 17, split, down: __syncthreads(); after int turn = 0 -- the same"
-  "stage 18, store_parts, down: __syncthreads(); after int turn = 0 -- the same"
+  "stage 14, copy_async, up: __syncthreads(); before initialize(empty, kThreads / 32) -- the thread that prepares the barriers also starts the copies, and the others use these only when one has come"
+  "stage 15, copy_async, up: __syncthreads(); before initialize(empty, kThreads / 128) -- the same"
+  "stage 16, copy_async, up: __syncthreads(); before initialize(empty, BN / 64) -- the same"
+  "stage 16:bf16-128x256x64, copy_async, up: __syncthreads(); before initialize(empty, BM / 64) -- the same"
+  "stage 17, low_part, up: __syncthreads(); before initialize(empty, BN / 64) -- the same"
+  "stage 18, low_part, up: __syncthreads(); before initialize(empty, BM / 64) -- the same"
+  "stage 19, low_part, up: __syncthreads(); before initialize(empty, BM / 128) -- the same"
+  "stage 20, unit_for, up: __syncthreads(); before initialize(empty, BM / 128) -- the same"
+  "stage 21, doubts_about, up: __syncthreads(); before initialize(empty, BM / 128) -- the same"
+  "stage 14, copy_async, down: __syncthreads(); after } -- what follows only defines a function"
+  "stage 15, copy_async, down: __syncthreads(); after } -- the same"
+  "stage 16, copy_async, down: __syncthreads(); after int turn = 0 -- it only sets a variable of the thread's own"
+  "stage 16:bf16-128x256x64, copy_async, down: __syncthreads(); after int turn = 0 -- the same"
+  "stage 17, low_part, down: __syncthreads(); after int turn = 0 -- the same"
+  "stage 18, low_part, down: __syncthreads(); after int turn = 0 -- the same"
+  "stage 19, low_part, down: __syncthreads(); after int turn = 0 -- the same"
+  "stage 20, unit_for, down: __syncthreads(); after int turn = 0 -- the same"
+  "stage 21, doubts_about, down: __syncthreads(); after int turn = 0 -- the same"
 )
 # Mutants with an effect that the tracer cannot see (src/simulator/trace/launch_watch.h, cuda/wgmma.h). Each entry
 # excuses one mutant.
 unseen=(
   "stage 11, add_up_parts, unfenced: __threadfence() -- the fence of the block that reads is not missed"
-  "stage 15, initialize, without: wgmma_fence_operand(sum) -- it is no instruction: it tells nvcc alone not to use the sums before the wait"
-  "stage 16, initialize, without: wgmma_fence_operand(sum) -- the same"
-  "stage 16:bf16-128x256x64, initialize, without: wgmma_fence_operand(sum) -- the same"
-  "stage 17, split, without: wgmma_fence_operand(part) -- the same"
-  "stage 18, store_parts, without: wgmma_fence_operand(part) -- the same"
-  "stage 17, split, without: mbarrier_wait(&full[at % STAGES], at / STAGES % 2) -- the wait for split_up, which follows, is longer"
+  "stage 15, copy_async, without: wgmma_fence_operand(sum) -- it is no instruction: it tells nvcc alone not to use the sums before the wait"
+  "stage 16, copy_async, without: wgmma_fence_operand(sum) -- the same"
+  "stage 16:bf16-128x256x64, copy_async, without: wgmma_fence_operand(sum) -- the same"
+  "stage 17, low_part, without: wgmma_fence_operand(part) -- the same"
+  "stage 18, low_part, without: wgmma_fence_operand(part) -- the same"
+  "stage 19, low_part, without: wgmma_fence_operand(part) -- the same"
+  "stage 20, unit_for, without: wgmma_fence_operand(part) -- the same"
+  "stage 21, doubts_about, without: wgmma_fence_operand(part) -- the same"
+  "stage 17, low_part, without: mbarrier_wait(&full[at % STAGES], at / STAGES % 2) -- the wait for split_up, which follows, is longer"
 )
 helper_at() { # line
   awk -v line="$1" '$1 == "device" && $4 <= line { name = $7 } END { print name }' "$folder/declarations"
@@ -60,7 +69,8 @@ src/simulator/trace/keep_symbols.sh "$folder/raw.o" "$folder/traced.o" stage_tab
 $link -x c++ "$folder/mutant.cpp" -x none "$folder/traced.o" -o "$folder/gemm_steps"
 
 # The messages about a stage of the mutant; number 0 is the unchanged program. No tile divides these
-# sizes. With the second size, N and K are multiples of four, so the kernels with float4 run.
+# sizes. With the second size, N and K are multiples of four, so the kernels with float4 run. With the
+# first two, C is loaded as well.
 hazards_of() { # number, stage, sizes
   local variant=
   [[ $2 != *:* ]] || variant="--variant ${2#*:} --gpu H200"  # which has room for any tile
@@ -71,7 +81,7 @@ hazards_of() { # number, stage, sizes
 }
 # A check of N alone prevents reads beyond the end of B only if the last tile of K is whole.
 # With the last size, tiles are cut along K where a kernel does that.
-sizes=("--m 150 --n 270 --k 43" "--m 150 --n 268 --k 44" "--m 150 --n 268 --k 48"
+sizes=("--m 150 --n 269 --k 43 --beta 1" "--m 150 --n 268 --k 44 --beta 1" "--m 150 --n 268 --k 48"
   "--m 150 --n 268 --k 260")
 
 variants=$(cut -d '|' -f 2 "$folder/list" | tr ' ' '\n' | grep : | sort -u || true)
