@@ -494,7 +494,10 @@ Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured) {
       stages.insert(stages.end(), peaks[j - 1].stages.begin(), peaks[j - 1].stages.end());
     }
     std::sort(stages.begin(), stages.end());
-    svg.text(kRight, y - 8, in_words(stages), {.anchor = Anchor::end, .small = true});
+    // A long name stands below the line, where no dot's number is.
+    const bool is_long = text_width(in_words(stages), {.small = true}) > 60;
+    svg.text(
+        kRight, is_long ? y + 15 : y - 8, in_words(stages), {.anchor = Anchor::end, .small = true});
   }
   const double table_end = draw_table(svg, kTop + 4, dots, roofs, peaks);
 
@@ -506,8 +509,21 @@ Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured) {
   struct Numbers {
     double above = 0, beside = 0;  // the last one
   } at_left, at_right;
-  for (const Dot& dot : dots) {
-    constexpr double kRoom = 32, kHigh = 17;
+  for (std::size_t i = 0; i < dots.size();) {
+    constexpr double kRoom = 32, kHigh = 17, kTouch = 5;
+    // Dots that touch share one label.
+    const Dot& dot = dots[i];
+    std::vector<int> touching;
+    const auto touches = [&](const Dot& before, const Dot& next) {
+      return std::abs(x_of(next.intensity) - x_of(before.intensity)) < 3 * kTouch &&
+             std::abs(y_of(next.tflops) - y_of(before.tflops)) < kTouch;
+    };
+    do {
+      touching.push_back(dots[i].row->number);
+      svg.circle(x_of(dots[i].intensity), y_of(dots[i].tflops), 5, Fill::one);
+      ++i;
+    } while (i < dots.size() && touches(dots[i - 1], dots[i]));
+    std::sort(touching.begin(), touching.end());
     const double x = x_of(dot.intensity), dot_y = y_of(dot.tflops);
     const auto follows = [&](double at) { return x < at && at < x + kRoom; };
     const auto at_height = [&](const Roof& roof, double y) {
@@ -529,7 +545,7 @@ Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured) {
       const double at = at_its_height(roof);
       return x - kRoom < at && at < x;
     });
-    const std::string number = text::printed("%d", dot.row->number);
+    const std::string number = in_words(touching);
     const double width = text_width(number, {.bold = true});
     if (after_a_roof && (beyond == x || dot_y < y_of(peak) + kRoom)) left = false;
     Numbers& numbers = left ? at_left : at_right;
@@ -552,7 +568,6 @@ Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured) {
     }
     svg.line(
         x, dot_y, left ? numbers.beside + width + 1 : numbers.beside - 3, numbers.above, "thin");
-    svg.circle(x, dot_y, 5, Fill::one);
     svg.text(numbers.beside, numbers.above + 6, number, {.bold = true});
   }
   const double y = svg.paragraph(24, std::max(kBottom + 70, table_end + 28), finding, 752);

@@ -141,7 +141,7 @@ TEST_CASE("figures say what the trace says: stage 1 is uncoalesced, 6 has confli
   CHECK(says("stage16-ring", "has 4 places, and each tile along K takes 784 cycles to copy"));
   CHECK(says("stage16-ring", "all waits for that tile name phase 1 instead of 0"));
   CHECK(says("stage17-ring", "Warps make the low parts of a tile of A in"));
-  CHECK(says("loads", "loads 3.64 floats, in boxes and 0.64 loads, from global memory"));
+  CHECK(says("loads", "loads 3.39 floats, in boxes and 0.39 loads, from global memory"));
   CHECK(says("loads", "and none from shared memory"));
 }
 
