@@ -632,7 +632,7 @@ TEST_CASE("stage 21's arrays have the names and the rows that the kernel knows")
   CHECK(
       browser.text("page.player.recording.usedArrays.map(({name, columns}) => name + ' ' + "
                    "columns).join()") ==
-      "C 256,doubts 2,lines 192,units_A 256,units_B 256,dynamic 32");
+      "C 256,doubts 3,lines 192,units_A 256,units_B 256,dynamic 32");
   CHECK(
       testing::gemm_steps("--step --print" + kSize + " --stage 21 --until step:60")
           .out.find("load 4 B from units_A: 1 sector") != std::string::npos);

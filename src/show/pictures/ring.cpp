@@ -421,9 +421,12 @@ Drawing draw_ring(const TracedStage& stage, const Pace& pace) {
                 again, next.place) +
                 text::grouped(std::lround(next.granted)) +
                 text::printed(
-                    " cycles; all waits for that tile name phase %u instead of %u. A warpgroup "
-                    "loads the fragments of a tile while the tile before is multiplied. ",
-                    next.phase, ring.tiles.at(0).phase);
+                    " cycles; all waits for that tile name phase %u instead of %u. ", next.phase,
+                    ring.tiles.at(0).phase) +
+                (model::multiplies_parts(*stage.variant)
+                     ? ""
+                     : "A warpgroup loads the fragments of a tile while the tile before is "
+                       "multiplied. ");
   const std::string finding =
       text::printed(
           "The ring of stage %d has %d places, and each tile along K takes %.0f cycles to copy "
