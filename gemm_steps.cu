@@ -26,7 +26,7 @@
 //  18  fp32 from fp16 parts    the same with two fp16 numbers, which a kernel makes before
 //  19  taking turns            while the tensor cores work for four warps, four others add up
 //  20  scaled parts            each line of A and B has a unit of its own, a power of two
-//  21  proven parts            counts prove that the parts lose too little, or stage 17 runs
+//  21  proven parts            counts prove that the parts lose little, or stage 17 runs
 //
 // Compile: make, or by hand nvcc -std=c++20 -O3 -Xcompiler=-iquote,src -c gemm_steps.cu.
 // Without a GPU the same source runs on the CPU, traced.
@@ -123,7 +123,7 @@ __device__ inline void update4_if_inside(
   }
 }
 
-// And for two neighbours, from stage 15 on.
+// Two neighbours as one number, from stage 15 on.
 __device__ inline float2& as_float2(float& first) {
   return reinterpret_cast<float2&>(first);
 }
@@ -131,8 +131,9 @@ __device__ inline const float2& as_float2(const float& first) {
   return reinterpret_cast<const float2&>(first);
 }
 
-// The same for pairs of neighbours in a row of C, of which pair(i) says where they are. A load of C
-// waits for the stores before it. So 4 pairs are loaded before one is stored.
+// C = alpha * sum + beta * C for pairs of neighbours in a row of C: pair(i) returns their place and
+// their sums. A load of C waits for the stores before it. So 4 pairs are loaded before one is
+// stored.
 struct Pair {
   int row, col;
   float2 sum;
@@ -1621,7 +1622,8 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) tf32_parts(
 // From here on, the kernels multiply copies of A and B, which a kernel before them makes. They have
 // a line for each row of A, and behind these one for each column of B. A line has 32 high parts,
 // then the 32 low parts of the same numbers, and so on along K, up to a whole number of chunks. So
-// 128 bytes of it hold 32 numbers, and a place in the ring has 128 bytes of BM + BN lines.
+// kSpan halves, 128 bytes, hold both parts of 32 numbers. A place in the ring has that much of each
+// of BM + BN lines.
 constexpr int kChunk = 64, kPartK = 32, kSpan = 2 * kPartK;
 
 // The unit of the parts: with it, fp16's largest number is 64. And the tensor cores cut off, so
@@ -1644,7 +1646,8 @@ __global__ void __launch_bounds__(256)
     if (!of_A) tile[x][y] = load_or_zero(B, K, N, k0 + y, first + x);
   }
   __syncthreads();
-  const int lane = threadIdx.x % 32, at = lane + lane / 16 * 16;  // 16 pairs of low parts between
+  // In `lines`, 16 pairs of high parts and their 16 pairs of low parts follow each other.
+  const int lane = threadIdx.x % 32, at = lane + lane / 16 * 16;
 #pragma unroll
   for (int y = threadIdx.x / 32; y < kChunk && first + y < (of_A ? M : N); y += 8) {
     const float2 x = as_float2(tile[y][2 * lane]), in_units = {x.x / kUnit, x.y / kUnit};
@@ -1870,8 +1873,9 @@ __global__ void __launch_bounds__(256) split_in_units(
     if (!of_A) tile[x][y] = load_or_zero(B, K, N, k0 + y, first + x);
   }
   __syncthreads();
-  if (!of_A) griddepcontrol_wait();                               // for the units
-  const int lane = threadIdx.x % 32, at = lane + lane / 16 * 16;  // 16 pairs of low parts between
+  if (!of_A) griddepcontrol_wait();  // for the units
+  // In `lines`, 16 pairs of high parts and their 16 pairs of low parts follow each other.
+  const int lane = threadIdx.x % 32, at = lane + lane / 16 * 16;
 #pragma unroll
   for (int y = threadIdx.x / 32; y < kChunk && first + y < (of_A ? M : N); y += 8) {
     const float2 x = as_float2(tile[y][2 * lane]);
@@ -1978,9 +1982,9 @@ __global__ void __launch_bounds__((BM / 128 + 1) * 128, 1) scaled_parts(
     }
 
 #pragma unroll
-    for (int i = 0; i < BN / 2; i += i % 2 == 0 ? 1 : 3) {
-      const float unit = load_or_zero(maps.units_B, 1, N, 0, col + i * 2 - i % 2);
-      for (int side = 0; side < 2; ++side) sum[side][i] *= unit, sum[side][i + 2] *= unit;
+    for (int c = 0; c < BN / 4; ++c) {  // this thread's columns, each with four rows
+      const float unit = load_or_zero(maps.units_B, 1, N, 0, col + c / 2 * 8 + c % 2);
+      for (int x = 0; x < 4; ++x) sum[x / 2][c / 2 * 4 + x % 2 * 2 + c % 2] *= unit;
     }
     // In each half, sum[i] and sum[i + 1] are neighbours in a row of C, sum[i + 2] is eight rows
     // down and sum[i + 4] eight columns to the right.
@@ -2030,8 +2034,9 @@ __global__ void __launch_bounds__(256) split_and_judge(
     if (!of_A) tile[x][y] = load_or_zero(B, K, N, k0 + y, first + x);
   }
   __syncthreads();
-  if (!of_A) griddepcontrol_wait();                               // for the units
-  const int lane = threadIdx.x % 32, at = lane + lane / 16 * 16;  // 16 pairs of low parts between
+  if (!of_A) griddepcontrol_wait();  // for the units
+  // In `lines`, 16 pairs of high parts and their 16 pairs of low parts follow each other.
+  const int lane = threadIdx.x % 32, at = lane + lane / 16 * 16;
 #pragma unroll
   for (int y = threadIdx.x / 32; y < kChunk && first + y < (of_A ? M : N); y += 8) {
     const float2 x = as_float2(tile[y][2 * lane]);
@@ -2140,9 +2145,9 @@ __global__ void __launch_bounds__((BM / 128 + 1) * 128, 1) proven_parts(
     }
 
 #pragma unroll
-    for (int i = 0; i < BN / 2; i += i % 2 == 0 ? 1 : 3) {
-      const float unit = load_or_zero(maps.units_B, 1, N, 0, col + i * 2 - i % 2);
-      for (int side = 0; side < 2; ++side) sum[side][i] *= unit, sum[side][i + 2] *= unit;
+    for (int c = 0; c < BN / 4; ++c) {  // this thread's columns, each with four rows
+      const float unit = load_or_zero(maps.units_B, 1, N, 0, col + c / 2 * 8 + c % 2);
+      for (int x = 0; x < 4; ++x) sum[x / 2][c / 2 * 4 + x % 2 * 2 + c % 2] *= unit;
     }
     // In each half, sum[i] and sum[i + 1] are neighbours in a row of C, sum[i + 2] is eight rows
     // down and sum[i + 4] eight columns to the right.

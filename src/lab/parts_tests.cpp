@@ -26,6 +26,17 @@ const model::Variant& proves_parts(const model::StageTable& table) {
   return table.stages.back().variants.front();
 }
 
+// The variants of parts that nothing stands in for.
+std::vector<const model::Variant*> without_stand_in(const model::StageTable& table) {
+  std::vector<const model::Variant*> found;
+  for (const model::Stage& stage : table.stages) {
+    if (stage.variants.empty()) continue;
+    const model::Variant& variant = stage.variants.front();
+    if (model::multiplies_parts(variant) && variant.stand_in == nullptr) found.push_back(&variant);
+  }
+  return found;
+}
+
 struct Outcome {
   bool stood_in;
   model::Error error;
@@ -171,17 +182,31 @@ TEST_CASE("doubts are about one product, and not about those after it") {
     }
   }
   // A stage that does not judge neither asks for doubts nor uses up a word for them.
-  for (const model::Stage& stage : experiment_table_plain.stages) {
-    if (stage.variants.empty()) continue;
-    const model::Variant& variant = stage.variants.front();
-    if (!model::multiplies_parts(variant) || variant.stand_in != nullptr) continue;
-    CAPTURE(stage.number);
+  for (const model::Variant* variant : without_stand_in(experiment_table_plain)) {
+    CAPTURE(std::string(variant->kernel.name));
     CHECK(outcome_of(with_infinity).stood_in);
-    const Outcome outcome = outcome_of(ordinary, variant);
+    const Outcome outcome = outcome_of(ordinary, *variant);
     CHECK(!outcome.stood_in);
     CHECK(outcome.error.bound_ok);
     CHECK(!outcome_of(ordinary).stood_in);
   }
+}
+
+TEST_CASE(
+    "numbers from 64 on are too large for parts in one unit, and not for those in their own") {
+  lab::Problem p = problem_without_zeros(70, 90, 200);
+  int with_units = 0, without = 0;
+  for (const float largest : {63.0f, 64.0f, 1e20f}) {
+    p.A[17] = largest;
+    for (const model::Variant* variant : without_stand_in(experiment_table_plain)) {
+      CAPTURE(largest);
+      CAPTURE(std::string(variant->kernel.name));
+      CHECK(outcome_of(p, *variant).error.bound_ok == (variant->has_units || largest < 64));
+      ++(variant->has_units ? with_units : without);
+    }
+  }
+  CHECK(with_units == 3 * 1);
+  CHECK(without == 3 * 2);
 }
 
 // Whatever the test on the data decides, no element may be wrong.

@@ -358,8 +358,8 @@ const model::Lesson kFp16Parts{
          "2*4*(M*K + K*N)", "bytes",
          "Two fp16 numbers take as much room as a float: A and B are read, and as many bytes "
          "are written."},
-        {"From which size on does a number become an infinity, in units of 2^-10?", "64", "",
-         "fp16 ends just below 2^16, and 2^16 units of 2^-10 are 2^6."}}};
+        {"The unit is 2^-10. How large is a number, about, that becomes an infinity?", "65536/1024",
+         "and more", "fp16 ends just below 2^16, and 2^16 units of 2^-10 are 2^6."}}};
 
 const model::Lesson kTakingTurns{
     .idea =
@@ -376,9 +376,9 @@ const model::Lesson kTakingTurns{
     .questions = {
         {"How many multiplications of the tensor cores are there for an addition in fp32?", "3*BK",
          "multiplications", "Their sums are taken out once per K tile, three products for each."},
-        {"How many registers would the sums of a K tile take without halves, beside the sums "
-         "of C?",
-         "TM*TN", "registers", "As many as the sums of C: both together do not fit."}}};
+        {"How many registers per thread would the sums of a K tile take if a warpgroup multiplied "
+         "all of its rows at once?",
+         "TM*TN", "registers", "As many as the sums of C. Both together do not fit."}}};
 
 const model::Lesson kScaledParts{
     .idea =
@@ -395,13 +395,13 @@ const model::Lesson kScaledParts{
     .questions = {
         {"How many floats are the units, all together?", "ceil(K/BK)*M + N", "floats",
          "A row of A has one per chunk of 64, a column of B has one."},
-        {"How often does a block that splits read each number of B from memory or cache, with the "
-         "kernel before it?",
-         "2", "times", "Once to find the largest of the column, and once to split it."}}};
+        {"How often is each number of B read before the product?", "2", "times",
+         "Once to find the largest of its column, and once to split it."}}};
 
 const model::Lesson kProvenParts{
     .idea =
-        "While it splits, the kernel before counts small and strong numbers. If that proves that "
+        "While it splits, the kernel before this one counts small and strong numbers. If that "
+        "proves that "
         "the parts lose no more than fp32, this stage multiplies. If not, stage 17 does.",
     // As before, and each thread asks once whether the parts are good enough.
     .predicted =
@@ -412,8 +412,8 @@ const model::Lesson kProvenParts{
          .async_copies = kScaledParts.predicted.async_copies},
     .conflict_free = true,
     .questions = {
-        {"Of 64 numbers of a row, 40 are strong, and of those of the column 36. In how many places "
-         "are both strong, at least?",
+        {"A chunk of a row of A has 40 strong numbers of 64, and that of a column of B has 36. At "
+         "how many places are both strong, at least?",
          "40 + 36 - 64", "places", "Two sets of 40 and 36 among 64 share at least 12."},
         {"How many numbers does the proof look at, where looking at all sums takes M*N*K?",
          "M*K + K*N", "numbers", "Each number of A and B once, while it is split anyway."}}};

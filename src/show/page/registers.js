@@ -215,19 +215,15 @@ class RegistersView {
       life.isKnown[warp] ? registers.productsAt(warp, row, column, step) : life.productsOf(warp, step)));
     setText(this.about, say(rows.length === 0 ? text.none : text.about, {of: life.products, warp}));
     // Rows that have as many products are one row, if there are many: neighbours, or all.
-    const alike = new Map();
-    rows.forEach((row, i) => {
-      const key = rows.length > MOST_RUNS ? products[i].join() : rows.length > MOST_LINES ? [row - i, products[i]].join() : row;
-      alike.set(key, [...alike.get(key) ?? [], i]);
-    });
-    const shown = [...alike.values()];
+    const alike = (lines, keyOf) => {
+      const groups = new Map();
+      lines.forEach((line, i) => groups.set(keyOf(line, i), [...groups.get(keyOf(line, i)) ?? [], i]));
+      return [...groups.values()];
+    };
+    const shown = alike(rows, (row, i) =>
+      rows.length > MOST_RUNS ? products[i].join() : rows.length > MOST_LINES ? [row - i, products[i]].join() : row);
     // So are columns.
-    const alikeColumns = new Map();
-    columns.forEach((column, j) => {
-      const key = columns.length > MOST_RUNS ? products.map((row) => row[j]).join() : column;
-      alikeColumns.set(key, [...alikeColumns.get(key) ?? [], j]);
-    });
-    const shownColumns = [...alikeColumns.values()];
+    const shownColumns = alike(columns, (column, j) => columns.length > MOST_RUNS ? products.map((row) => row[j]).join() : column);
     const key = [warp, lane, products].join();
     if (this.drawn === key) return;
     this.drawn = key;

@@ -195,9 +195,7 @@ std::vector<Entry> entries_of(const lab::Run& run, const std::vector<std::string
          "bf16"});
   }
   if (any_row([](const lab::Row& row) { return row.stood_in; })) {
-    entries.push_back(
-        {"stand-in",
-         "fp16 parts would have lost too much of this A and B, so tf32 parts were multiplied"});
+    entries.push_back({"stand-in", kStoodIn});
   }
   if (!model::has_clock(run.gpu)) {
     entries.push_back(
@@ -290,8 +288,10 @@ void print_legend(std::FILE* out) {
        "starts, and so does cuBLAS bf16, which the table shows beside it on a GPU"},
       {"fp16 parts",
        "a variant that multiplies them makes them anew in each run, and that is in its time. Its "
-       "counts are those of the kernel that multiplies them. If the stage proves that they lose "
-       "little and this fails, the GPU multiplies tf32 parts instead, and a line below says so"},
+       "counts are those of the kernel that multiplies them. Where a stage needs a proof that "
+       "they lose little and there is none, the GPU multiplies tf32 parts instead, and a line "
+       "below "
+       "the table says so"},
       {"% of cuBLAS", "speed over that of cuBLAS fp32 in the same run"},
       {"times the", "stage before: its speed divided by that of the stage before (--wide)"},
       {"ceiling",

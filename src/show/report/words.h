@@ -12,6 +12,10 @@
 
 namespace report {
 
+// Of a row that stood in: why, and what ran (lab::Row::stood_in).
+inline constexpr const char* kStoodIn =
+    "fp16 parts could lose too much of this A and B, so tf32 parts were multiplied instead";
+
 // Problem, tiles that were chosen for a small C, GPU, driver and command, one line each: the facts
 // that a recorded table needs.
 std::string about(const lab::Run& run);

@@ -219,10 +219,7 @@ std::string device(const lab::Timing& time) {
 std::string parts(const lab::Run& run, const lab::Row& row) {
   std::string text;
   if (row.stood_in) {
-    text += fact(
-        "stand-in",
-        "The parts would have lost too much of this A and B, so the kernel of the stage "
-        "before computed C.");
+    text += fact("stand-in", std::string(kStoodIn) + ".");
   }
   if (row.variant == nullptr || !model::multiplies_parts(*row.variant)) return text;
   const double bytes = model::bytes_of_parts(*row.variant, run.M, run.N, run.K);
