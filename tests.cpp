@@ -877,7 +877,7 @@ TEST_CASE("a pipeline has tiles in flight, and a stage without a pipeline has no
   CHECK(pipelines > 0);
 }
 
-TEST_CASE("in the recorded comparisons with an H200, all counts and bottlenecks agree") {
+TEST_CASE("in the recorded comparisons with GPUs, all counts and bottlenecks agree") {
   for (const char* shape : {"256", "251x509x127", "252x508x132"}) {
     CAPTURE(std::string(shape));
     const std::string text = testing::contents("results/h200-ncu-" + std::string(shape) + ".txt");
@@ -886,9 +886,12 @@ TEST_CASE("in the recorded comparisons with an H200, all counts and bottlenecks 
     CHECK(counts.find("≠") == std::string::npos);
     CHECK(counts.find("?") == std::string::npos);
   }
-  const std::string ceilings = testing::contents("results/h200-ceilings-4096.txt");
-  CHECK(ceilings.find("17 of 17 stages lie between 0.6 and 1.0") != std::string::npos);
-  CHECK(ceilings.find("for 17 of 17 the unit named is ncu's busiest") != std::string::npos);
+  for (const auto& [gpu, all] : {std::pair{"h200", "17 of 17"}, std::pair{"h100", "21 of 21"}}) {
+    const std::string ceilings =
+        testing::contents("results/" + std::string(gpu) + "-ceilings-4096.txt");
+    CHECK(ceilings.find(all + " stages lie between 0.6 and 1.0"s) != std::string::npos);
+    CHECK(ceilings.find(all + " the unit named is ncu's busiest"s) != std::string::npos);
+  }
 }
 
 // results/h200-ncu-256.txt has all of these numbers.

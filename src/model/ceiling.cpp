@@ -557,7 +557,7 @@ Block block_of(
   const double tiles = variant.BK > 0 ? padded_K(product, variant) / variant.BK : 0;
   if (variant.pipeline > 0) {
     block.gmem_latency = tiles * each;
-    block.gmem_hidden = (variant.pipeline - 1) * (block.issue + block.stalls);
+    block.gmem_hidden = variant.pipeline * (block.issue + block.stalls);
   } else {
     block.gmem_latency = along_K(&InstructionMix::gmem_waits) * each;
     block.gmem_hidden = along_K(&InstructionMix::gmem_ahead) * warps_each * pace;
