@@ -2241,91 +2241,78 @@ struct Ordered : Balanced<t, VEC> {
   static constexpr decltype(&::share_out) share_out = nullptr;
 };
 
-// From here on, the lanes of a warp hold its part of the tile together.
-template <Tile t, int VEC>
-struct OfFragments : model::CopiedByThreads<t, 1, VEC> {
-  static_assert(t.WM % 32 == 0 && t.WN % 32 == 0, "four mma multiply for 32 rows and 32 columns");
-  static constexpr auto sharing = model::Sharing::ordered;
-  static constexpr auto multiplier = model::Multiplier::mma_tf32;
-};
+using model::Multiplier, model::with_warps;
 
 template <Tile t, int VEC>
-struct TensorCores : OfFragments<model::with_warps(t, t.WM, t.WN, 8), VEC> {
+struct TensorCores
+    : model::OfFragments<with_warps(t, t.WM, t.WN, 8), VEC, Tiles<t.BM, t.BN, t.BK, 8, 8>> {
   static constexpr auto kernel =
       tensor_cores<t.BM, t.BN, t.BK, t.WM, t.WN, t.WM / 8, t.WN / 4, t.STAGES, VEC>;
   static_assert(t.BK % 16 == 0, "a K tile has an even number of steps: two sets of fragments");
-  static constexpr int shared_bytes = model::ring_bytes<t, Tiles<t.BM, t.BN, t.BK, 8, 8>>();
 };
 
 template <Tile t, int VEC>
-struct LdmatrixFragments : OfFragments<model::with_warps(t, t.WM, t.WN, 8), VEC> {
+struct LdmatrixFragments
+    : model::OfFragments<with_warps(t, t.WM, t.WN, 8), VEC, SwizzledTiles<t.BM, t.BN, t.BK>> {
   static constexpr auto kernel =
       ldmatrix_fragments<t.BM, t.BN, t.BK, t.WM, t.WN, t.WM / 8, t.WN / 4, t.STAGES, VEC>;
   static_assert(t.BK == 32, "the 8 chunks of a row of A take all 32 banks");
-  static constexpr int shared_bytes = model::ring_bytes<t, SwizzledTiles<t.BM, t.BN, t.BK>>();
 };
 
 template <Tile t, int VEC>
-struct CopyEngine : model::CopiedInBoxes<model::with_warps(t, t.WM, t.WN, 8)> {
+struct CopyEngine
+    : model::CopiedInBoxes<
+          with_warps(t, t.WM, t.WN, 8), Boxes<t.BM, t.BN, t.BK>, Multiplier::mma_tf32> {
   static constexpr auto kernel =
       copy_engine<t.BM, t.BN, t.BK, t.WM, t.WN, t.WM / 8, t.WN / 4, t.STAGES, VEC>;
-  static constexpr int shared_bytes = model::ring_bytes<t, Boxes<t.BM, t.BN, t.BK>>();
-  static constexpr auto multiplier = model::Multiplier::mma_tf32;
 };
 
 template <Tile t, int VEC>
-struct Warpgroups : model::CopiedInBoxes<model::with_warps(t, t.BM, 16, 4)> {
+struct Warpgroups
+    : model::CopiedInBoxes<
+          with_warps(t, t.BM, 16, 4), Boxes<t.BM, t.BN, t.BK>, Multiplier::wgmma_tf32> {
   static constexpr auto kernel = warpgroups<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>;
   static_assert(t.BN % 64 == 0, "a warpgroup multiplies for 64 columns of C");
   static_assert(t.STAGES >= 3, "one tile arrives while two are read");
-  static constexpr int shared_bytes = model::ring_bytes<t, Boxes<t.BM, t.BN, t.BK>>();
-  static constexpr auto multiplier = model::Multiplier::wgmma_tf32;
 };
 
 template <Tile t, int VEC>
-struct SpecializedWarps : Warpgroups<t, VEC> {
+struct SpecializedWarps : model::Specialized<Warpgroups<t, VEC>, t.BN / 64> {
   static constexpr auto kernel = specialized_warps<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>;
-  static constexpr int block_x = t.BN / 64 * 128 + 128;
-  static constexpr auto sharing = model::Sharing::persistent;
 };
 
-const model::Contrast kWithBf16{
-    "specialized warps, bf16", model::kBf16, lesson::kSpecializedWarpsBf16};
-
 template <Tile t, int VEC>
-struct SpecializedWarpsBf16 : model::CopiedInBoxes<model::with_warps(t, 16, t.BN, 8), 2> {
+struct SpecializedWarpsBf16
+    : model::Specialized<
+          model::CopiedInBoxes<
+              with_warps(t, 16, t.BN, 8), Boxes<t.BM, t.BN, t.BK, __nv_bfloat16>,
+              Multiplier::wgmma_bf16, 2>,
+          t.BM / 64> {
   static constexpr auto kernel = specialized_warps_bf16<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>;
   static_assert(t.BM % 64 == 0, "a warpgroup has 64 rows");
   static_assert(t.BN <= 256, "a wgmma has at most 256 columns");
   static_assert(t.STAGES >= 3, "one tile arrives while two are read");
   static constexpr const char* name = "bf16-128x256x64";
-  static constexpr int block_x = t.BM / 64 * 128 + 128;
-  static constexpr int shared_bytes =
-      model::ring_bytes<t, Boxes<t.BM, t.BN, t.BK, __nv_bfloat16>>();
-  static constexpr auto sharing = model::Sharing::persistent;
-  static constexpr auto multiplier = model::Multiplier::wgmma_bf16;
-  static constexpr auto contrast = &kWithBf16;
+  static constexpr auto contrast = &lesson::kWithBf16;
 };
 
 template <Tile t, int VEC>
-struct Tf32Parts : model::CopiedInBoxes<model::with_warps(t, t.BM, 16, 4)> {
+struct Tf32Parts
+    : model::Specialized<
+          model::CopiedInBoxes<
+              with_warps(t, t.BM, 16, 4), SplitBoxes<t.BM, t.BN, t.BK>, Multiplier::wgmma_3xtf32>,
+          t.BN / 64> {
   static constexpr auto kernel = tf32_parts<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>;
   static_assert(t.BN % 64 == 0, "a warpgroup multiplies for 64 columns of C");
-  static constexpr int block_x = t.BN / 64 * 128 + 128;
-  static constexpr int shared_bytes = model::ring_bytes<t, SplitBoxes<t.BM, t.BN, t.BK>>();
-  static constexpr auto sharing = model::Sharing::persistent;
-  static constexpr auto multiplier = model::Multiplier::wgmma_3xtf32;
 };
 
 // What the kernels of parts have in common; a warpgroup has WM rows.
 template <Tile t, int WM>
-struct OfParts : model::Launch<model::with_warps(t, WM / 4, t.BN, 8)> {
+struct OfParts : model::Specialized<model::Launch<with_warps(t, WM / 4, t.BN, 8)>, t.BM / WM> {
   static_assert(t.BM <= 256 && t.BN <= 256, "a box has at most 256 lines");
-  static constexpr int block_x = t.BM / WM * 128 + 128;
   static constexpr int shared_bytes = model::ring_bytes<t, __half[t.BM + t.BN][kSpan]>();
   static constexpr int pipeline = t.STAGES * kPartK / t.BK - 1;
-  static constexpr auto sharing = model::Sharing::persistent;
-  static constexpr auto multiplier = model::Multiplier::wgmma_3xf16;
+  static constexpr auto multiplier = Multiplier::wgmma_3xf16;
 };
 
 template <Tile t, int VEC>
@@ -2407,7 +2394,8 @@ constexpr Tile kChunksInBoxes[] = {{.BM = 256, .BN = 128, .BK = kChunk, .STAGES 
 
 using model::variants;
 
-// Number, name, what the program says of it, variants, needs (model/stage.h explains them).
+// Number, name, what the program says of it, variants, needs, precision (model/stage.h explains
+// them).
 const std::vector<model::Stage> stages = {
     {0, "serial", lesson::kSerial},
     {1, "naive", lesson::kNaive, variants<Naive, kOnePerThread>()},
@@ -2420,100 +2408,44 @@ const std::vector<model::Stage> stages = {
     {6, "vectorized", lesson::kVectorized, variants<Vectorized, kSquares>()},
     {7, "conflict-free", lesson::kConflictFree, variants<ConflictFree, kSquares>()},
     {8, "warp tiling", lesson::kWarpTiling, variants<WarpTiling, kOfWarps>()},
-    {9, "async pipeline", lesson::kAsyncPipeline, variants<AsyncPipeline, kPipelined>(), 80},
+    {9, "async pipeline", lesson::kAsyncPipeline, variants<AsyncPipeline, kPipelined>(),
+     model::kAsyncCopies},
     {10, "register pipeline", lesson::kRegisterPipeline, variants<RegisterPipeline, kPipelined>(),
-     80},
+     model::kAsyncCopies},
     {11, "balanced", lesson::kBalanced,
      model::joined(variants<Balanced, kPipelined>(), {model::variant<Ordered, kPipelined[0]>()}),
-     80},
-    {12, "tensor cores", lesson::kTensorCores, variants<TensorCores, kOfFragments>(), 80,
-     model::kTf32, /*runs_from=*/80},
-    {13, "ldmatrix", lesson::kLdmatrix, variants<LdmatrixFragments, kSwizzled>(), 80, model::kTf32,
-     /*runs_from=*/80},
-    {14, "copy engine", lesson::kCopyEngine, variants<CopyEngine, kFragmentsInBoxes>(), 90,
-     model::kTf32, /*runs_from=*/90, /*only_there=*/true, /*specialized=*/true},
-    {15, "warpgroups", lesson::kWarpgroups, variants<Warpgroups, kInBoxes>(), 90, model::kTf32,
-     /*runs_from=*/90, /*only_there=*/true, /*specialized=*/true},
+     model::kAsyncCopies},
+    {12, "tensor cores", lesson::kTensorCores, variants<TensorCores, kOfFragments>(),
+     model::kTensorCores, model::kTf32},
+    {13, "ldmatrix", lesson::kLdmatrix, variants<LdmatrixFragments, kSwizzled>(),
+     model::kTensorCores, model::kTf32},
+    {14, "copy engine", lesson::kCopyEngine, variants<CopyEngine, kFragmentsInBoxes>(),
+     model::kCopyEngine, model::kTf32},
+    {15, "warpgroups", lesson::kWarpgroups, variants<Warpgroups, kInBoxes>(), model::kCopyEngine,
+     model::kTf32},
     {16, "specialized warps", lesson::kSpecializedWarps,
      model::joined(
          variants<SpecializedWarps, kInBoxes>(), variants<SpecializedWarpsBf16, kBf16InBoxes>()),
-     90, model::kTf32, /*runs_from=*/90, /*only_there=*/true, /*specialized=*/true},
-    {17, "fp32 from tf32 parts", lesson::kTf32Parts, variants<Tf32Parts, kSplitInBoxes>(), 90,
-     model::kSplitTf32, /*runs_from=*/90, /*only_there=*/true, /*specialized=*/true},
-    {18, "fp32 from fp16 parts", lesson::kFp16Parts, variants<Fp16Parts, kPartsInBoxes>(), 90,
-     model::kFixedFp16, /*runs_from=*/90, /*only_there=*/true, /*specialized=*/true},
-    {19, "taking turns", lesson::kTakingTurns, variants<TakingTurns, kChunksInBoxes>(), 90,
-     model::kFixedFp16, /*runs_from=*/90, /*only_there=*/true, /*specialized=*/true},
-    {20, "scaled parts", lesson::kScaledParts, variants<ScaledParts, kChunksInBoxes>(), 90,
-     model::kScaledFp16, /*runs_from=*/90, /*only_there=*/true, /*specialized=*/true},
+     model::kCopyEngine, model::kTf32},
+    {17, "fp32 from tf32 parts", lesson::kTf32Parts, variants<Tf32Parts, kSplitInBoxes>(),
+     model::kCopyEngine, model::kSplitTf32},
+    {18, "fp32 from fp16 parts", lesson::kFp16Parts, variants<Fp16Parts, kPartsInBoxes>(),
+     model::kCopyEngine, model::kFixedFp16},
+    {19, "taking turns", lesson::kTakingTurns, variants<TakingTurns, kChunksInBoxes>(),
+     model::kCopyEngine, model::kFixedFp16},
+    {20, "scaled parts", lesson::kScaledParts, variants<ScaledParts, kChunksInBoxes>(),
+     model::kCopyEngine, model::kScaledFp16},
     {21, "proven parts", lesson::kProvenParts,
      model::with_stand_in(
          variants<ProvenParts, kChunksInBoxes>(), variants<Tf32Parts, kSplitInBoxes>()[0],
          lesson::kTf32Parts),
-     90, model::kSplitFp16, /*runs_from=*/90, /*only_there=*/true, /*specialized=*/true},
+     model::kCopyEngine, model::kSplitFp16},
 };
 
-// float4 needs every row to be 16-byte aligned. A kernel with maps only stores to C by itself.
+// float4 needs every row to be 16-byte aligned.
 const model::KernelRef& kernel_for(
     const model::Variant& variant, int N, int K, const float* A, const float* B, const float* C) {
-  const bool only_C = variant.operands == model::Operands::maps;
-  const bool aligned =
-      rows_are_aligned(C, N) && (only_C || (rows_are_aligned(A, K) && rows_are_aligned(B, N)));
-  return aligned ? variant.kernel : variant.kernel_any;
-}
-
-// Memory in which the blocks of stage 11 leave sums for one another: at most two tiles per SM. Only
-// one launch at a time may use it.
-Shares shares_in_memory(const model::ShareOut& shares, const model::Variant& variant, int tiles) {
-  static KeptMemory<float> sums{"sums"};
-  static KeptMemory<unsigned> arrived{"arrived"};
-  const int cut = tiles - shares.whole;
-  const std::string use = "the sums of " + std::to_string(cut) + " tiles in parts";
-  return {
-      shares.whole, shares.parts, shares.depth,
-      sums.of(model::floats_of_sums(shares, variant, tiles), /*zeros=*/false, use),
-      arrived.of(cut, /*zeros=*/true, use)};
-}
-
-// Copies of A and B in parts. A launch that judges them uses one of two words for its doubts and
-// sets the other to 0, for the next such launch. A third word stays 0, for all other launches.
-struct Parts {
-  __half2* lines;
-  float *units_A, *units_B;
-  unsigned *doubts, *next_doubts;
-};
-Parts last_parts{};  // of the last launch
-struct PartsMemory {
-  KeptMemory<__half2> lines{"lines"};
-  KeptMemory<float> units_A{"units_A"}, units_B{"units_B"};
-  KeptMemory<unsigned> doubts{"doubts"};
-  int launches = 0;
-};
-Parts parts_in_memory(const model::Variant& variant, int M, int N, int K) {
-  auto& [lines, units_A, units_B, doubts, launches] = of_this_gpu<PartsMemory>();
-  const std::string use = "A and B in parts";
-  const std::size_t chunks = ceil_div(K, kChunk),
-                    blocks = ceil_div(M, kChunk) + ceil_div(N, kChunk);
-  const bool judges = variant.stand_in != nullptr && K > 0;
-  const int now = judges ? ++launches % 2 : 2;
-  unsigned* const words = doubts.of(3, /*zeros=*/true, use);
-  return last_parts = {
-             lines.of(kChunk * kChunk * blocks * chunks, /*zeros=*/false, use),
-             units_A.of(chunks * M, /*zeros=*/false, use), units_B.of(N, /*zeros=*/false, use),
-             &words[now], judges ? &words[1 - now] : nullptr};
-}
-
-// Whether the last launch's parts were not good enough. Waits for it.
-bool stood_in() {
-  unsigned doubts = 0;
-  if (last_parts.doubts == nullptr) return false;
-  cudaMemcpy(&doubts, last_parts.doubts, sizeof doubts, cudaMemcpyDeviceToHost);
-  return doubts == kDoubtful;
-}
-
-template <class... Parameters>
-auto* with_parameters(const model::KernelRef& kernel) {
-  return reinterpret_cast<void (*)(Parameters...)>(reinterpret_cast<void (*)()>(kernel.function));
+  return is_aligned(variant, N, K, A, B, C) ? variant.kernel : variant.kernel_any;
 }
 
 // What comes before the product of parts.
@@ -2531,21 +2463,17 @@ void split(
   launch_split(split_and_judge, lines, units_A, units_B, doubts, next_doubts);
 }
 
+using OfMaps = void(int, int, int, float, Maps, float, float*);
+using OfUnits = void(int, int, int, float, UnitMaps, float, float*);
+using OfShares = void(int, int, int, float, const float*, const float*, float, float*, Shares);
+
 // The product of parts, and behind it the kernel that stands in for it, if there is one. The GPU
 // decides between them: one returns at once.
 void launch_parts(
     const model::Variant& variant, const model::KernelRef& kernel, int sms, int M, int N, int K,
     float alpha, const float* A, const float* B, float beta, float* C) {
-  const Parts parts = parts_in_memory(variant, M, N, K);
+  const Parts parts = parts_in_memory(variant, M, N, K, kChunk);
   split(variant, parts, M, N, K, A, B);
-  const std::uint64_t length = std::uint64_t{2} * kChunk * ceil_div(K, kChunk);
-  const auto map = [&](int first_block, int lines, int lines_of_box) {
-    return K == 0 ? CUtensorMap{}
-                  : tensor_map_2d(
-                        parts.lines + kChunk * first_block * length / 2, lines, length, 2 * length,
-                        {lines_of_box, kSpan}, model::Swizzle::span_128, TensorElement::float16);
-  };
-  const Maps maps{map(0, M, variant.BM), map(ceil_div(M, kChunk), N, variant.BN), parts.doubts};
   const auto launch_one = [&](const model::Variant& one, bool (*wanted)(unsigned), auto* function,
                               const auto& operands) {
     launch_if(
@@ -2553,22 +2481,22 @@ void launch_parts(
         one.shared_bytes, M, N, K, alpha, operands, beta, C);
   };
   const auto are_good = [](unsigned doubts) { return doubts != kDoubtful; };
-  const auto of_maps = with_parameters<int, int, int, float, const Maps, float, float*>;
+  const auto [a, b] = maps_of_lines(parts.lines, variant, M, N, K, kChunk);
+  const Maps maps{a, b, parts.doubts};
   if (variant.has_units) {
-    launch_one(
-        variant, are_good,
-        with_parameters<int, int, int, float, const UnitMaps, float, float*>(kernel),
-        UnitMaps{maps, parts.units_A, parts.units_B});
+    const UnitMaps in_units{maps, parts.units_A, parts.units_B};
+    launch_one(variant, are_good, kernel.as<OfUnits>(), in_units);
   } else {
-    launch_one(variant, are_good, of_maps(kernel), maps);
+    launch_one(variant, are_good, kernel.as<OfMaps>(), maps);
   }
   if (variant.stand_in == nullptr || K == 0) return;
   const model::Variant& other = *variant.stand_in;
-  const auto [a, b] = operand_maps(other, M, N, K, A, B, {parts.doubts, kDoubtful});
+  const auto [a_whole, b_whole] = operand_maps(other, M, N, K, A, B, {parts.doubts, kDoubtful});
   const bool aligned = &kernel == &variant.kernel;
   launch_one(
       other, [](unsigned doubts) { return doubts == kDoubtful; },
-      of_maps(aligned ? other.kernel : other.kernel_any), Maps{a, b, parts.doubts});
+      (aligned ? other.kernel : other.kernel_any).as<OfMaps>(),
+      Maps{a_whole, b_whole, parts.doubts});
 }
 
 // One launch of `kernel`, which belongs to `variant`.
@@ -2590,15 +2518,12 @@ void launch_once(
   if (variant.operands == model::Operands::matrices) {
     launch_as(kernel.function, A, B, beta, C);
   } else if (variant.operands == model::Operands::and_shares) {
-    launch_as(
-        with_parameters<int, int, int, float, const float*, const float*, float, float*, Shares>(
-            kernel),
-        A, B, beta, C, shares_in_memory(shares, variant, tiles));
+    const auto [sums, arrived] = sums_in_memory(shares, variant, tiles);
+    const Shares shares_and_sums{shares.whole, shares.parts, shares.depth, sums, arrived};
+    launch_as(kernel.as<OfShares>(), A, B, beta, C, shares_and_sums);
   } else {
     const auto [a, b] = operand_maps(variant, M, N, K, A, B);
-    launch_as(
-        with_parameters<int, int, int, float, const Maps, float, float*>(kernel), Maps{a, b}, beta,
-        C);
+    launch_as(kernel.as<OfMaps>(), Maps{a, b}, beta, C);
   }
 }
 
@@ -2607,13 +2532,8 @@ void launch_once(
 void run_again(
     const model::Variant& variant, int sms, int M, int N, int K, float alpha, const float* A,
     const float* B, float beta, float* C) {
-  constexpr int kLargest = INT_MAX - 1023;  // the last tile's rows and columns must be ints as well
-  if (const int largest = std::max({M, N, K}); largest > kLargest) {
-    throw model::Refusal(
-        "a dimension of " + std::to_string(largest) + " is too large; the most is " +
-        std::to_string(kLargest));
-  }
-  last_parts = {};
+  refuse_too_large(M, N, K);
+  last_doubts() = nullptr;
   if (M == 0 || N == 0) return;
   if (alpha == 0.0f) K = 0;  // as BLAS says, A and B are not read then
   if (K == 0) alpha = 0.0f;  // C = beta * C, even if alpha is infinite
@@ -2637,7 +2557,12 @@ void run(
 }
 
 void prepare(const model::Variant& variant, int M, int N, int K, const float* A, const float* B) {
-  split(variant, parts_in_memory(variant, M, N, K), M, N, K, A, B);
+  split(variant, parts_in_memory(variant, M, N, K, kChunk), M, N, K, A, B);
+}
+
+// Whether the last launch's parts were not good enough. Waits for it.
+bool stood_in() {
+  return doubts_of_last_launch() == kDoubtful;
 }
 
 extern const model::StageTable stage_table{stages, kernel_for, run, run_again, prepare, stood_in};

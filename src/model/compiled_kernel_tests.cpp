@@ -73,9 +73,9 @@ TEST_CASE("a main loop multiplies, and copies what it multiplies") {
   std::set<std::string> copied_by_others;
   for (const Stage& stage : experiment_table_plain.stages) {
     for (const Variant& variant : stage.variants) {
-      runs_from.try_emplace(variant.kernel.name, stage.runs_from);
-      runs_from.try_emplace(variant.kernel_any.name, stage.runs_from);
-      if (!stage.specialized) continue;
+      runs_from.try_emplace(variant.kernel.name, stage.needs.instructions);
+      runs_from.try_emplace(variant.kernel_any.name, stage.needs.instructions);
+      if (!is_specialized(stage)) continue;
       copied_by_others.insert(variant.kernel.name);
       copied_by_others.insert(variant.kernel_any.name);
     }

@@ -270,7 +270,7 @@ const Variant& first_variant(const Stage& stage, const Gpu& gpu) {
 namespace {
 
 bool has_lanes(const Stage& stage, const Gpu& gpu) {
-  return stage.runs_from == 0 || gpu.warp.lanes == kGpuWarp.lanes;
+  return stage.needs.instructions == 0 || gpu.warp.lanes == kGpuWarp.lanes;
 }
 
 bool has_room(const Stage& stage, const Gpu& gpu) {
@@ -284,9 +284,9 @@ std::string why_not_run(const Stage& stage, const Gpu& gpu) {
   if (!has_room(stage, gpu)) {
     return "needs " + std::to_string(first_variant(stage, gpu).shared_bytes / 1024) + " KB SMEM";
   }
-  const bool later = gpu.compute_capability > stage.runs_from && !stage.only_there;
-  if (later || gpu.compute_capability == stage.runs_from || stage.runs_from == 0) return "";
-  return "needs sm_" + std::to_string(stage.runs_from) + (stage.only_there ? "a" : "");
+  const bool later = gpu.compute_capability > stage.needs.instructions && !stage.needs.only_there;
+  if (later || gpu.compute_capability == stage.needs.instructions || stage.needs.instructions == 0) return "";
+  return "needs sm_" + std::to_string(stage.needs.instructions) + (stage.needs.only_there ? "a" : "");
 }
 
 bool is_traceable(const Stage& stage, const Gpu& gpu) {

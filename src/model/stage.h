@@ -20,6 +20,12 @@ using Kernel =
 struct KernelRef {
   Kernel* function = nullptr;
   const char* name = "";  // in C++ syntax: "thread_tiling_2d<128, 128, 8, 8, 8>"
+
+  // The function with the parameters that it has, where they are not those of `Kernel` (Operands).
+  template <class Function>
+  Function* as() const {
+    return reinterpret_cast<Function*>(reinterpret_cast<void (*)()>(function));
+  }
 };
 
 struct Predicted;
@@ -152,6 +158,14 @@ struct Contrast {
   Lesson lesson;
 };
 
+// The lowest compute capabilities for a stage; 0 for any.
+struct Needs {
+  int hardware = 0;         // with the hardware that it uses
+  int instructions = 0;     // with instructions that its kernels must have
+  bool only_there = false;  // later ones do not have them
+};
+inline constexpr Needs kAsyncCopies{80}, kTensorCores{80, 80}, kCopyEngine{90, 90, true};
+
 // Everything that differs from stage to stage is here. No other file knows a stage by its number,
 // or the number of stages. Numbers ascend but may have gaps.
 struct Stage {
@@ -159,14 +173,15 @@ struct Stage {
   const char* name;
   Lesson lesson;
   std::vector<Variant> variants = {};  // the first is for large products (suited_variant)
-  int needs = 0;  // lowest compute capability with the hardware that it uses, 0 for any
+  Needs needs = {};
   Precision precision = kFp32;  // how it rounds, for its error bound
-  int runs_from = 0;  // lowest compute capability with instructions that its kernels must have
-  bool only_there = false;  // later ones do not have them
-  // Its warps have different tasks: the predicted counts are those of the thread that does most of
-  // each.
-  bool specialized = false;
 };
+
+// One thread starts the copies for all, so threads have different tasks: the predicted counts are
+// those of the thread that does most of each.
+inline bool is_specialized(const Stage& stage) {
+  return !stage.variants.empty() && stage.variants.front().operands == Operands::maps;
+}
 
 inline const Lesson& lesson_of(const Stage& stage, const Variant& variant) {
   return variant.contrast != nullptr ? variant.contrast->lesson : stage.lesson;

@@ -538,7 +538,7 @@ TEST_CASE("every GPU has room for a variant of every stage, if not for parts fro
       CAPTURE(stage->number);
       const bool has_room = first_variant(*stage, gpu).shared_bytes <= gpu.smem_bytes_per_block;
       const bool is_of_parts = multiplies_parts(stage->variants.front());
-      CHECK((has_room || (is_of_parts && stage->only_there && !is_traceable(*stage, gpu))));
+      CHECK((has_room || (is_of_parts && stage->needs.only_there && !is_traceable(*stage, gpu))));
       const int needed = (stage->variants.front().BM + 128) * 512;  // 4 places of such lines
       if (is_of_parts) CHECK(has_room == (gpu.smem_bytes_per_block >= needed));
     }
@@ -550,14 +550,14 @@ TEST_CASE("a stage says what a GPU lacks to run its kernels") {
   const Gpu &t4 = *find_gpu("T4"), &a100 = *find_gpu("A100"), &paper = *find_gpu("paper");
   CHECK(why_not_run(stage, t4).empty());
   CHECK(is_traceable(stage, paper));
-  stage.runs_from = 80;
+  stage.needs.instructions = 80;
   CHECK(why_not_run(stage, t4) == "needs sm_80");
   CHECK(is_traceable(stage, t4));
   CHECK(why_not_run(stage, a100).empty());
   CHECK(why_not_run(stage, paper) == "needs warps of 32");
   CHECK(!is_traceable(stage, paper));
-  stage.runs_from = 90;
-  stage.only_there = true;
+  stage.needs.instructions = 90;
+  stage.needs.only_there = true;
   CHECK(why_not_run(stage, a100) == "needs sm_90a");
   CHECK(why_not_run(stage, *find_gpu("H200")).empty());
   CHECK(why_not_run(stage, *find_gpu("B200")) == "needs sm_90a");
@@ -584,7 +584,7 @@ TEST_CASE("what a kernel gets besides the matrices follows from its parameters")
     CAPTURE(stage->number);
     for (const Variant& variant : stage->variants) {
       CAPTURE(std::string(variant.name));
-      CHECK((variant.operands == Operands::maps) == (stage->runs_from >= 90));
+      CHECK((variant.operands == Operands::maps) == (stage->needs.instructions >= 90));
       if (variant.share_out != nullptr) CHECK(variant.operands == Operands::and_shares);
     }
   }

@@ -95,21 +95,39 @@ struct Padded : Float4s<t, VEC_A, VEC_B> {
   static_assert(t.BK == 8 && t.BM % 32 == 0, "the padding of As keeps the banks of 8 rows apart");
 };
 
-// A copy engine fills the ring.
-template <Tile t, int BYTES_OF_ELEMENT = 4>
-struct CopiedInBoxes : Launch<t> {
-  static_assert(t.BM <= 256, "a box has at most 256 rows");
-  static_assert(t.BK * BYTES_OF_ELEMENT == 128, "a row of a box takes all 32 banks");
-  static constexpr int block_x = t.threads();
-  static constexpr Sharing sharing = Sharing::ordered;
-};
-
 // Dynamic shared memory for a ring of such places.
 template <Tile t, class Place>
 constexpr int ring_bytes() {
   static_assert(t.STAGES >= 2, "one tile is multiplied while at least one other is in flight");
   return t.STAGES * sizeof(Place);
 }
+
+// The lanes of a warp hold its part of the tile together.
+template <Tile t, int VEC, class Place>
+struct OfFragments : CopiedByThreads<t, 1, VEC> {
+  static_assert(t.WM % 32 == 0 && t.WN % 32 == 0, "four mma multiply for 32 rows and 32 columns");
+  static constexpr int shared_bytes = ring_bytes<t, Place>();
+  static constexpr Sharing sharing = Sharing::ordered;
+  static constexpr Multiplier multiplier = Multiplier::mma_tf32;
+};
+
+// A copy engine fills the ring.
+template <Tile t, class Place, Multiplier by, int BYTES_OF_ELEMENT = 4>
+struct CopiedInBoxes : Launch<t> {
+  static_assert(t.BM <= 256, "a box has at most 256 rows");
+  static_assert(t.BK * BYTES_OF_ELEMENT == 128, "a row of a box takes all 32 banks");
+  static constexpr int block_x = t.threads();
+  static constexpr int shared_bytes = ring_bytes<t, Place>();
+  static constexpr Sharing sharing = Sharing::ordered;
+  static constexpr Multiplier multiplier = by;
+};
+
+// Blocks stay on their SM, and beside the warpgroups that multiply, one only copies.
+template <class Base, int MULTIPLYING>
+struct Specialized : Base {
+  static constexpr int block_x = (MULTIPLYING + 1) * 128;
+  static constexpr Sharing sharing = Sharing::persistent;
+};
 
 // The tile with a warp's part of it, which lanes hold together where tensor cores multiply.
 constexpr Tile with_warps(Tile t, int WM, int WN, int lanes_down) {

@@ -2,8 +2,11 @@
 // GPU, and only one launch at a time may use it.
 #pragma once
 
+#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
+#include <algorithm>
+#include <climits>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -52,6 +55,23 @@ class KeptMemory {
   std::size_t count_ = 0;
 };
 
+// Memory in which the blocks of stage 11 leave sums for one another: at most two tiles per SM. Only
+// one launch at a time may use it.
+struct SumsInMemory {
+  float* sums;
+  unsigned* arrived;  // 0 before and after a launch
+};
+inline SumsInMemory sums_in_memory(
+    const model::ShareOut& shares, const model::Variant& variant, int tiles) {
+  static KeptMemory<float> sums{"sums"};
+  static KeptMemory<unsigned> arrived{"arrived"};
+  const int cut = tiles - shares.whole;
+  const std::string use = "the sums of " + std::to_string(cut) + " tiles in parts";
+  return {
+      sums.of(model::floats_of_sums(shares, variant, tiles), /*zeros=*/false, use),
+      arrived.of(cut, /*zeros=*/true, use)};
+}
+
 // The copies of A and B that the last launch made.
 inline AlignedCopies& aligned_copies() {
   return of_this_gpu<AlignedCopies>();
@@ -62,6 +82,24 @@ inline bool rows_are_aligned(const float* matrix, int columns) {
   constexpr int kBytes = 16;
   return reinterpret_cast<std::uintptr_t>(matrix) % kBytes == 0 &&
          columns * sizeof(float) % kBytes == 0;
+}
+
+// Whether the rows that the kernel itself loads and stores are. A kernel with maps only stores to
+// C.
+inline bool is_aligned(
+    const model::Variant& variant, int N, int K, const float* A, const float* B, const float* C) {
+  const bool only_C = variant.operands == model::Operands::maps;
+  return rows_are_aligned(C, N) && (only_C || (rows_are_aligned(A, K) && rows_are_aligned(B, N)));
+}
+
+// Throws a Refusal if a kernel could not number the rows or columns of its last tile.
+inline void refuse_too_large(int M, int N, int K) {
+  constexpr int kLargest = INT_MAX - 1023;
+  if (const int largest = std::max({M, N, K}); largest > kLargest) {
+    throw model::Refusal(
+        "a dimension of " + std::to_string(largest) + " is too large; the most is " +
+        std::to_string(kLargest));
+  }
 }
 
 // The maps of A and B for the copy engine: in boxes of a tile of A, and of 128 bytes of each row of
@@ -97,4 +135,66 @@ inline OperandMaps operand_maps(
   return {
       map(both.A, M, K, {variant.BM, variant.BK}, tf32 || variant.multiplier == mma_tf32),
       map(both.B, K, N, {variant.BK, 128 / model::bytes_of_element(variant)}, tf32)};
+}
+
+// Copies of A and B in parts, for stages 18 to 21: a line for each row of A and column of B, in
+// blocks of `chunk` lines, each with 2 chunk halves for `chunk` elements along K. A launch that
+// judges them uses one of two words for its doubts and sets the other to 0, for the next such
+// launch. A third word stays 0, for all other launches.
+struct Parts {
+  __half2* lines;
+  float *units_A, *units_B;
+  unsigned *doubts, *next_doubts;
+};
+
+inline int chunks_of(int count, int chunk) {
+  return (count + chunk - 1) / chunk;
+}
+
+// Where the doubts of the last launch are; null if it does not multiply parts.
+inline const unsigned*& last_doubts() {
+  static const unsigned* doubts = nullptr;
+  return doubts;
+}
+// Waits for that launch. 0 if there are none.
+inline unsigned doubts_of_last_launch() {
+  unsigned doubts = 0;
+  if (last_doubts() != nullptr) {
+    cudaMemcpy(&doubts, last_doubts(), sizeof doubts, cudaMemcpyDeviceToHost);
+  }
+  return doubts;
+}
+
+inline Parts parts_in_memory(const model::Variant& variant, int M, int N, int K, int chunk) {
+  struct Memory {
+    KeptMemory<__half2> lines{"lines"};
+    KeptMemory<float> units_A{"units_A"}, units_B{"units_B"};
+    KeptMemory<unsigned> doubts{"doubts"};
+    int launches = 0;
+  };
+  auto& [lines, units_A, units_B, doubts, launches] = of_this_gpu<Memory>();
+  const std::string use = "A and B in parts";
+  const std::size_t chunks = chunks_of(K, chunk),
+                    blocks = chunks_of(M, chunk) + chunks_of(N, chunk);
+  const bool judges = variant.stand_in != nullptr && K > 0;
+  const int now = judges ? ++launches % 2 : 2;
+  unsigned* const words = doubts.of(3, /*zeros=*/true, use);
+  last_doubts() = &words[now];
+  return {
+      lines.of(chunk * chunk * blocks * chunks, /*zeros=*/false, use),
+      units_A.of(chunks * M, /*zeros=*/false, use), units_B.of(N, /*zeros=*/false, use),
+      &words[now], judges ? &words[1 - now] : nullptr};
+}
+
+// The maps of the lines of A and of those of B, in boxes of 128 bytes of each line of a tile.
+inline OperandMaps maps_of_lines(
+    __half2* lines, const model::Variant& variant, int M, int N, int K, int chunk) {
+  if (K == 0) return {};
+  const std::uint64_t length = std::uint64_t{2} * chunk * chunks_of(K, chunk);
+  const auto map = [&](int first_block, int count, int lines_of_box) {
+    return tensor_map_2d(
+        lines + chunk * first_block * length / 2, count, length, 2 * length, {lines_of_box, 64},
+        model::Swizzle::span_128, TensorElement::float16);
+  };
+  return {map(0, M, variant.BM), map(chunks_of(M, chunk), N, variant.BN)};
 }

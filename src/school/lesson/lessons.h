@@ -418,27 +418,29 @@ const model::Lesson kProvenParts{
         {"How many numbers does the proof look at, where looking at all sums takes M*N*K?",
          "M*K + K*N", "numbers", "Each number of A and B once, while it is split anyway."}}};
 
-const model::Lesson kSpecializedWarpsBf16{
-    .idea =
-        "Numbers of 16 bits: twice as many in a box, and in an instruction that takes as long. It "
-        "reads both A and B from shared memory, as they lie there. They are copies, rounded "
-        "before.",
-    // A float holds two bf16, and nothing is loaded from shared memory. C is stored two floats at a
-    // time if vec is 4.
-    .predicted =
-        {.gmem_loads = "tiles*max(ceil(K/BK)*(1 + BN/64), TM*TN*3/(2 + vec)*reads_C)",
-         .gmem_floats = "tiles*max(ceil(K/BK)*BK*(BM + BN)/2, TM*TN*reads_C)",
-         .gmem_stores = "tiles*TM*TN*3/(2 + vec)",
-         .smem_stores = "tiles*ceil(K/BK)*(1 + BN/64)",
-         .async_copies = "tiles*ceil(K/BK)*(1 + BN/64)"},
-    .conflict_free = true,
-    .questions = {
-        {"How many multiplications does one wgmma.m64n256k16 of bf16 make, and how many did one "
-         "m64n256k8 of tf32?",
-         "64*256*16", "multiplications",
-         "Twice as many, and the tensor cores take no longer: the bytes are the same."},
-        {"How many bytes of shared memory does a K tile take, and how many with tf32?",
-         "(BM + BN)*BK*2", "bytes",
-         "As many as with tf32: the tile is twice as deep, and a number has half the bytes."}}};
+const model::Contrast kWithBf16{
+    "specialized warps, bf16",
+    model::kBf16,
+    {.idea =
+         "Numbers of 16 bits: twice as many in a box, and in an instruction that takes as long. It "
+         "reads both A and B from shared memory, as they lie there. They are copies, rounded "
+         "before.",
+     // A float holds two bf16, and nothing is loaded from shared memory. C is stored two floats at
+     // a time if vec is 4.
+     .predicted =
+         {.gmem_loads = "tiles*max(ceil(K/BK)*(1 + BN/64), TM*TN*3/(2 + vec)*reads_C)",
+          .gmem_floats = "tiles*max(ceil(K/BK)*BK*(BM + BN)/2, TM*TN*reads_C)",
+          .gmem_stores = "tiles*TM*TN*3/(2 + vec)",
+          .smem_stores = "tiles*ceil(K/BK)*(1 + BN/64)",
+          .async_copies = "tiles*ceil(K/BK)*(1 + BN/64)"},
+     .conflict_free = true,
+     .questions = {
+         {"How many multiplications does one wgmma.m64n256k16 of bf16 make, and how many did one "
+          "m64n256k8 of tf32?",
+          "64*256*16", "multiplications",
+          "Twice as many, and the tensor cores take no longer: the bytes are the same."},
+         {"How many bytes of shared memory does a K tile take, and how many with tf32?",
+          "(BM + BN)*BK*2", "bytes",
+          "As many as with tf32: the tile is twice as deep, and a number has half the bytes."}}}};
 
 }  // namespace lesson

@@ -62,7 +62,7 @@ std::string compiled_json(
   std::set<int> seen;
   for (const model::Gpu& gpu : model::known_gpus()) {
     const int cc = gpu.compute_capability;
-    const bool runs = cc >= stage.runs_from && (!stage.only_there || cc == stage.runs_from);
+    const bool runs = cc >= stage.needs.instructions && (!stage.needs.only_there || cc == stage.needs.instructions);
     if (!runs || !seen.insert(cc).second) continue;
     const auto record = model::find_compiled_kernel(variant.kernel.name, cc);
     if (!record) continue;

@@ -413,7 +413,7 @@ TEST_CASE("threads that wait for each other have no schedule") {
 TEST_CASE("a ring is drawn of the stages whose warps copy or multiply, tile by tile") {
   std::set<std::string> with_rings;
   for (const model::Stage& stage : stage_table_traced.stages) {
-    if (!stage.specialized) continue;
+    if (!is_specialized(stage)) continue;
     const TracedStage traced = first_block(stage, 4);
     if (!has_ring(traced)) continue;
     with_rings.insert(stage.name);

@@ -217,7 +217,7 @@ Loads per_result(const lab::Run& run, const lab::Row& row, model::Traffic model:
   const model::Traffic& traffic = (*row.counts).*of;
   const auto share = [&](const model::PerThread& all) {
     // If the warps divide the work, the loads of all threads count.
-    if (row.stage->specialized) {
+    if (model::is_specialized(*row.stage)) {
       const double tiles = model::traced_tiles(lab::product_of(run), *row.variant, *row.counts);
       return static_cast<double>(all.sum) / (tiles * row.variant->BM * row.variant->BN);
     }

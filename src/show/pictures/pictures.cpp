@@ -218,7 +218,7 @@ std::vector<Picture> draw_pictures(const model::StageTable& table) {
     const model::Multiplier multiplier = latest.stage.variant->multiplier;
     const BlockRequests& block = latest.stage.block;
     if (multiplier == model::Multiplier::ffma) add(kAboutTiles, draw_tiles(latest.stage));
-    if (!stage.specialized) {
+    if (!is_specialized(stage)) {
       const auto ended = [&](bool shared) {
         return before && wastes(before->stage.block, shared) && !wastes(block, shared);
       };

@@ -451,7 +451,7 @@ std::vector<Fact> facts_of(const model::Stage& stage, const model::Variant& v, b
       {"cuts_tiles", v.share_out != nullptr},
       {"kernel", v.kernel.name},
       {"kernel_any", v.kernel_any.name},
-      {"needs_compute_capability", stage.needs}};
+      {"needs_compute_capability", stage.needs.hardware}};
 }
 
 std::vector<std::vector<Fact>> all_facts(
@@ -562,7 +562,7 @@ std::string as_table(std::span<const model::Stage> stages, const ChoiceFor& choi
            std::string(v.name) + mark(stage, v, choice), tile(v.BM, v.BN), count(v.BK),
            tile(v.WM, v.WN), tile(v.TM, v.TN), count(v.pipeline), text::grouped(v.threads()),
            v.shared_bytes > 0 ? text::grouped(v.shared_bytes) : none,
-           stage.needs > 0 ? std::to_string(stage.needs) + (stage.only_there ? "a" : "") : "any"});
+           stage.needs.hardware > 0 ? std::to_string(stage.needs.hardware) + (stage.needs.only_there ? "a" : "") : "any"});
     }
   }
   constexpr int kSign = 7;

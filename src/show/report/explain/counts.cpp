@@ -666,7 +666,7 @@ std::string explain_in_flight(const lab::Run& run, const lab::Row& row) {
             " B (at most " + text::grouped(std::llround(bytes.most_bytes)) +
             " B) of the next tiles are being copied");
   }
-  if (!any && row.stage && row.stage->specialized && row.aligned) {
+  if (!any && row.stage && model::is_specialized(*row.stage) && row.aligned) {
     text += fact(
         "in flight",
         text::printed(
