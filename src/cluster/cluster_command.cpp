@@ -69,8 +69,8 @@ double bytes_of(Shape shape) {
   return sizeof(float) * (double(M) * K + double(K) * N + double(M) * N);
 }
 
-// The bytes of the copies of A and B in parts, if the stage makes some (gemm_steps.cu,
-// parts_in_memory).
+// The bytes of the copies of A and B in parts, if the stage makes some (parts_in_memory in
+// lab/gpu/operands.h).
 double bytes_of_copies(const Local& local, Shape shape) {
   const auto [M, N, K] = shape;
   const bool copies = local.variant != nullptr && model::multiplies_parts(*local.variant);

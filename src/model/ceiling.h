@@ -74,7 +74,8 @@ struct Product {
 double products_per_clock(const Gpu& gpu, Multiplier multiplier);
 double peak_tflops(const Gpu& gpu, Multiplier multiplier);
 
-// The bytes that making these copies reads and writes; 0 if the variant has none.
+// The bytes that making these copies reads and writes; 0 if the variant has none. Units of B are
+// found in a pass before, whose bytes the L2 cache can keep: they are not counted.
 double bytes_of_parts(const Variant& variant, int M, int N, int K);
 
 // K rounded up to whole tiles: the last one is filled with zeros and multiplied like the others.
