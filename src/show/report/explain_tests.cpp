@@ -265,6 +265,17 @@ TEST_CASE("the counts include the tensor cores' work, if there is any") {
       "tensor cores    4,096 instructions of a warp, each of 1,024 multiply-adds"));
 }
 
+TEST_CASE("the split before a product of parts is explained, and the look for units before it") {
+  lab::Run run = traced_run();
+  CHECK_FALSE(contains(section("time", run, run.rows[3]), "pre-pass"));
+  model::Variant of_parts = *run.rows[3].variant;
+  of_parts.multiplier = model::Multiplier::wgmma_3xf16;
+  run.rows[3].variant = &of_parts;
+  CHECK(contains(section("time", run, run.rows[3]), "splits A and B: 1.05 MB, read and written, at"));
+  of_parts.has_units = true;
+  CHECK(contains(section("time", run, run.rows[3]), "read and written (and B read once more"));
+}
+
 TEST_CASE("a prediction that differs from the trace is reported, with the reason in the shape") {
   lab::Run run = traced_run();
   run.rows[3].counts->gmem_loads.accesses.max = 255;
