@@ -80,6 +80,29 @@ std::vector<MemoryRange> built_in_variables() {
   return {range(threadIdx), range(blockIdx), range(blockDim), range(gridDim), range(warpSize)};
 }
 
+namespace {
+
+void give_shared_addresses(std::vector<KernelArray>& arrays) {
+  // A bit of the address that is below the array's alignment is that of the pointer: a swizzle uses
+  // the lowest ten, and code with two buffers may switch between them by a higher one.
+  const auto bits_kept = [](const KernelArray& array) {
+    const std::uint64_t lowest = array.begin & -array.begin;
+    const std::uint64_t aligned = lowest > array.bytes ? std::bit_floor(array.bytes) : lowest;
+    return static_cast<std::uint32_t>(aligned > 1024 ? aligned - 1 : 1023);
+  };
+  std::uint32_t end = 0;
+  for (const bool is_dynamic : {true, false}) {
+    for (KernelArray& array : arrays) {
+      if (!array.shared || (array.begin == address_of(simt_dynamic_shared)) != is_dynamic) continue;
+      array.shared_address =
+          end + ((static_cast<std::uint32_t>(array.begin) - end) & bits_kept(array));
+      end = array.shared_address + static_cast<std::uint32_t>(array.bytes);
+    }
+  }
+}
+
+}  // namespace
+
 std::vector<KernelArray> arrays_of(
     const void* kernel, int dynamic_bytes, std::span<const GlobalArray> global) {
   std::vector<KernelArray> arrays;
@@ -109,6 +132,7 @@ std::vector<KernelArray> arrays_of(
     arrays.back().owner = place_of_code(array.function);
     arrays.back().owner_bytes = static_cast<CodePlace>(array.function_bytes);
   }
+  give_shared_addresses(arrays);
   return arrays;
 }
 
@@ -172,55 +196,31 @@ model::Hazard out_of_bounds(
   return hazard;
 }
 
-namespace {
-
-// Calls visit(array, its shared address) in the order of the addresses.
-template <class Visit>
-void for_each_shared(std::span<const KernelArray> arrays, Visit visit) {
-  // A bit of the address that is below the array's alignment is that of the pointer: a swizzle uses
-  // the lowest ten, and code with two buffers may switch between them by a higher one.
-  const auto bits_kept = [](const KernelArray& array) {
-    const std::uint64_t lowest = array.begin & -array.begin;
-    const std::uint64_t aligned = lowest > array.bytes ? std::bit_floor(array.bytes) : lowest;
-    return static_cast<std::uint32_t>(aligned > 1024 ? aligned - 1 : 1023);
-  };
-  const auto dynamic = reinterpret_cast<std::uintptr_t>(dynamic_shared_memory());
-  std::uint32_t end = 0;
-  for (const bool is_dynamic : {true, false}) {
-    for (const KernelArray& array : arrays) {
-      if (!array.shared || (array.begin == dynamic) != is_dynamic) continue;
-      const auto start = end + ((static_cast<std::uint32_t>(array.begin) - end) & bits_kept(array));
-      visit(array, start);
-      end = start + static_cast<std::uint32_t>(array.bytes);
-    }
-  }
-}
-
-}  // namespace
-
 std::uint32_t shared_address_of(const void* pointer, const void* place) {
-  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
-  std::optional<std::uint32_t> inside, behind;
-  for_each_shared(
-      running_worker->memory().arrays, [&](const KernelArray& array, std::uint32_t start) {
-        const std::uintptr_t byte = address - array.begin;
-        auto& found = byte < array.bytes ? inside : behind;
-        if (byte <= array.bytes && !found) found = start + static_cast<std::uint32_t>(byte);
-      });
-  if (!inside) inside = behind;
-  if (!inside) {
+  std::optional<std::uint32_t> behind;
+  for (const KernelArray& array : running_worker->memory().arrays) {
+    const std::uintptr_t byte = address_of(pointer) - array.begin;
+    if (!array.shared || byte > array.bytes) continue;
+    const auto found = array.shared_address + static_cast<std::uint32_t>(byte);
+    if (byte < array.bytes) return found;
+    if (!behind) behind = found;
+  }
+  if (!behind) {
     fault("it takes the shared address of something that is not in shared memory", place);
   }
-  return *inside;
+  return *behind;
 }
 
 char* pointer_to_shared(std::uint32_t address, std::span<const KernelArray> arrays) {
-  char* pointer = dynamic_shared_memory() + address;
-  for_each_shared(arrays, [&](const KernelArray& array, std::uint32_t start) {
-    if (address < start) return;
-    pointer = reinterpret_cast<char*>(array.begin) + (address - start);
-  });
-  return pointer;
+  std::uintptr_t begin = address_of(simt_dynamic_shared);
+  std::uint32_t start = 0;
+  for (const KernelArray& array : arrays) {
+    const std::uint32_t at = array.shared_address;
+    if (!array.shared || array.bytes == 0 || at > address || at < start) continue;
+    begin = array.begin;
+    start = at;
+  }
+  return reinterpret_cast<char*>(begin) + (address - start);
 }
 
 char* pointer_to_shared(std::uint32_t address) {

@@ -34,6 +34,7 @@ struct KernelArray {
   // For a shared array of a separately compiled function that the kernel may call: the place of
   // that function. A thread that never entered the function must not access the array.
   CodePlace owner = 0, owner_bytes = 0;
+  std::uint32_t shared_address = 0;  // of a shared array: see shared_address_of()
   bool holds(std::uintptr_t address) const { return address - begin < bytes; }
   bool holds(std::uintptr_t address, std::size_t access_bytes) const {
     return holds(address) && bytes - (address - begin) >= access_bytes;
