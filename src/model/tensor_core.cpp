@@ -172,6 +172,11 @@ std::int64_t cut(const Term& term, int places, int largest, int fraction_bits) {
   return term.negative ? -magnitude : magnitude;
 }
 
+// 2^exponent, for that of a normal double.
+double power_of_two(int exponent) {
+  return std::bit_cast<double>(std::uint64_t(exponent + kDoubleBias) << kDoublePlaces);
+}
+
 float cut_to_float(std::int64_t sum, int unit) {
   const auto magnitude = static_cast<std::uint64_t>(sum < 0 ? -sum : sum);
   if (magnitude == 0) return 0;
@@ -179,7 +184,7 @@ float cut_to_float(std::int64_t sum, int unit) {
   const auto width = static_cast<int>(std::bit_width(magnitude));
   const int excess = std::max({0, width - (kFloatPlaces + 1), kSmallestPlace - unit});
   const std::uint64_t kept = excess < 64 ? magnitude >> excess << excess : 0;
-  const double value = std::ldexp(static_cast<double>(kept), unit);
+  const double value = static_cast<double>(kept) * power_of_two(unit);
   return static_cast<float>(sum < 0 ? -value : value);
 }
 
@@ -188,14 +193,15 @@ struct Sum {
   int unit;  // its exponent
 };
 
-// The products and the accumulator, cut and added. None of them is infinite or a NaN.
-Sum add_products(
+// The products and the accumulator, cut and added; nothing if a term is infinite or a NaN.
+std::optional<Sum> add_products(
     std::span<const TensorCoreFactor> a, std::span<const TensorCoreFactor> b, float c,
     int fraction_bits) {
   constexpr std::size_t kMost = 16;
   constexpr int kNone = -1000;
   const Term accumulator = parts_of(c);
   int largest = accumulator.significand != 0 ? accumulator.exponent : kNone;
+  bool special = !std::isfinite(c);
   struct {
     std::int32_t significand;
     int exponent;
@@ -203,26 +209,25 @@ Sum add_products(
   for (std::size_t i = 0; i < a.size(); ++i) {
     products[i] = {a[i].significand * b[i].significand, a[i].exponent + b[i].exponent};
     if (products[i].significand != 0) largest = std::max(largest, products[i].exponent);
+    special |= a[i].special | b[i].special;
   }
+  if (special) return std::nullopt;
   std::int64_t sum = cut(accumulator, kFloatPlaces, largest, fraction_bits);
+  // Without a branch that depends on the sign of the shift, which is hard to predict.
+  constexpr int kRoom = 32;
   for (std::size_t i = 0; i < a.size(); ++i) {
     const int shift = products[i].exponent - largest + fraction_bits - 2 * kFactorPlaces;
     const std::int64_t significand = products[i].significand;
     const std::int64_t magnitude = significand < 0 ? -significand : significand;
-    const std::int64_t kept = shift >= 0    ? magnitude << shift
-                              : shift > -32 ? magnitude >> -shift
-                                            : 0;
+    const std::int64_t kept = magnitude << kRoom >> std::clamp(kRoom - shift, 0, 63);
     sum += significand < 0 ? -kept : kept;
   }
-  return {sum, largest - fraction_bits};
+  return Sum{sum, largest - fraction_bits};
 }
 
-// The sum if a term of it is infinite or a NaN, else nothing.
-std::optional<float> special_sum(
+// The sum if a term of it is infinite or a NaN.
+float special_sum(
     std::span<const TensorCoreFactor> a, std::span<const TensorCoreFactor> b, float c) {
-  bool special = !std::isfinite(c);
-  for (std::size_t i = 0; i < a.size(); ++i) special |= a[i].special || b[i].special;
-  if (!special) return std::nullopt;
   double rough = c;
   for (std::size_t i = 0; i < a.size(); ++i) rough += static_cast<double>(a[i].value) * b[i].value;
   return std::isnan(rough) ? std::bit_cast<float>(0x7fffffffu) : static_cast<float>(rough);
@@ -282,12 +287,8 @@ float tensor_core_dot(
   for (std::size_t k = 0; k < a.size(); k += core.products) {
     const std::size_t count = std::min<std::size_t>(core.products, a.size() - k);
     const auto first = a.subspan(k, count), second = b.subspan(k, count);
-    if (const auto special = special_sum(first, second, c)) {
-      c = *special;
-    } else {
-      const Sum sum = add_products(first, second, c, core.fraction_bits);
-      c = cut_to_float(sum.units, sum.unit);
-    }
+    const auto sum = add_products(first, second, c, core.fraction_bits);
+    c = sum ? cut_to_float(sum->units, sum->unit) : special_sum(first, second, c);
   }
   return c;
 }
@@ -300,12 +301,10 @@ std::uint16_t tensor_core_dot_f16(
     const std::size_t count = std::min<std::size_t>(core.products, a.size() - k);
     const auto first = a.subspan(k, count), second = b.subspan(k, count);
     const auto before = widened(c, kFp16);
-    if (const auto special = special_sum(first, second, before)) {
-      c = rounded(*special);
-    } else {
-      const Sum sum = add_products(first, second, before, core.fraction_bits);
-      c = rounded(std::ldexp(static_cast<double>(sum.units), sum.unit));
-    }
+    const auto sum = add_products(first, second, before, core.fraction_bits);
+    c = rounded(
+        sum ? std::ldexp(static_cast<double>(sum->units), sum->unit)
+            : special_sum(first, second, before));
   }
   return c;
 }
