@@ -121,18 +121,6 @@ struct Gathered {
   std::uint32_t lanes = 0;
   std::uint64_t values[32];
 };
-void warp_gather(std::uint32_t mask, std::uint64_t value, Gathered& gathered);
-
-template <class T, class Operation>
-T reduced(unsigned mask, T value, Operation operation) {
-  Gathered all;
-  warp_gather(mask, static_cast<std::uint64_t>(value), all);
-  T result = value;
-  for (std::uint32_t lanes = all.lanes & ~(1u << lane()); lanes != 0; lanes &= lanes - 1) {
-    result = operation(result, static_cast<T>(all.values[std::countr_zero(lanes)]));
-  }
-  return result;
-}
 std::uint32_t lanes_with_value(std::uint32_t mask, std::uint64_t value, bool& all);
 }  // namespace simt
 
@@ -162,20 +150,23 @@ unsigned __match_all_sync(unsigned mask, T value, int* predicate) {
   *predicate = all;
   return all ? lanes : 0;
 }
-#define SIMT_REDUCE(name, T, result)                                         \
-  inline T name(unsigned mask, T value) {                                    \
-    return simt::reduced(mask, value, [](T a, T b) -> T { return result; }); \
+// Done by the machine: as a part of the kernel, 31 operations would be traced for each lane.
+#define SIMT_REDUCE(name, T)                         \
+  namespace simt {                                   \
+  T name(unsigned mask, T value);                    \
+  }                                                  \
+  inline T __##name##_sync(unsigned mask, T value) { \
+    return simt::name(mask, value);                  \
   }
-SIMT_REDUCE(__reduce_add_sync, unsigned, a + b)
-SIMT_REDUCE(
-    __reduce_add_sync, int, static_cast<int>(static_cast<unsigned>(a) + static_cast<unsigned>(b)))
-SIMT_REDUCE(__reduce_min_sync, unsigned, b < a ? b : a)
-SIMT_REDUCE(__reduce_min_sync, int, b < a ? b : a)
-SIMT_REDUCE(__reduce_max_sync, unsigned, a < b ? b : a)
-SIMT_REDUCE(__reduce_max_sync, int, a < b ? b : a)
-SIMT_REDUCE(__reduce_and_sync, unsigned, a& b)
-SIMT_REDUCE(__reduce_or_sync, unsigned, a | b)
-SIMT_REDUCE(__reduce_xor_sync, unsigned, a ^ b)
+SIMT_REDUCE(reduce_add, unsigned)
+SIMT_REDUCE(reduce_add, int)
+SIMT_REDUCE(reduce_min, unsigned)
+SIMT_REDUCE(reduce_min, int)
+SIMT_REDUCE(reduce_max, unsigned)
+SIMT_REDUCE(reduce_max, int)
+SIMT_REDUCE(reduce_and, unsigned)
+SIMT_REDUCE(reduce_or, unsigned)
+SIMT_REDUCE(reduce_xor, unsigned)
 #undef SIMT_REDUCE
 
 // Where a pointer points to. `__constant__` variables are in global memory here.

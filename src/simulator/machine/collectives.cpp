@@ -213,20 +213,49 @@ std::uint64_t simt::warp_shuffle(std::uint32_t mask, std::uint64_t value, int so
   return machine::shuffle_in_warp(mask, value, source, width, __builtin_return_address(0));
 }
 
-void simt::warp_gather(std::uint32_t mask, std::uint64_t value, Gathered& gathered) {
-  machine::exchange({machine::Exchange::kGather, mask, value, 0, nullptr});
-  gathered = machine::running_worker->running().gathered;
+namespace machine {
+namespace {
+
+const simt::Gathered& gather(std::uint32_t mask, std::uint64_t value) {
+  exchange({Exchange::kGather, mask, value, 0, nullptr});
+  return running_worker->running().gathered;
 }
 
+template <class T, class Operation>
+T reduced(unsigned mask, T value, Operation operation) {
+  const simt::Gathered& all = gather(mask, static_cast<std::uint64_t>(value));
+  for_each_lane(all.lanes & ~(1u << running_worker->lane()), [&](int l) {
+    value = operation(value, static_cast<T>(all.values[l]));
+  });
+  return value;
+}
+
+}  // namespace
+}  // namespace machine
+
 std::uint32_t simt::lanes_with_value(std::uint32_t mask, std::uint64_t value, bool& all) {
-  Gathered gathered;
-  warp_gather(mask, value, gathered);
+  const Gathered& gathered = machine::gather(mask, value);
   std::uint32_t same = 0;
   machine::for_each_lane(
       gathered.lanes, [&](int l) { same |= std::uint32_t{gathered.values[l] == value} << l; });
   all = same == gathered.lanes;
   return same;
 }
+
+#define SIMT_REDUCE(name, T, result)                                            \
+  T simt::name(unsigned mask, T value) {                                        \
+    return machine::reduced(mask, value, [](T a, T b) -> T { return result; }); \
+  }
+SIMT_REDUCE(reduce_add, unsigned, a + b)
+SIMT_REDUCE(reduce_add, int, static_cast<int>(static_cast<unsigned>(a) + static_cast<unsigned>(b)))
+SIMT_REDUCE(reduce_min, unsigned, b < a ? b : a)
+SIMT_REDUCE(reduce_min, int, b < a ? b : a)
+SIMT_REDUCE(reduce_max, unsigned, a < b ? b : a)
+SIMT_REDUCE(reduce_max, int, a < b ? b : a)
+SIMT_REDUCE(reduce_and, unsigned, a& b)
+SIMT_REDUCE(reduce_or, unsigned, a | b)
+SIMT_REDUCE(reduce_xor, unsigned, a ^ b)
+#undef SIMT_REDUCE
 
 std::uint32_t simt::warp_active(const void* place) {
   return static_cast<std::uint32_t>(
