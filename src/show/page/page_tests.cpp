@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <random>
 #include <string>
 #include <vector>
@@ -93,6 +94,13 @@ int number(Browser& browser, const std::string& js) {
   return std::atoi(browser.evaluate(js).c_str());
 }
 
+// Within the page that is open, in a third of the time that opening it there would take.
+void go_to_stage(Browser& browser, int stage, const std::string& step = "0") {
+  browser.evaluate(
+      "history.replaceState(null, '', '#stage=" + std::to_string(stage) + "&step=" + step +
+      "'), page.follow()");
+}
+
 }  // namespace
 
 TEST_CASE("the page of the ladder is smaller than 400 KB, and that of a stage than 200 KB") {
@@ -126,11 +134,11 @@ TEST_CASE("the page needs no other file and no network") {
 TEST_CASE("at chosen steps of every stage the page counts what --step counts") {
   if (there_is_no_browser()) return;
   Browser& browser = testing::shared_browser();
+  browser.open(ladder_page());
   for (const int stage : stages_with_kernels()) {
     if (!testing::chosen(stage, 3)) continue;
     CAPTURE(stage);
-    const std::string address = ladder_page() + "#stage=" + std::to_string(stage);
-    browser.open(address + "&step=0");
+    go_to_stage(browser, stage);
     CHECK(browser.complaints() == std::vector<std::string>{});
     const int last = number(browser, "page.player.recording.last");
     CHECK(last > 100);
@@ -334,10 +342,11 @@ TEST_CASE("the player fills the window, and no text is cut") {
       ".map((one) => one.className).join()";
   for (const auto& [width, height] : {std::pair(1280, 720), {1920, 1080}, {390, 844}}) {
     CAPTURE(width);
+    browser.open(ladder_page(), width, height);
     for (const int stage : stages_with_kernels()) {
       if (!testing::chosen(stage + width, 3)) continue;
       CAPTURE(stage);
-      browser.open(ladder_page() + "#stage=" + std::to_string(stage), width, height);
+      go_to_stage(browser, stage);
       for (const char* place : {"0", "1", "page.player.recording.last >> 1"}) {
         CAPTURE(place);
         browser.evaluate(
@@ -400,47 +409,100 @@ TEST_CASE("the player fills the window, and no text is cut") {
   }
 }
 
-TEST_CASE("a row of shared memory is as wide as its banks, and each word says its place") {
-  if (there_is_no_browser()) return;
-  Browser& browser = testing::shared_browser();
-  for (const int stage : stages_with_kernels()) {
-    CAPTURE(stage);
-    browser.open(ladder_page() + "#stage=" + std::to_string(stage) + "&step=1");
-    CHECK(
-        browser.evaluate(
-            "page.player.block.views.filter(({array, columns, allRows}) => array.shared && "
-            "(columns !== 32 || allRows * 32 < array.words)).length") == "0");
-  }
-  browser.open(ladder_page() + "#stage=7&step=1");  // As has rows of 132 words
+namespace {
+
+// The opening step shows the kernel's idea, and what the stage before has otherwise.
+void check_opening(Browser& browser, int stage) {
+  static const std::map<int, std::string> kNew{
+      {1, ""},
+      {5, "Registers: 64 sums per lane, 8 x 8"},
+      {14, "the copy engine, box by box, for one thread"},
+      {16, "Warp 0 copies; warps 4–11 multiply."}};
+  CHECK(number(browser, "document.querySelectorAll('.idea-picture svg .lane').length") >= 3);
+  const std::string marked = browser.text(
+      "[...document.querySelectorAll('.way .new')].map((one) => one.textContent).join('|')");
+  if (const auto known = kNew.find(stage); known != kNew.end()) CHECK(marked == known->second);
+}
+
+// A row of shared memory is as wide as its banks, and each word says its place.
+void check_rows(Browser& browser, int stage) {
+  browser.evaluate("page.player.goTo(1)");
   CHECK(
+      browser.evaluate(
+          "page.player.block.views.filter(({array, columns, allRows}) => array.shared && "
+          "(columns !== 32 || allRows * 32 < array.words)).length") == "0");
+  if (stage != 7) return;
+  CHECK(  // As has rows of 132 words
       browser.text("page.player.block.views.find(({array}) => array.name === 'As').at(132 + 5)") ==
       "As[1][5], word 137, bank 9");
 }
 
-TEST_CASE("play tells a block in a minute, and the sums of C end complete") {
+// Play tells a block in a minute, and the sums of C end complete.
+void check_play(Browser& browser) {
+  CHECK(number(browser, "page.player.life.seconds") >= 10);
+  CHECK(number(browser, "page.player.life.seconds") <= 61);
+  CHECK(browser.evaluate("page.player.life.stepAt(61) === page.player.recording.last") == "true");
+  CHECK(
+      browser.evaluate(
+          "page.player.life.ends.every((end, i, all) => i === 0 || end > all[i - 1])") == "true");
+  CHECK(number(browser, "page.player.life.chapters.length") >= 2);
+  // All K = 192 products of each element that the block stores, and none before it begins.
+  const std::string products =
+      "(() => { const {life, recording} = page.player; const at = (step) => "
+      "[...new Set([...life.warpOf].filter((warp) => warp >= 0).map((warp) => "
+      "life.productsOf(warp, step)))]"
+      ".join(); return at(0) + ' ' + at(recording.last); })()";
+  CHECK(browser.text(products) == "0 192");
+  CHECK(
+      browser.evaluate("page.player.life.warpOf.filter((warp) => warp >= 0).length === "
+                       "page.player.recording.scene.BM * page.player.recording.scene.BN") ==
+      "true");
+}
+
+// The elements that come to a warp's registers are those that its sums need, each once.
+void check_registers(Browser& browser, int stage) {
+  // From stage 18 on, parts are multiplied that kernels before have made.
+  const bool is_followed = browser.evaluate("page.player.recording.array('A') !== null") == "true";
+  CHECK(is_followed == (stage < 18));
+  if (!is_followed) return;
+  CHECK(
+      browser.text(
+          "(() => { const {life, recording} = page.player; let warps = 0;"
+          "life.registers.brought.forEach((factors, warp) => { const lines = life.lines[warp];"
+          "  if (lines[0].length === 0) return; ++warps;"
+          "  factors.forEach((of, i) => { if ([...of.keys()].sort((a, b) => a - b).join() !=="
+          "    lines[i].join()) throw new Error('warp ' + warp);"
+          "    for (const steps of of.values()) if (countUpTo(steps, recording.last) !== 192)"
+          "      throw new Error('K of warp ' + warp); }); });"
+          "return warps > 0 ? 'all' : 'none'; })()") == "all");
+  // Without tensor cores each lane loads what its own sums need, A and B in the same order of k.
+  if (stage > 10) return;
+  CHECK(
+      browser.text(
+          "(() => { const {registers} = page.player.life; const lines = registers.linesOf(0, 9);"
+          "const places = [0, 1].map((isB) => registers.loads[0].flatMap(({elements}) => "
+          "elements[9]).filter((one) => (one & 1) === isB).map((one) => "
+          "registers.placeOf(one)));"
+          "const of = places.map((some) => [...new Set(some.map(([line]) => line))].sort((a, b) "
+          "=> a - b).join()), order = places.map((some) => [...new Set(some.map(([, k]) => "
+          "k))].join());"
+          "return [of[0] === lines[0].join(), of[1] === lines[1].join(), order[0] === "
+          "order[1]].join(); })()") == "true,true,true");
+}
+
+}  // namespace
+
+TEST_CASE("every stage has an opening, rows as wide as the banks, a minute of play and registers") {
   if (there_is_no_browser()) return;
   Browser& browser = testing::shared_browser();
+  browser.open(ladder_page());
   for (const int stage : stages_with_kernels()) {
     CAPTURE(stage);
-    browser.open(ladder_page() + "#stage=" + std::to_string(stage));
-    CHECK(number(browser, "page.player.life.seconds") >= 10);
-    CHECK(number(browser, "page.player.life.seconds") <= 61);
-    CHECK(browser.evaluate("page.player.life.stepAt(61) === page.player.recording.last") == "true");
-    CHECK(
-        browser.evaluate(
-            "page.player.life.ends.every((end, i, all) => i === 0 || end > all[i - 1])") == "true");
-    CHECK(number(browser, "page.player.life.chapters.length") >= 2);
-    // All K = 192 products of each element that the block stores, and none before it begins.
-    const std::string products =
-        "(() => { const {life, recording} = page.player; const at = (step) => "
-        "[...new Set([...life.warpOf].filter((warp) => warp >= 0).map((warp) => "
-        "life.productsOf(warp, step)))]"
-        ".join(); return at(0) + ' ' + at(recording.last); })()";
-    CHECK(browser.text(products) == "0 192");
-    CHECK(
-        browser.evaluate("page.player.life.warpOf.filter((warp) => warp >= 0).length === "
-                         "page.player.recording.scene.BM * page.player.recording.scene.BN") ==
-        "true");
+    go_to_stage(browser, stage);
+    check_opening(browser, stage);
+    check_rows(browser, stage);
+    check_play(browser);
+    check_registers(browser, stage);
   }
 }
 
@@ -467,8 +529,9 @@ TEST_CASE("play goes on by the clock, follows the reader and ends at the end") {
 TEST_CASE("the ring shows which tile is in which place, and which warps copy") {
   if (there_is_no_browser()) return;
   Browser& browser = testing::shared_browser();
-  const auto ring = [&](const std::string& address) {
-    browser.open(ladder_page() + address);
+  browser.open(ladder_page());
+  const auto ring = [&](int stage, const char* step) {
+    go_to_stage(browser, stage, step);
     return browser.text(
         "[...document.querySelectorAll('.ring tbody tr')].map((row) => "
         "[...row.children].slice(0, 3).map((cell) => cell.textContent).join(' ')).join()");
@@ -476,59 +539,17 @@ TEST_CASE("the ring shows which tile is in which place, and which warps copy") {
   // All places are there from the start, and empty again at the end.
   const std::string empty = "0 – empty,1 – empty,2 – empty,3 – empty";
   for (const int stage : {14, 15, 16, 17, 18, 19, 20, 21}) {
-    const std::string address = "#stage=" + std::to_string(stage) + "&step=";
-    CHECK(ring(address + "0") == empty);
+    CHECK(ring(stage, "0") == empty);
     // Nobody needs the place of stage 15's last tile.
-    CHECK(
-        ring(address + "9999") == (stage == 15 ? "0 – empty,1 5 full,2 – empty,3 – empty" : empty));
+    CHECK(ring(stage, "9999") == (stage == 15 ? "0 – empty,1 5 full,2 – empty,3 – empty" : empty));
   }
   // The fifth tile of 32 comes to the place of mbarrier 0, which the first has left.
-  CHECK(ring("#stage=16&step=100") == "0 0 full,1 1 full,2 2 coming,3 3 coming");
-  CHECK(ring("#stage=16&step=170") == "0 – empty,1 1 full,2 2 full,3 3 coming");
-  CHECK(ring("#stage=16&step=200") == "0 4 coming,1 1 full,2 2 full,3 3 full");
+  CHECK(ring(16, "100") == "0 0 full,1 1 full,2 2 coming,3 3 coming");
+  CHECK(ring(16, "170") == "0 – empty,1 1 full,2 2 full,3 3 coming");
+  CHECK(ring(16, "200") == "0 4 coming,1 1 full,2 2 full,3 3 full");
   // From stage 19 on, a tile of 64 is in two places, in parts.
-  CHECK(ring("#stage=19&step=70") == "0 2 full,1 2 full,2 – empty,3 – empty");
+  CHECK(ring(19, "70") == "0 2 full,1 2 full,2 – empty,3 – empty");
   CHECK(browser.text("page.player.life.roles") == "Warp 0 copies; warps 4–11 multiply.");
-}
-
-TEST_CASE("the elements that come to a warp's registers are those that its sums need, each once") {
-  if (there_is_no_browser()) return;
-  Browser& browser = testing::shared_browser();
-  for (const int stage : stages_with_kernels()) {
-    CAPTURE(stage);
-    browser.open(ladder_page() + "#stage=" + std::to_string(stage));
-    // From stage 18 on, parts are multiplied that kernels before have made.
-    const bool is_followed =
-        browser.evaluate("page.player.recording.array('A') !== null") == "true";
-    CHECK(is_followed == (stage < 18));
-    if (!is_followed) continue;
-    CHECK(
-        browser.text(
-            "(() => { const {life, recording} = page.player; let warps = 0;"
-            "life.registers.brought.forEach((factors, warp) => { const lines = life.lines[warp];"
-            "  if (lines[0].length === 0) return; ++warps;"
-            "  factors.forEach((of, i) => { if ([...of.keys()].sort((a, b) => a - b).join() !=="
-            "    lines[i].join()) throw new Error('warp ' + warp);"
-            "    for (const steps of of.values()) if (countUpTo(steps, recording.last) !== 192)"
-            "      throw new Error('K of warp ' + warp); }); });"
-            "return warps > 0 ? 'all' : 'none'; })()") == "all");
-  }
-  // Without tensor cores each lane loads what its own sums need, A and B in the same order of k.
-  for (const int stage : {2, 3, 5, 6, 8, 10}) {
-    CAPTURE(stage);
-    browser.open(ladder_page() + "#stage=" + std::to_string(stage));
-    CHECK(
-        browser.text(
-            "(() => { const {registers} = page.player.life; const lines = registers.linesOf(0, 9);"
-            "const places = [0, 1].map((isB) => registers.loads[0].flatMap(({elements}) => "
-            "elements[9]).filter((one) => (one & 1) === isB).map((one) => "
-            "registers.placeOf(one)));"
-            "const of = places.map((some) => [...new Set(some.map(([line]) => line))].sort((a, b) "
-            "=> a - b).join()), order = places.map((some) => [...new Set(some.map(([, k]) => "
-            "k))].join());"
-            "return [of[0] === lines[0].join(), of[1] === lines[1].join(), order[0] === "
-            "order[1]].join(); })()") == "true,true,true");
-  }
 }
 
 TEST_CASE(
@@ -568,41 +589,23 @@ TEST_CASE(
 TEST_CASE("the ring of cp.async copies says which warps have started, committed and awaited them") {
   if (there_is_no_browser()) return;
   Browser& browser = testing::shared_browser();
-  const auto ring = [&](const std::string& address) {
-    browser.open(ladder_page() + address);
+  browser.open(ladder_page());
+  const auto ring = [&](int stage, const char* step) {
+    go_to_stage(browser, stage, step);
     return browser.text(
         "[...document.querySelectorAll('.ring tbody tr')].map((row) => "
         "[...row.children].map((cell) => cell.textContent).join(' ')).join('|')");
   };
   // Six of eight warps have begun the fourth tile; the others follow before the next barrier.
   CHECK(
-      ring("#stage=10&step=700") ==
+      ring(10, "700") ==
       "0 0 8 / 8 8 / 8 8 / 8|1 1 8 / 8 8 / 8 8 / 8|2 2 8 / 8 8 / 8 8 / 8|3 3 6 / 8 6 / 8 0 / 8");
   // K = 192 is 24 tiles of 8, so at the end the last four are in the four places.
   CHECK(
-      ring("#stage=10&step=99999") ==
+      ring(10, "99999") ==
       "0 20 8 / 8 8 / 8 8 / 8|1 21 8 / 8 8 / 8 8 / 8|2 22 8 / 8 8 / 8 8 / 8|3 23 8 / 8 8 / 8 8 / "
       "8");
-  CHECK(ring("#stage=5&step=700") == "");
-}
-
-TEST_CASE("the opening step shows every kernel's idea, and what the stage before has otherwise") {
-  if (there_is_no_browser()) return;
-  Browser& browser = testing::shared_browser();
-  const auto marked = [&](int stage) {
-    browser.open(ladder_page() + "#stage=" + std::to_string(stage));
-    CHECK(number(browser, "document.querySelectorAll('.idea-picture svg .lane').length") >= 3);
-    return browser.text(
-        "[...document.querySelectorAll('.way .new')].map((one) => one.textContent).join('|')");
-  };
-  for (const int stage : stages_with_kernels()) {
-    CAPTURE(stage);
-    marked(stage);
-  }
-  CHECK(marked(1) == "");
-  CHECK(marked(5) == "Registers: 64 sums per lane, 8 x 8");
-  CHECK(marked(14) == "the copy engine, box by box, for one thread");
-  CHECK(marked(16) == "Warp 0 copies; warps 4–11 multiply.");
+  CHECK(ring(5, "700") == "");
 }
 
 TEST_CASE("on a projector no text is smaller than 11 pixels") {
