@@ -35,13 +35,15 @@ std::vector<std::string> sorted_lines(const std::string& text) {
 }  // namespace
 
 TEST_CASE("other people's kernels compile unmodified, are traced, and are right") {
-  for (const char* sample : {"naive", "tiled", "split_k", "chevrons"}) {
+  // The audit of a block takes most of the time, and grows with K. A tile of tiled is 16 wide.
+  for (const auto& [sample, K] :
+       {std::pair("naive", "5 "), {"tiled", "23 "}, {"split_k", "71 "}, {"chevrons", "5 "}}) {
     for (const char* flags :
-         {"--size 64", "--m 50 --n 33 --k 71 --alpha 2 --beta 0.5", "--size 37 --trace all",
-          "--size 32 --explain"}) {
+         {"--m 64 --n 64", "--m 50 --n 33 --alpha 2 --beta 0.5", "--m 37 --n 37 --trace all",
+          "--m 32 --n 32 --explain"}) {
       CAPTURE(std::string(sample));
       CAPTURE(std::string(flags));
-      const Output output = try_sample(sample, flags);
+      const Output output = try_sample(sample, std::string("--k ") + K + flags);
       CAPTURE(output.err);
       CHECK(output.exit_code == 0);
       CHECK(contains(output.out, "ok"));
@@ -114,10 +116,10 @@ TEST_CASE("a race in other people's code is named with its lines, before the wro
 TEST_CASE("elements that no thread writes are a hazard with their number, and C then is wrong") {
   // 50 - 32 columns of all rows, and 50 - 48 rows of the others; tracing a part of the blocks gives
   // the same.
-  for (const char* flags :
-       {"--size 50", "--size 50 --trace all", "--size 50 --trace all --beta 2"}) {
+  for (const char* flags : {"", " --trace all", " --trace all --beta 2"}) {
     CAPTURE(std::string(flags));
-    const Output output = try_sample("wrong_at_the_edge", flags);
+    const Output output =
+        try_sample("wrong_at_the_edge", "--m 50 --n 50 --k 7" + std::string(flags));
     CAPTURE(output.err);
     CHECK(output.exit_code == 1);
     CHECK(
@@ -129,9 +131,9 @@ TEST_CASE("elements that no thread writes are a hazard with their number, and C 
 
 TEST_CASE(
     "an sgemm that reads C although beta is 0 is reported, and whether it is right otherwise") {
-  for (const char* flags : {"--size 40", "--size 40 --trace all", "--size 200"}) {
+  for (const char* flags : {"--m 40 --n 40", "--m 40 --n 40 --trace all", "--m 200 --n 200"}) {
     CAPTURE(std::string(flags));
-    const Output output = try_sample("reads_c", flags);
+    const Output output = try_sample("reads_c", "--k 7 " + std::string(flags));
     CHECK(output.exit_code == 1);
     CHECK(contains(output.out, "NaN") == false);
     CHECK(
@@ -139,22 +141,22 @@ TEST_CASE(
         "try: sgemm reads C although beta is 0, and 0 * NaN is NaN: test beta == 0 and do not "
         "read C then, as BLAS says. With --beta 0.5 it is right.\n");
   }
-  CHECK(try_sample("reads_c", "--size 40 --beta 0.5").exit_code == 0);
+  CHECK(try_sample("reads_c", "--m 40 --n 40 --k 7 --beta 0.5").exit_code == 0);
 }
 
 TEST_CASE("an access in a function that a kernel calls has the call's line and its own") {
-  const std::string out = try_sample("helpers", "--size 64 --explain").out;
+  const std::string out = try_sample("helpers", "--m 64 --n 64 --k 8 --explain").out;
   const std::size_t call = out.find("   14   for (int k = 0; k < K; ++k) sum += product(");
   const std::size_t next = out.find("   15   C[row * N + col]");
   REQUIRE(call < next);
   const std::string of_call = out.substr(call, next - call);
   CAPTURE(of_call);
-  CHECK(contains(of_call, "GMEM load  A        4 B,  64.0 per thread,  1.00 sectors/request"));
-  CHECK(contains(of_call, "GMEM load  B        4 B,  64.0 per thread,  4.00 sectors/request"));
+  CHECK(contains(of_call, "GMEM load  A        4 B,  8.00 per thread,  1.00 sectors/request"));
+  CHECK(contains(of_call, "GMEM load  B        4 B,  8.00 per thread,  4.00 sectors/request"));
   CHECK(contains(of_call, ", in line 3\n"));
   CHECK_FALSE(contains(out, "    3   return matrix"));  // the functions are no part of the kernel
   CHECK_FALSE(contains(out.substr(next), ", in line"));
-  CHECK(contains(try_sample("helpers", "--size 64 --format json").out, "\"helper_line\": 3"));
+  CHECK(contains(try_sample("helpers", "--size 16 --format json").out, "\"helper_line\": 3"));
 }
 
 TEST_CASE("an error in other people's code is one sentence with line, block and thread") {
@@ -380,9 +382,9 @@ TEST_CASE("an invalid launch, and a call of a host function in a kernel, are eac
 }
 
 TEST_CASE("unknown registers can be given by a flag, and limit the occupancy") {
-  const std::string unknown = try_sample("naive", "--size 64 --explain").out;
+  const std::string unknown = try_sample("naive", "--size 16 --explain").out;
   CHECK(contains(unknown, "not known without nvcc; --registers N states them"));
-  const std::string stated = try_sample("naive", "--size 64 --explain --registers 128").out;
+  const std::string stated = try_sample("naive", "--size 16 --explain --registers 128").out;
   CHECK(contains(stated, "128 x 32 lanes = 4,096 per warp"));
   CHECK(contains(stated, "2 blocks x 8 warps = 16 of the 64 warps"));
   for (const char* wrong : {"0", "256", "-1", "many", "1e9", ""}) {
@@ -411,7 +413,7 @@ TEST_CASE("registers from ptxas are used for the nearest architecture up to the 
   std::ofstream(folder / "tiled.registers")
       << run("awk -f src/model/ptxas_registers.awk " + folder / "log").out;
   const auto explained = [&](const std::string& gpu) {
-    return run(folder / "tiled" + " --device cpu --size 32 --explain --gpu '" + gpu + "'").out;
+    return run(folder / "tiled" + " --device cpu --size 16 --explain --gpu '" + gpu + "'").out;
   };
   CHECK(contains(explained("T4"), "40 x 32 lanes"));
   CHECK(contains(explained("A100 SXM4 80GB"), "40 x 32 lanes"));
@@ -436,7 +438,7 @@ TEST_CASE("a kernel's loads from shared memory stand beside those of nvcc's code
   folder.write("tiled.why_not_compiled", "nvcc does not compile the file: some reason\n");
   CHECK(contains(kernel(), "nvcc does not compile the file: some reason"));
   CHECK(
-      run(folder / "tiled" + " --device cpu --size 32 2>&1 >/dev/null | tail -1").out ==
+      run(folder / "tiled" + " --device cpu --size 16 2>&1 >/dev/null | tail -1").out ==
       "try: note: nvcc does not compile the file: some reason; so its registers are not known\n");
 
   // As nvdisasm writes it.
@@ -512,7 +514,7 @@ TEST_CASE("nvcc compiles for the GPU that the flags of make try name") {
 }
 
 TEST_CASE("an sgemm over half is checked by the bound for half, which is named") {
-  const Output output = try_sample("half", "--size 64");
+  const Output output = try_sample("half", "--m 64 --n 64 --k 8");
   CAPTURE(output.err);
   CHECK(output.exit_code == 0);
   CHECK(contains(output.out, "  ok"));
@@ -520,7 +522,7 @@ TEST_CASE("an sgemm over half is checked by the bound for half, which is named")
       output.out, "Checked by the error bound for A and B in half, sums in half and C in half.\n"));
   CHECK(contains(output.out, " + 0 * C, half, seed 1\n"));
   // The lanes of a warp load 2 bytes each.
-  const Output wide = try_sample("half", "--size 64 --format json");
+  const Output wide = try_sample("half", "--m 64 --n 64 --k 8 --format json");
   CHECK(contains(
       wide.out,
       "\"array\": \"B\", \"space\": \"global\", \"direction\": \"load\", "
