@@ -172,11 +172,6 @@ std::int64_t cut(const Term& term, int places, int largest, int fraction_bits) {
   return term.negative ? -magnitude : magnitude;
 }
 
-// 2^exponent, for that of a normal double.
-double power_of_two(int exponent) {
-  return std::bit_cast<double>(std::uint64_t(exponent + kDoubleBias) << kDoublePlaces);
-}
-
 float cut_to_float(std::int64_t sum, int unit) {
   const auto magnitude = static_cast<std::uint64_t>(sum < 0 ? -sum : sum);
   if (magnitude == 0) return 0;
@@ -184,7 +179,7 @@ float cut_to_float(std::int64_t sum, int unit) {
   const auto width = static_cast<int>(std::bit_width(magnitude));
   const int excess = std::max({0, width - (kFloatPlaces + 1), kSmallestPlace - unit});
   const std::uint64_t kept = excess < 64 ? magnitude >> excess << excess : 0;
-  const double value = static_cast<double>(kept) * power_of_two(unit);
+  const double value = std::ldexp(static_cast<double>(kept), unit);
   return static_cast<float>(sum < 0 ? -value : value);
 }
 

@@ -3,7 +3,6 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <map>
 #include <random>
 #include <string>
 #include <vector>
@@ -94,11 +93,88 @@ int number(Browser& browser, const std::string& js) {
   return std::atoi(browser.evaluate(js).c_str());
 }
 
-// Within the page that is open, in a third of the time that opening it there would take.
+// Faster than opening the page there.
 void go_to_stage(Browser& browser, int stage, const std::string& step = "0") {
   browser.evaluate(
       "history.replaceState(null, '', '#stage=" + std::to_string(stage) + "&step=" + step +
       "'), page.follow()");
+}
+
+// The opening step shows the kernel's idea, and what the stage before has otherwise.
+void check_opening(Browser& browser, int stage) {
+  CHECK(number(browser, "document.querySelectorAll('.idea-picture svg .lane').length") >= 3);
+  const std::string marked = browser.text(
+      "[...document.querySelectorAll('.way .new')].map((one) => one.textContent).join('|')");
+  if (stage == 1) CHECK(marked == "");
+  if (stage == 5) CHECK(marked == "Registers: 64 sums per lane, 8 x 8");
+  if (stage == 14) CHECK(marked == "the copy engine, box by box, for one thread");
+  if (stage == 16) CHECK(marked == "Warp 0 copies; warps 4–11 multiply.");
+}
+
+// A row of shared memory is as wide as its banks, and each word says its place.
+void check_rows(Browser& browser, int stage) {
+  browser.evaluate("page.player.goTo(1)");
+  CHECK(
+      browser.evaluate(
+          "page.player.block.views.filter(({array, columns, allRows}) => array.shared && "
+          "(columns !== 32 || allRows * 32 < array.words)).length") == "0");
+  if (stage != 7) return;
+  CHECK(  // As has rows of 132 words
+      browser.text("page.player.block.views.find(({array}) => array.name === 'As').at(132 + 5)") ==
+      "As[1][5], word 137, bank 9");
+}
+
+// Play tells a block in a minute, and the sums of C end complete.
+void check_play(Browser& browser) {
+  CHECK(number(browser, "page.player.life.seconds") >= 10);
+  CHECK(number(browser, "page.player.life.seconds") <= 61);
+  CHECK(browser.evaluate("page.player.life.stepAt(61) === page.player.recording.last") == "true");
+  CHECK(
+      browser.evaluate(
+          "page.player.life.ends.every((end, i, all) => i === 0 || end > all[i - 1])") == "true");
+  CHECK(number(browser, "page.player.life.chapters.length") >= 2);
+  // All K = 192 products of each element that the block stores, and none before it begins.
+  const std::string products =
+      "(() => { const {life, recording} = page.player; const at = (step) => "
+      "[...new Set([...life.warpOf].filter((warp) => warp >= 0).map((warp) => "
+      "life.productsOf(warp, step)))]"
+      ".join(); return at(0) + ' ' + at(recording.last); })()";
+  CHECK(browser.text(products) == "0 192");
+  CHECK(
+      browser.evaluate("page.player.life.warpOf.filter((warp) => warp >= 0).length === "
+                       "page.player.recording.scene.BM * page.player.recording.scene.BN") ==
+      "true");
+}
+
+// The elements that come to a warp's registers are those that its sums need, each once.
+void check_registers(Browser& browser, int stage) {
+  // From stage 18 on, parts are multiplied that kernels before have made.
+  const bool is_followed = browser.evaluate("page.player.recording.array('A') !== null") == "true";
+  CHECK(is_followed == (stage < 18));
+  if (!is_followed) return;
+  CHECK(
+      browser.text(
+          "(() => { const {life, recording} = page.player; let warps = 0;"
+          "life.registers.brought.forEach((factors, warp) => { const lines = life.lines[warp];"
+          "  if (lines[0].length === 0) return; ++warps;"
+          "  factors.forEach((of, i) => { if ([...of.keys()].sort((a, b) => a - b).join() !=="
+          "    lines[i].join()) throw new Error('warp ' + warp);"
+          "    for (const steps of of.values()) if (countUpTo(steps, recording.last) !== 192)"
+          "      throw new Error('K of warp ' + warp); }); });"
+          "return warps > 0 ? 'all' : 'none'; })()") == "all");
+  // Without tensor cores each lane loads what its own sums need, A and B in the same order of k.
+  if (stage > 10) return;
+  CHECK(
+      browser.text(
+          "(() => { const {registers} = page.player.life; const lines = registers.linesOf(0, 9);"
+          "const places = [0, 1].map((isB) => registers.loads[0].flatMap(({elements}) => "
+          "elements[9]).filter((one) => (one & 1) === isB).map((one) => "
+          "registers.placeOf(one)));"
+          "const of = places.map((some) => [...new Set(some.map(([line]) => line))].sort((a, b) "
+          "=> a - b).join()), order = places.map((some) => [...new Set(some.map(([, k]) => "
+          "k))].join());"
+          "return [of[0] === lines[0].join(), of[1] === lines[1].join(), order[0] === "
+          "order[1]].join(); })()") == "true,true,true");
 }
 
 }  // namespace
@@ -408,89 +484,6 @@ TEST_CASE("the player fills the window, and no text is cut") {
     browser.press("p");
   }
 }
-
-namespace {
-
-// The opening step shows the kernel's idea, and what the stage before has otherwise.
-void check_opening(Browser& browser, int stage) {
-  static const std::map<int, std::string> kNew{
-      {1, ""},
-      {5, "Registers: 64 sums per lane, 8 x 8"},
-      {14, "the copy engine, box by box, for one thread"},
-      {16, "Warp 0 copies; warps 4–11 multiply."}};
-  CHECK(number(browser, "document.querySelectorAll('.idea-picture svg .lane').length") >= 3);
-  const std::string marked = browser.text(
-      "[...document.querySelectorAll('.way .new')].map((one) => one.textContent).join('|')");
-  if (const auto known = kNew.find(stage); known != kNew.end()) CHECK(marked == known->second);
-}
-
-// A row of shared memory is as wide as its banks, and each word says its place.
-void check_rows(Browser& browser, int stage) {
-  browser.evaluate("page.player.goTo(1)");
-  CHECK(
-      browser.evaluate(
-          "page.player.block.views.filter(({array, columns, allRows}) => array.shared && "
-          "(columns !== 32 || allRows * 32 < array.words)).length") == "0");
-  if (stage != 7) return;
-  CHECK(  // As has rows of 132 words
-      browser.text("page.player.block.views.find(({array}) => array.name === 'As').at(132 + 5)") ==
-      "As[1][5], word 137, bank 9");
-}
-
-// Play tells a block in a minute, and the sums of C end complete.
-void check_play(Browser& browser) {
-  CHECK(number(browser, "page.player.life.seconds") >= 10);
-  CHECK(number(browser, "page.player.life.seconds") <= 61);
-  CHECK(browser.evaluate("page.player.life.stepAt(61) === page.player.recording.last") == "true");
-  CHECK(
-      browser.evaluate(
-          "page.player.life.ends.every((end, i, all) => i === 0 || end > all[i - 1])") == "true");
-  CHECK(number(browser, "page.player.life.chapters.length") >= 2);
-  // All K = 192 products of each element that the block stores, and none before it begins.
-  const std::string products =
-      "(() => { const {life, recording} = page.player; const at = (step) => "
-      "[...new Set([...life.warpOf].filter((warp) => warp >= 0).map((warp) => "
-      "life.productsOf(warp, step)))]"
-      ".join(); return at(0) + ' ' + at(recording.last); })()";
-  CHECK(browser.text(products) == "0 192");
-  CHECK(
-      browser.evaluate("page.player.life.warpOf.filter((warp) => warp >= 0).length === "
-                       "page.player.recording.scene.BM * page.player.recording.scene.BN") ==
-      "true");
-}
-
-// The elements that come to a warp's registers are those that its sums need, each once.
-void check_registers(Browser& browser, int stage) {
-  // From stage 18 on, parts are multiplied that kernels before have made.
-  const bool is_followed = browser.evaluate("page.player.recording.array('A') !== null") == "true";
-  CHECK(is_followed == (stage < 18));
-  if (!is_followed) return;
-  CHECK(
-      browser.text(
-          "(() => { const {life, recording} = page.player; let warps = 0;"
-          "life.registers.brought.forEach((factors, warp) => { const lines = life.lines[warp];"
-          "  if (lines[0].length === 0) return; ++warps;"
-          "  factors.forEach((of, i) => { if ([...of.keys()].sort((a, b) => a - b).join() !=="
-          "    lines[i].join()) throw new Error('warp ' + warp);"
-          "    for (const steps of of.values()) if (countUpTo(steps, recording.last) !== 192)"
-          "      throw new Error('K of warp ' + warp); }); });"
-          "return warps > 0 ? 'all' : 'none'; })()") == "all");
-  // Without tensor cores each lane loads what its own sums need, A and B in the same order of k.
-  if (stage > 10) return;
-  CHECK(
-      browser.text(
-          "(() => { const {registers} = page.player.life; const lines = registers.linesOf(0, 9);"
-          "const places = [0, 1].map((isB) => registers.loads[0].flatMap(({elements}) => "
-          "elements[9]).filter((one) => (one & 1) === isB).map((one) => "
-          "registers.placeOf(one)));"
-          "const of = places.map((some) => [...new Set(some.map(([line]) => line))].sort((a, b) "
-          "=> a - b).join()), order = places.map((some) => [...new Set(some.map(([, k]) => "
-          "k))].join());"
-          "return [of[0] === lines[0].join(), of[1] === lines[1].join(), order[0] === "
-          "order[1]].join(); })()") == "true,true,true");
-}
-
-}  // namespace
 
 TEST_CASE("every stage has an opening, rows as wide as the banks, a minute of play and registers") {
   if (there_is_no_browser()) return;

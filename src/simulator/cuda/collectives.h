@@ -150,23 +150,26 @@ unsigned __match_all_sync(unsigned mask, T value, int* predicate) {
   *predicate = all;
   return all ? lanes : 0;
 }
-// Done by the machine: as a part of the kernel, 31 operations would be traced for each lane.
-#define SIMT_REDUCE(name, T)                         \
-  namespace simt {                                   \
-  T name(unsigned mask, T value);                    \
-  }                                                  \
-  inline T __##name##_sync(unsigned mask, T value) { \
-    return simt::name(mask, value);                  \
+// Results for two lanes' values. The machine combines all: in the kernel, each step would be
+// traced.
+#define SIMT_REDUCTIONS(each)                                                            \
+  each(add, unsigned, a + b);                                                            \
+  each(add, int, static_cast<int>(static_cast<unsigned>(a) + static_cast<unsigned>(b))); \
+  each(min, unsigned, b < a ? b : a);                                                    \
+  each(min, int, b < a ? b : a);                                                         \
+  each(max, unsigned, a < b ? b : a);                                                    \
+  each(max, int, a < b ? b : a);                                                         \
+  each(and, unsigned, a& b);                                                             \
+  each(or, unsigned, a | b);                                                             \
+  each(xor, unsigned, a ^ b)
+#define SIMT_REDUCE(name, T, result)                        \
+  namespace simt {                                          \
+  T reduce_##name(unsigned mask, T value);                  \
+  }                                                         \
+  inline T __reduce_##name##_sync(unsigned mask, T value) { \
+    return simt::reduce_##name(mask, value);                \
   }
-SIMT_REDUCE(reduce_add, unsigned)
-SIMT_REDUCE(reduce_add, int)
-SIMT_REDUCE(reduce_min, unsigned)
-SIMT_REDUCE(reduce_min, int)
-SIMT_REDUCE(reduce_max, unsigned)
-SIMT_REDUCE(reduce_max, int)
-SIMT_REDUCE(reduce_and, unsigned)
-SIMT_REDUCE(reduce_or, unsigned)
-SIMT_REDUCE(reduce_xor, unsigned)
+SIMT_REDUCTIONS(SIMT_REDUCE)
 #undef SIMT_REDUCE
 
 // Where a pointer points to. `__constant__` variables are in global memory here.

@@ -156,6 +156,20 @@ std::uint64_t exchange(const Collective& collective) {
   return running_worker->exchange(collective);
 }
 
+const simt::Gathered& gather(std::uint32_t mask, std::uint64_t value) {
+  exchange({Exchange::kGather, mask, value, 0, nullptr});
+  return running_worker->running().gathered;
+}
+
+template <class T, class Operation>
+T reduced(unsigned mask, T value, Operation operation) {
+  const simt::Gathered& all = gather(mask, static_cast<std::uint64_t>(value));
+  for_each_lane(all.lanes & ~(1u << running_worker->lane()), [&](int l) {
+    value = operation(value, static_cast<T>(all.values[l]));
+  });
+  return value;
+}
+
 }  // namespace
 
 void execute_together(const WarpInstruction& instruction, void* operands) {
@@ -213,26 +227,6 @@ std::uint64_t simt::warp_shuffle(std::uint32_t mask, std::uint64_t value, int so
   return machine::shuffle_in_warp(mask, value, source, width, __builtin_return_address(0));
 }
 
-namespace machine {
-namespace {
-
-const simt::Gathered& gather(std::uint32_t mask, std::uint64_t value) {
-  exchange({Exchange::kGather, mask, value, 0, nullptr});
-  return running_worker->running().gathered;
-}
-
-template <class T, class Operation>
-T reduced(unsigned mask, T value, Operation operation) {
-  const simt::Gathered& all = gather(mask, static_cast<std::uint64_t>(value));
-  for_each_lane(all.lanes & ~(1u << running_worker->lane()), [&](int l) {
-    value = operation(value, static_cast<T>(all.values[l]));
-  });
-  return value;
-}
-
-}  // namespace
-}  // namespace machine
-
 std::uint32_t simt::lanes_with_value(std::uint32_t mask, std::uint64_t value, bool& all) {
   const Gathered& gathered = machine::gather(mask, value);
   std::uint32_t same = 0;
@@ -243,18 +237,10 @@ std::uint32_t simt::lanes_with_value(std::uint32_t mask, std::uint64_t value, bo
 }
 
 #define SIMT_REDUCE(name, T, result)                                            \
-  T simt::name(unsigned mask, T value) {                                        \
+  T simt::reduce_##name(unsigned mask, T value) {                               \
     return machine::reduced(mask, value, [](T a, T b) -> T { return result; }); \
   }
-SIMT_REDUCE(reduce_add, unsigned, a + b)
-SIMT_REDUCE(reduce_add, int, static_cast<int>(static_cast<unsigned>(a) + static_cast<unsigned>(b)))
-SIMT_REDUCE(reduce_min, unsigned, b < a ? b : a)
-SIMT_REDUCE(reduce_min, int, b < a ? b : a)
-SIMT_REDUCE(reduce_max, unsigned, a < b ? b : a)
-SIMT_REDUCE(reduce_max, int, a < b ? b : a)
-SIMT_REDUCE(reduce_and, unsigned, a& b)
-SIMT_REDUCE(reduce_or, unsigned, a | b)
-SIMT_REDUCE(reduce_xor, unsigned, a ^ b)
+SIMT_REDUCTIONS(SIMT_REDUCE)
 #undef SIMT_REDUCE
 
 std::uint32_t simt::warp_active(const void* place) {

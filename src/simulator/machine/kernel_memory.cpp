@@ -47,6 +47,25 @@ bool is_in_program(std::uintptr_t address) {
   return address_of(&__executable_start) <= address && address < address_of(&end);
 }
 
+void give_shared_addresses(std::vector<KernelArray>& arrays) {
+  // A bit of the address that is below the array's alignment is that of the pointer: a swizzle uses
+  // the lowest ten, and code with two buffers may switch between them by a higher one.
+  const auto bits_kept = [](const KernelArray& array) {
+    const std::uint64_t lowest = array.begin & -array.begin;
+    const std::uint64_t aligned = lowest > array.bytes ? std::bit_floor(array.bytes) : lowest;
+    return static_cast<std::uint32_t>(aligned > 1024 ? aligned - 1 : 1023);
+  };
+  std::uint32_t end = 0;
+  for (const bool is_dynamic : {true, false}) {
+    for (KernelArray& array : arrays) {
+      if (!array.shared || (array.begin == address_of(simt_dynamic_shared)) != is_dynamic) continue;
+      array.shared_address =
+          end + ((static_cast<std::uint32_t>(array.begin) - end) & bits_kept(array));
+      end = array.shared_address + static_cast<std::uint32_t>(array.bytes);
+    }
+  }
+}
+
 }  // namespace
 
 char* dynamic_shared_memory() {
@@ -79,29 +98,6 @@ std::vector<MemoryRange> built_in_variables() {
   };
   return {range(threadIdx), range(blockIdx), range(blockDim), range(gridDim), range(warpSize)};
 }
-
-namespace {
-
-void give_shared_addresses(std::vector<KernelArray>& arrays) {
-  // A bit of the address that is below the array's alignment is that of the pointer: a swizzle uses
-  // the lowest ten, and code with two buffers may switch between them by a higher one.
-  const auto bits_kept = [](const KernelArray& array) {
-    const std::uint64_t lowest = array.begin & -array.begin;
-    const std::uint64_t aligned = lowest > array.bytes ? std::bit_floor(array.bytes) : lowest;
-    return static_cast<std::uint32_t>(aligned > 1024 ? aligned - 1 : 1023);
-  };
-  std::uint32_t end = 0;
-  for (const bool is_dynamic : {true, false}) {
-    for (KernelArray& array : arrays) {
-      if (!array.shared || (array.begin == address_of(simt_dynamic_shared)) != is_dynamic) continue;
-      array.shared_address =
-          end + ((static_cast<std::uint32_t>(array.begin) - end) & bits_kept(array));
-      end = array.shared_address + static_cast<std::uint32_t>(array.bytes);
-    }
-  }
-}
-
-}  // namespace
 
 std::vector<KernelArray> arrays_of(
     const void* kernel, int dynamic_bytes, std::span<const GlobalArray> global) {
