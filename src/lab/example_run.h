@@ -50,7 +50,7 @@ inline const model::Stage kTiling{
          .WN = 0,
          .TM = 8,
          .TN = 8,
-         .pipeline = 1,
+         .pipeline = 0,
          .block_x = 16,
          .block_y = 16,
          .shared_bytes = 0,

@@ -578,10 +578,10 @@ TEST_CASE("a block that is alone waits for all its latency, and others fill the 
     CHECK(issue_share(nearer, 1) == doctest::Approx(0.5));
   }
   SUBCASE("tiles in flight arrive while others are multiplied") {
-    variant.pipeline = 2;
+    variant.pipeline = 1;
     const double left = latency - 300;
     CHECK(issue_share(300, 1) == doctest::Approx(300 / (300 + left)));
-    variant.pipeline = 4;
+    variant.pipeline = 3;
     CHECK(issue_share(300, 1) == doctest::Approx(300 / (300 + latencies().barrier)));
   }
   SUBCASE("registers that their banks cannot read in time take the scheduler's time") {

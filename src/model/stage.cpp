@@ -284,9 +284,10 @@ std::string why_not_run(const Stage& stage, const Gpu& gpu) {
   if (!has_room(stage, gpu)) {
     return "needs " + std::to_string(first_variant(stage, gpu).shared_bytes / 1024) + " KB SMEM";
   }
-  const bool later = gpu.compute_capability > stage.needs.instructions && !stage.needs.only_there;
-  if (later || gpu.compute_capability == stage.needs.instructions || stage.needs.instructions == 0) return "";
-  return "needs sm_" + std::to_string(stage.needs.instructions) + (stage.needs.only_there ? "a" : "");
+  const auto [hardware, from, only_there] = stage.needs;
+  const bool later = gpu.compute_capability > from && !only_there;
+  if (later || gpu.compute_capability == from || from == 0) return "";
+  return "needs sm_" + std::to_string(from) + (only_there ? "a" : "");
 }
 
 bool is_traceable(const Stage& stage, const Gpu& gpu) {

@@ -62,7 +62,8 @@ std::string compiled_json(
   std::set<int> seen;
   for (const model::Gpu& gpu : model::known_gpus()) {
     const int cc = gpu.compute_capability;
-    const bool runs = cc >= stage.needs.instructions && (!stage.needs.only_there || cc == stage.needs.instructions);
+    const auto [hardware, from, only_there] = stage.needs;
+    const bool runs = cc >= from && (!only_there || cc == from);
     if (!runs || !seen.insert(cc).second) continue;
     const auto record = model::find_compiled_kernel(variant.kernel.name, cc);
     if (!record) continue;

@@ -271,7 +271,8 @@ TEST_CASE("the split before a product of parts is explained, and the look for un
   model::Variant of_parts = *run.rows[3].variant;
   of_parts.multiplier = model::Multiplier::wgmma_3xf16;
   run.rows[3].variant = &of_parts;
-  CHECK(contains(section("time", run, run.rows[3]), "splits A and B: 1.05 MB, read and written, at"));
+  CHECK(
+      contains(section("time", run, run.rows[3]), "splits A and B: 1.05 MB, read and written, at"));
   of_parts.has_units = true;
   CHECK(contains(section("time", run, run.rows[3]), "read and written (and B read once more"));
 }

@@ -562,7 +562,9 @@ std::string as_table(std::span<const model::Stage> stages, const ChoiceFor& choi
            std::string(v.name) + mark(stage, v, choice), tile(v.BM, v.BN), count(v.BK),
            tile(v.WM, v.WN), tile(v.TM, v.TN), count(v.pipeline), text::grouped(v.threads()),
            v.shared_bytes > 0 ? text::grouped(v.shared_bytes) : none,
-           stage.needs.hardware > 0 ? std::to_string(stage.needs.hardware) + (stage.needs.only_there ? "a" : "") : "any"});
+           stage.needs.hardware > 0
+               ? std::to_string(stage.needs.hardware) + (stage.needs.only_there ? "a" : "")
+               : "any"});
     }
   }
   constexpr int kSign = 7;

@@ -417,6 +417,7 @@ TEST_CASE("the list names every stage and variant, in each format") {
 
 TEST_CASE("the list marks the variant that runs, and the others that could be chosen") {
   model::Stage stage = kTiling;  // 128x128x8
+  stage.variants.front().pipeline = 3;
   const auto with_tile = [&](const char* name, int side, bool for_small) {
     model::Variant& variant = stage.variants.emplace_back(stage.variants.front());
     variant.name = name;
