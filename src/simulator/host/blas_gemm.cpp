@@ -123,11 +123,12 @@ struct Batch {
 };
 
 cublasStatus_t gemm(
-    BlasCall call, Product p, const void* alpha, const void* beta, const Batch& batch = {}) {
-  const auto [m, n, k] = p.shape;
+    BlasCall call, Shape shape, Operand A, Operand B, Result C, Arithmetic arithmetic,
+    const void* alpha, const void* beta, const Batch& batch = {}) {
+  const auto [m, n, k] = shape;
   call.require(m >= 0 && n >= 0 && k >= 0 && batch.count >= 0, "a size is negative");
   call.require(
-      bytes_of(p.A.type) > 0 && bytes_of(p.B.type) > 0 && bytes_of(p.C.type) > 0,
+      bytes_of(A.type) > 0 && bytes_of(B.type) > 0 && bytes_of(C.type) > 0,
       "a matrix has a type that is not known here");
   const int last = std::max(0, batch.count - 1);
   const auto require = [&](const char* name, const Operand& X, int rows, int columns,
@@ -137,18 +138,17 @@ cublasStatus_t gemm(
         name, X.data, rows, columns, static_cast<int>(X.ld), bytes_of(X.type), last * stride);
   };
   if (batch.A == nullptr) {
-    const Operand C{p.C.data, p.C.type, p.C.ld, CUBLAS_OP_N};
-    require("A", p.A, m, k, batch.stride_A);
-    require("B", p.B, k, n, batch.stride_B);
-    require("C", C, m, n, batch.stride_C);
+    require("A", A, m, k, batch.stride_A);
+    require("B", B, k, n, batch.stride_B);
+    require("C", {C.data, C.type, C.ld, CUBLAS_OP_N}, m, n, batch.stride_C);
   } else {
     const auto bytes_of_pointers = static_cast<std::int64_t>(batch.count * sizeof(void*));
     call.require_on_gpu("the array of pointers to A", batch.A, bytes_of_pointers);
     call.require_on_gpu("the array of pointers to B", batch.B, bytes_of_pointers);
     call.require_on_gpu("the array of pointers to C", batch.C, bytes_of_pointers);
   }
-  const auto factor = call.scalar(alpha, p.arithmetic.scalars);
-  const auto factor_C = call.scalar(beta, p.arithmetic.scalars);
+  const auto factor = call.scalar(alpha, arithmetic.scalars);
+  const auto factor_C = call.scalar(beta, arithmetic.scalars);
   return call.runs([=] {
     if (is_late()) return note_lateness();
     const auto begin = [](const void* first, cudaDataType type, std::int64_t element_number) {
@@ -156,14 +156,14 @@ cublasStatus_t gemm(
              element_number * static_cast<std::int64_t>(bytes_of(type));
     };
     for (int i = 0; i < batch.count; ++i) {
-      Product one = p;
-      one.A.data = batch.A != nullptr ? batch.A[i] : begin(p.A.data, p.A.type, i * batch.stride_A);
-      one.B.data = batch.B != nullptr ? batch.B[i] : begin(p.B.data, p.B.type, i * batch.stride_B);
+      Product one{shape, A, B, C, arithmetic};
+      one.A.data = batch.A != nullptr ? batch.A[i] : begin(A.data, A.type, i * batch.stride_A);
+      one.B.data = batch.B != nullptr ? batch.B[i] : begin(B.data, B.type, i * batch.stride_B);
       one.C.data = batch.C != nullptr
                        ? batch.C[i]
-                       : const_cast<char*>(begin(p.C.data, p.C.type, i * batch.stride_C));
-      p.arithmetic.in_fp64 ? compute<double>(one, factor(), factor_C())
-                           : compute<float>(one, factor(), factor_C());
+                       : const_cast<char*>(begin(C.data, C.type, i * batch.stride_C));
+      arithmetic.in_fp64 ? compute<double>(one, factor(), factor_C())
+                         : compute<float>(one, factor(), factor_C());
     }
     note_lateness();
   });
@@ -216,13 +216,8 @@ using namespace host;
       const T* alpha, const T* A, int lda, const T* B, int ldb, const T* beta, T* C, int ldc) {   \
     const BlasCall call(handle);                                                                  \
     return gemm(                                                                                  \
-        call,                                                                                     \
-        {{m, n, k},                                                                               \
-         {A, type, lda, op_A},                                                                    \
-         {B, type, ldb, op_B},                                                                    \
-         {C, type, ldc},                                                                          \
-         arithmetic_of(call, type)},                                                              \
-        alpha, beta);                                                                             \
+        call, {m, n, k}, {A, type, lda, op_A}, {B, type, ldb, op_B}, {C, type, ldc},              \
+        arithmetic_of(call, type), alpha, beta);                                                  \
   }                                                                                               \
   cublasStatus_t cublas##S##gemmStridedBatched(                                                   \
       cublasHandle_t handle, cublasOperation_t op_A, cublasOperation_t op_B, int m, int n, int k, \
@@ -230,13 +225,8 @@ using namespace host;
       long long stride_B, const T* beta, T* C, int ldc, long long stride_C, int count) {          \
     const BlasCall call(handle);                                                                  \
     return gemm(                                                                                  \
-        call,                                                                                     \
-        {{m, n, k},                                                                               \
-         {A, type, lda, op_A},                                                                    \
-         {B, type, ldb, op_B},                                                                    \
-         {C, type, ldc},                                                                          \
-         arithmetic_of(call, type)},                                                              \
-        alpha, beta, {count, stride_A, stride_B, stride_C});                                      \
+        call, {m, n, k}, {A, type, lda, op_A}, {B, type, ldb, op_B}, {C, type, ldc},              \
+        arithmetic_of(call, type), alpha, beta, {count, stride_A, stride_B, stride_C});           \
   }                                                                                               \
   cublasStatus_t cublas##S##gemmBatched(                                                          \
       cublasHandle_t handle, cublasOperation_t op_A, cublasOperation_t op_B, int m, int n, int k, \
@@ -244,13 +234,8 @@ using namespace host;
       T* const C[], int ldc, int count) {                                                         \
     const BlasCall call(handle);                                                                  \
     return gemm(                                                                                  \
-        call,                                                                                     \
-        {{m, n, k},                                                                               \
-         {nullptr, type, lda, op_A},                                                              \
-         {nullptr, type, ldb, op_B},                                                              \
-         {nullptr, type, ldc},                                                                    \
-         arithmetic_of(call, type)},                                                              \
-        alpha, beta,                                                                              \
+        call, {m, n, k}, {nullptr, type, lda, op_A}, {nullptr, type, ldb, op_B},                  \
+        {nullptr, type, ldc}, arithmetic_of(call, type), alpha, beta,                             \
         {count, 0, 0, 0, reinterpret_cast<const void* const*>(A),                                 \
          reinterpret_cast<const void* const*>(B), reinterpret_cast<void* const*>(C)});            \
   }
@@ -265,13 +250,8 @@ cublasStatus_t cublasGemmEx(
     cudaDataType type_B, int ldb, const void* beta, void* C, cudaDataType type_C, int ldc,
     cublasComputeType_t compute, cublasGemmAlgo_t) {
   return gemm(
-      BlasCall(handle),
-      {{m, n, k},
-       {A, type_A, lda, op_A},
-       {B, type_B, ldb, op_B},
-       {C, type_C, ldc},
-       arithmetic_of(compute)},
-      alpha, beta);
+      BlasCall(handle), {m, n, k}, {A, type_A, lda, op_A}, {B, type_B, ldb, op_B}, {C, type_C, ldc},
+      arithmetic_of(compute), alpha, beta);
 }
 
 cublasStatus_t cublasGemmEx(
@@ -280,13 +260,8 @@ cublasStatus_t cublasGemmEx(
     cudaDataType type_B, int ldb, const void* beta, void* C, cudaDataType type_C, int ldc,
     cudaDataType compute, cublasGemmAlgo_t) {
   return gemm(
-      BlasCall(handle),
-      {{m, n, k},
-       {A, type_A, lda, op_A},
-       {B, type_B, ldb, op_B},
-       {C, type_C, ldc},
-       arithmetic_of(compute_in(compute))},
-      alpha, beta);
+      BlasCall(handle), {m, n, k}, {A, type_A, lda, op_A}, {B, type_B, ldb, op_B}, {C, type_C, ldc},
+      arithmetic_of(compute_in(compute)), alpha, beta);
 }
 
 cublasStatus_t cublasSgemmEx(
@@ -294,13 +269,8 @@ cublasStatus_t cublasSgemmEx(
     const float* alpha, const void* A, cudaDataType type_A, int lda, const void* B,
     cudaDataType type_B, int ldb, const float* beta, void* C, cudaDataType type_C, int ldc) {
   return gemm(
-      BlasCall(handle),
-      {{m, n, k},
-       {A, type_A, lda, op_A},
-       {B, type_B, ldb, op_B},
-       {C, type_C, ldc},
-       arithmetic_of(CUBLAS_COMPUTE_32F)},
-      alpha, beta);
+      BlasCall(handle), {m, n, k}, {A, type_A, lda, op_A}, {B, type_B, ldb, op_B}, {C, type_C, ldc},
+      arithmetic_of(CUBLAS_COMPUTE_32F), alpha, beta);
 }
 
 cublasStatus_t cublasGemmStridedBatchedEx(
@@ -310,11 +280,6 @@ cublasStatus_t cublasGemmStridedBatchedEx(
     cudaDataType type_C, int ldc, long long stride_C, int count, cublasComputeType_t compute,
     cublasGemmAlgo_t) {
   return gemm(
-      BlasCall(handle),
-      {{m, n, k},
-       {A, type_A, lda, op_A},
-       {B, type_B, ldb, op_B},
-       {C, type_C, ldc},
-       arithmetic_of(compute)},
-      alpha, beta, {count, stride_A, stride_B, stride_C});
+      BlasCall(handle), {m, n, k}, {A, type_A, lda, op_A}, {B, type_B, ldb, op_B}, {C, type_C, ldc},
+      arithmetic_of(compute), alpha, beta, {count, stride_A, stride_B, stride_C});
 }
