@@ -4,6 +4,7 @@
 #include <cuda_runtime.h>
 
 #include <cstddef>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -29,5 +30,10 @@ class Array {
   T* device = nullptr;
   std::vector<T> host;
 };
+
+[[maybe_unused]] std::string error_of_launch() {
+  const cudaError_t error = cudaDeviceSynchronize();
+  return error == cudaSuccess ? "" : cudaGetErrorString(error);
+}
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "simulator/trace/hopper_checks.h"
+#include "simulator/trace/checks.h"
 
 #include <cuda_runtime.h>
 
@@ -6,10 +6,9 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
-#include <exception>
 #include <random>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "model/tensor_core.h"
@@ -18,11 +17,6 @@
 #include "simulator/trace/hopper_pipeline.h"
 
 namespace {
-
-std::string error_of_launch() {
-  const cudaError_t error = cudaDeviceSynchronize();
-  return error == cudaSuccess ? "" : cudaGetErrorString(error);
-}
 
 // The first word that differs.
 std::string difference(const std::vector<float>& found, const std::vector<float>& expected) {
@@ -52,16 +46,21 @@ std::uint32_t next() {
 
 constexpr int kBoxBytes = 32 * 1024;
 
-// One box, as it lies in shared memory.
-__global__ void load_box(
-    const __grid_constant__ CUtensorMap map, int x, int y, int words, float* out) {
-  extern __shared__ __align__(1024) char buffer[];
-  __shared__ std::uint64_t full;
+// By all threads of the block: a barrier for one arrival.
+__device__ void initialize(std::uint64_t& full) {
   if (threadIdx.x == 0) {
     mbarrier_init(&full, 1);
     fence_mbarrier_init();
   }
   __syncthreads();
+}
+
+// One box, as it lies in shared memory.
+__global__ void load_box(
+    const __grid_constant__ CUtensorMap map, int x, int y, int words, float* out) {
+  extern __shared__ __align__(1024) char buffer[];
+  __shared__ std::uint64_t full;
+  initialize(full);
   if (threadIdx.x == 0) {
     prefetch_tensormap(&map);
     mbarrier_arrive_expect_tx(&full, words * 4);
@@ -158,11 +157,7 @@ __global__ void multiply_tile(
     const __grid_constant__ CUtensorMap map, const float* a, const float* c, float* out) {
   extern __shared__ __align__(1024) char buffer[];
   __shared__ std::uint64_t full;
-  if (threadIdx.x == 0) {
-    mbarrier_init(&full, 1);
-    fence_mbarrier_init();
-  }
-  __syncthreads();
+  initialize(full);
   if (threadIdx.x == 0) {
     mbarrier_arrive_expect_tx(&full, kN * 128);
     cp_async_bulk_tensor_2d(buffer, &map, 0, 0, &full);
@@ -203,9 +198,7 @@ std::string multiplies(float (*number)(std::size_t)) {
   const Array<float> c(numbers(64 * kN, number));
   Array<float> out(64 * kN);
   const CUtensorMap map = tensor_map_2d(b.device, kN, 32, 128, {kN, 32});
-  launch(
-      multiply_tile<kN>, dim3(1), dim3(128), kBoxBytes, map, static_cast<const float*>(a.device),
-      static_cast<const float*>(c.device), out.device);
+  launch(multiply_tile<kN>, dim3(1), dim3(128), kBoxBytes, map, a.device, c.device, out.device);
   if (std::string error = error_of_launch(); !error.empty()) return error;
   std::vector<float> expected(64 * kN);
   for (int row = 0; row < 64; ++row) {
@@ -232,30 +225,30 @@ float of_extreme_size(std::size_t i) {
   return std::ldexp(unit, static_cast<int>(next() % 120) - 60);
 }
 
-// The same for bf16, with a row-major A (64 x 64 in k) and a row-major B in shared memory. Both
-// matrices end before their boxes do.
+// The same for a row-major A (64 x 64 in k) of 16-bit elements in shared memory. B is row-major
+// bf16 in boxes of 64 columns, or its columns are f16.
 struct Bf16Tile {
   std::uint16_t a[64][64];
   std::uint16_t b[4][64][64];
 };
-constexpr int kBf16Rows = 61, kBf16Depth = 53, kLeftOfBf16 = 6;  // columns are kN - 6
+struct F16Tile {
+  std::uint16_t a[64][64];
+  std::uint16_t b[128][64];
+};
 
-template <int kN>
-__global__ void multiply_bf16_tile(
+template <class Tile, int kN>
+__global__ void multiply_halves(
     const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b,
     const float* c, float* out) {
+  constexpr bool kIsF16 = std::is_same_v<Tile, F16Tile>;
   extern __shared__ __align__(1024) char buffer[];
-  auto& [a, b] = *reinterpret_cast<Bf16Tile*>(buffer);
+  auto& [a, b] = *reinterpret_cast<Tile*>(buffer);
   __shared__ std::uint64_t full;
+  initialize(full);
   if (threadIdx.x == 0) {
-    mbarrier_init(&full, 1);
-    fence_mbarrier_init();
-  }
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    mbarrier_arrive_expect_tx(&full, sizeof a + kN / 64 * sizeof b[0]);
+    mbarrier_arrive_expect_tx(&full, sizeof a + kN * 128);
     cp_async_bulk_tensor_2d(a, &map_a, 0, 0, &full);
-    for (int box = 0; box < kN / 64; ++box) {
+    for (int box = 0; box < (kIsF16 ? 1 : kN / 64); ++box) {
       cp_async_bulk_tensor_2d(b[box], &map_b, box * 64, 0, &full);
     }
   }
@@ -267,12 +260,15 @@ __global__ void multiply_bf16_tile(
   for (int i = 0; i < kN / 2; ++i) d[i] = c[element(i)];
   mbarrier_wait(&full, 0);
   const std::uint64_t of_a = wgmma_descriptor_of_swizzled_tile(a);
-  const std::uint64_t of_b = wgmma_descriptor_of_transposed_boxes(b);
   wgmma_fence_operand(d);
   wgmma_fence();
 #pragma unroll
   for (int step = 0; step < 4; ++step) {
-    wgmma_m64nNk16_bf16(d, of_a + step * 2, of_b + step * 128);
+    if constexpr (kIsF16) {
+      wgmma_m64nNk16_f16(d, of_a + step * 2, wgmma_descriptor_of_swizzled_tile(b) + step * 2);
+    } else {
+      wgmma_m64nNk16_bf16(d, of_a + step * 2, wgmma_descriptor_of_transposed_boxes(b) + step * 128);
+    }
   }
   wgmma_commit_group();
   wgmma_wait_group<0>();
@@ -289,6 +285,9 @@ std::vector<std::uint16_t> halves_of(const std::vector<float>& floats) {
   return halves;
 }
 
+// Both matrices end before their boxes do: 61 rows of A, 53 of B, which has kN - 6 columns.
+constexpr int kBf16Rows = 61, kBf16Depth = 53, kLeftOfBf16 = 6;
+
 template <int kN>
 std::string multiplies_bf16(float (*number)(std::size_t)) {
   constexpr int kColumnsOfB = kN - kLeftOfBf16, kPitchA = 56, kPitchB = kN;
@@ -302,10 +301,9 @@ std::string multiplies_bf16(float (*number)(std::size_t)) {
         TensorElement::bfloat16);
   };
   launch(
-      multiply_bf16_tile<kN>, dim3(1), dim3(128), static_cast<int>(sizeof(Bf16Tile)),
+      multiply_halves<Bf16Tile, kN>, dim3(1), dim3(128), static_cast<int>(sizeof(Bf16Tile)),
       map_of(a.device, kBf16Rows, kBf16Depth, kPitchA),
-      map_of(b.device, kBf16Depth, kColumnsOfB, kPitchB), static_cast<const float*>(c.device),
-      out.device);
+      map_of(b.device, kBf16Depth, kColumnsOfB, kPitchB), c.device, out.device);
   if (std::string error = error_of_launch(); !error.empty()) return error;
   const auto factors = [](auto bits_of) {
     std::vector<model::TensorCoreFactor> all;
@@ -329,49 +327,6 @@ std::string multiplies_bf16(float (*number)(std::size_t)) {
   return difference(out.fetch(), expected);
 }
 
-// And for f16: a (64 x 64 in k) and b (128 x 64 in k) are K-major.
-struct F16Tile {
-  std::uint16_t a[64][64];
-  std::uint16_t b[128][64];
-};
-
-__global__ void multiply_f16_tile(
-    const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b,
-    const float* c, float* out) {
-  extern __shared__ __align__(1024) char buffer[];
-  auto& [a, b] = *reinterpret_cast<F16Tile*>(buffer);
-  __shared__ std::uint64_t full;
-  if (threadIdx.x == 0) {
-    mbarrier_init(&full, 1);
-    fence_mbarrier_init();
-  }
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    mbarrier_arrive_expect_tx(&full, sizeof(F16Tile));
-    cp_async_bulk_tensor_2d(a, &map_a, 0, 0, &full);
-    cp_async_bulk_tensor_2d(b, &map_b, 0, 0, &full);
-  }
-  const int row = threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4, column = threadIdx.x % 4 * 2;
-  const auto element = [&](int i) {
-    return (row + i / 2 % 2 * 8) * 128 + column + i / 4 * 8 + i % 2;
-  };
-  float d[64];
-  for (int i = 0; i < 64; ++i) d[i] = c[element(i)];
-  mbarrier_wait(&full, 0);
-  const std::uint64_t of_a = wgmma_descriptor_of_swizzled_tile(a);
-  const std::uint64_t of_b = wgmma_descriptor_of_swizzled_tile(b);
-  wgmma_fence_operand(d);
-  wgmma_fence();
-#pragma unroll
-  for (int step = 0; step < 4; ++step) {
-    wgmma_m64nNk16_f16(d, of_a + step * 2, of_b + step * 2);
-  }
-  wgmma_commit_group();
-  wgmma_wait_group<0>();
-  wgmma_fence_operand(d);
-  for (int i = 0; i < 64; ++i) out[element(i)] = d[i];
-}
-
 std::string multiplies_f16(float (*number)(std::size_t)) {
   const auto halves = [&](std::size_t count) {
     std::vector<std::uint16_t> all;
@@ -386,8 +341,8 @@ std::string multiplies_f16(float (*number)(std::size_t)) {
         matrix, rows, 64, 128, {rows, 64}, model::Swizzle::span_128, TensorElement::float16);
   };
   launch(
-      multiply_f16_tile, dim3(1), dim3(128), static_cast<int>(sizeof(F16Tile)),
-      map_of(a.device, 64), map_of(b.device, 128), static_cast<const float*>(c.device), out.device);
+      multiply_halves<F16Tile, 128>, dim3(1), dim3(128), static_cast<int>(sizeof(F16Tile)),
+      map_of(a.device, 64), map_of(b.device, 128), c.device, out.device);
   if (std::string error = error_of_launch(); !error.empty()) return error;
   std::vector<float> expected(64 * 128);
   for (int row = 0; row < 64; ++row) {
@@ -436,8 +391,8 @@ std::string multiplies_in_a_pipeline() {
   const CUtensorMap map_a = tensor_map_2d(a.device, 128, K, K * 4, {kTileRows, 32});
   const CUtensorMap map_c = tensor_map_2d(c.device, kRowsOfC, kColumnsOfC, 512, {kTileRows, 32});
   launch(
-      multiply_pipelined<Mistake::none>, dim3(1), dim3(384), kPipelineBytes, map_a, map_c,
-      static_cast<const float*>(b.device), K, kRounds);
+      multiply_pipelined<Mistake::none>, dim3(1), dim3(384), kPipelineBytes, map_a, map_c, b.device,
+      K, kRounds);
   if (std::string error = error_of_launch(); !error.empty()) return error;
   std::vector<float> expected(128 * 128, 7.0f), column(K);
   for (int n = 0; n < kColumnsOfC; ++n) {
@@ -482,7 +437,7 @@ std::string passes_phases() {
 
 }  // namespace
 
-extern const std::vector<trace::HopperCheck> trace::hopper_checks = {
+extern const std::vector<trace::Check> trace::hopper_checks = {
     {"the copy engine's boxes: swizzles and edges", loads_boxes},
     {"the copy engine rounds to tf32", rounds_to_tf32},
     {"m64n64k8 of small integers", [] { return multiplies<64>(small_integer); }},
@@ -507,24 +462,7 @@ extern const std::vector<trace::HopperCheck> trace::hopper_checks = {
 };
 
 #ifdef HOPPER_MAIN
-// Each check in a process of its own, because an error of the GPU ends all work of its process.
 int main(int count, char** arguments) {
-  if (count > 1) {
-    const trace::HopperCheck& check = trace::hopper_checks.at(std::stoul(arguments[1]));
-    std::string wrong;
-    try {
-      wrong = check.run();
-    } catch (const std::exception& error) {
-      wrong = error.what();
-    }
-    std::printf("%-48s %s\n", check.text, wrong.empty() ? "ok" : wrong.c_str());
-    return wrong.empty() ? 0 : 1;
-  }
-  bool all = true;
-  for (std::size_t i = 0; i < trace::hopper_checks.size(); ++i) {
-    const std::string command = std::string(arguments[0]) + " " + std::to_string(i);
-    all &= std::system(command.c_str()) == 0;
-  }
-  return all ? 0 : 1;
+  return trace::run_checks(trace::hopper_checks, count, arguments);
 }
 #endif

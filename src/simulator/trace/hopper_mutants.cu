@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "simulator/trace/hopper_checks.h"
+#include "simulator/trace/checks.h"
 #include "simulator/trace/hopper_pipeline.h"
 
 namespace {
@@ -22,8 +22,8 @@ std::string result() {
   const CUtensorMap map_a = tensor_map_2d(on_a.device, 128, K, K * 4, box);
   const CUtensorMap map_c = tensor_map_2d(c.device, 128, 128, 512, box);
   launch(
-      multiply_pipelined<kMistake>, dim3(1), dim3(384), kPipelineBytes, map_a, map_c,
-      static_cast<const float*>(on_b.device), K, kRounds);
+      multiply_pipelined<kMistake>, dim3(1), dim3(384), kPipelineBytes, map_a, map_c, on_b.device,
+      K, kRounds);
   c.fetch();
   for (int row = 0; row < 128; ++row) {
     for (int n = 0; n < 128; ++n) {
@@ -112,7 +112,7 @@ __device__ void multiply_bf16(char* a, char* b, float* last = nullptr) {
       [](const CUtensorMap* map [[maybe_unused]], char* buffer [[maybe_unused]],        \
          std::uint64_t* barriers [[maybe_unused]], float* out [[maybe_unused]])
 
-extern const std::vector<trace::HopperMutant> trace::hopper_misuses = {
+extern const std::vector<trace::Misuse> trace::hopper_misuses = {
     {"a box that is waited for", SMALL(32) {
        copy(map, buffer, 0, barriers);
        mbarrier_wait(barriers, 0);
@@ -347,7 +347,7 @@ extern const std::vector<trace::HopperMutant> trace::hopper_misuses = {
 #define MUTANT(mistake, finds) \
   { #mistake, result < Mistake::mistake>, finds }
 
-extern const std::vector<trace::HopperMutant> trace::hopper_mutants = {
+extern const std::vector<trace::Misuse> trace::hopper_mutants = {
     MUTANT(none, ""),
     MUTANT(no_block_barrier, "race"),
     MUTANT(no_barrier_fence, "not_fenced"),

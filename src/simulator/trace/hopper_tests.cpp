@@ -4,46 +4,36 @@
 #include <vector>
 
 #include "simulator/trace/audit.h"
+#include "simulator/trace/checks.h"
 #include "simulator/trace/hazard_kernels.h"
-#include "simulator/trace/hopper_checks.h"
-#include "simulator/trace/ptx_checks.h"
 #include "simulator/trace/trace.h"
 
 namespace trace {
 
-TEST_CASE("the instructions of sm_90a move data on the CPU as on the GPU") {
-  REQUIRE(!hopper_checks.empty());
-  for (const HopperCheck& check : hopper_checks) {
+namespace {
+
+// No result may be wrong, and no hazard found.
+void run(const std::vector<Check>& checks) {
+  REQUIRE(!checks.empty());
+  for (const Check& check : checks) {
     CAPTURE(std::string(check.text));
     std::string wrong;
     const model::Counts counts = trace({model::find_gpu("H200")}, {}, [&] { wrong = check.run(); });
     CHECK(wrong == "");
-    CHECK(counts.hazards.empty());
+    CHECK(names_of(counts.hazards) == "");
   }
 }
-
-TEST_CASE("the instructions of sm_90a move data in kernels that are not traced") {
-  REQUIRE(!plain_hopper_checks.empty());
-  for (const HopperCheck& check : plain_hopper_checks) {
-    CAPTURE(std::string(check.text));
-    std::string wrong;
-    CHECK(machine::run({model::find_gpu("H200")}, [&] { wrong = check.run(); }).empty());
-    CHECK(wrong == "");
-  }
-}
-
-namespace {
 
 // Each must give exactly these hazards, or that fault, or that result.
-void check(const std::vector<HopperMutant>& mutants) {
-  REQUIRE(!mutants.empty());
-  for (const HopperMutant& mutant : mutants) {
-    CAPTURE(std::string(mutant.mistake));
-    const std::string expected = mutant.finds;
+void check(const std::vector<Misuse>& misuses) {
+  REQUIRE(!misuses.empty());
+  for (const Misuse& misuse : misuses) {
+    CAPTURE(std::string(misuse.text));
+    const std::string expected = misuse.finds;
     std::string result;
     try {
       const model::Counts counts =
-          trace({model::find_gpu("H200")}, {}, [&] { result = mutant.result(); });
+          trace({model::find_gpu("H200")}, {}, [&] { result = misuse.run(); });
       const std::string hazards = names_of(counts.hazards);
       CHECK((hazards.empty() ? result : hazards) == expected);
     } catch (const machine::KernelFault& fault) {
@@ -51,19 +41,34 @@ void check(const std::vector<HopperMutant>& mutants) {
       CAPTURE(message);
       CHECK(expected != "");
       CHECK(message.find(expected) != std::string::npos);
+      CHECK(fault.place != nullptr);
     }
   }
 }
 
 }  // namespace
 
+TEST_CASE("the instructions of sm_90a move data on the CPU as on the GPU") {
+  run(hopper_checks);
+}
+
+TEST_CASE("the instructions of sm_90a move data in kernels that are not traced") {
+  REQUIRE(!plain_hopper_checks.empty());
+  for (const Check& check : plain_hopper_checks) {
+    CAPTURE(std::string(check.text));
+    std::string wrong;
+    CHECK(machine::run({model::find_gpu("H200")}, [&] { wrong = check.run(); }).empty());
+    CHECK(wrong == "");
+  }
+}
+
 TEST_CASE("boxes are counted once, with their bytes and sectors") {
   // The pipeline without a mistake: A is 128 x 192, copied twice; C is 128 x 128.
   constexpr std::int64_t kBytesOfA = 2 * 128 * 192 * 4, kBytesOfC = 128 * 128 * 4;
-  const HopperMutant& pipeline = hopper_mutants.at(0);
+  const Misuse& pipeline = hopper_mutants.at(0);
   REQUIRE(std::string(pipeline.finds) == "");
   const model::Counts counts =
-      trace({model::find_gpu("H200")}, {}, [&] { static_cast<void>(pipeline.result()); });
+      trace({model::find_gpu("H200")}, {}, [&] { static_cast<void>(pipeline.run()); });
   CHECK(counts.async_gmem.requests == 12);
   CHECK(counts.async_gmem.bytes.sum == kBytesOfA);
   CHECK(counts.async_gmem.pieces == kBytesOfA / 32);
@@ -85,7 +90,7 @@ TEST_CASE("boxes are counted once, with their bytes and sectors") {
 
 TEST_CASE("an audit finds every access of kernels with boxes and wgmma announced") {
   if (!why_no_audit().empty()) return;
-  for (const HopperCheck& check : hopper_checks) {
+  for (const Check& check : hopper_checks) {
     CAPTURE(std::string(check.text));
     model::Audit audit;
     audit.most_accesses = 1'000;
@@ -109,14 +114,7 @@ TEST_CASE("small kernels that misuse barriers, boxes and wgmma are found, and no
 }
 
 TEST_CASE("inline PTX gives the results of the same C++") {
-  REQUIRE(!ptx_checks.empty());
-  for (const PtxCheck& check : ptx_checks) {
-    CAPTURE(std::string(check.text));
-    std::string wrong;
-    const model::Counts counts = trace({model::find_gpu("H200")}, {}, [&] { wrong = check.run(); });
-    CHECK(wrong == "");
-    CHECK(names_of(counts.hazards) == "");
-  }
+  run(ptx_checks);
 }
 
 TEST_CASE("a kernel in PTX has the counts of the same kernel in CUDA C++") {
@@ -145,20 +143,7 @@ TEST_CASE("a kernel in PTX has the counts of the same kernel in CUDA C++") {
 }
 
 TEST_CASE("mistakes in PTX are found, and so are unknown instructions that a thread reaches") {
-  for (const PtxMisuse& misuse : ptx_misuses) {
-    CAPTURE(std::string(misuse.text));
-    const std::string expected = misuse.finds;
-    try {
-      const model::Counts counts = trace({model::find_gpu("H200")}, {}, misuse.run);
-      CHECK(names_of(counts.hazards) == expected);
-    } catch (const machine::KernelFault& fault) {
-      const std::string message = fault.what();
-      CAPTURE(message);
-      CHECK(expected != "");
-      CHECK(message.find(expected) != std::string::npos);
-      CHECK(fault.place != nullptr);
-    }
-  }
+  check(ptx_misuses);
 }
 
 }  // namespace trace

@@ -1,4 +1,4 @@
-#include "simulator/trace/ptx_checks.h"
+#include "simulator/trace/checks.h"
 
 #include <cuda_pipeline.h>
 #include <cuda_runtime.h>
@@ -8,8 +8,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
-#include <exception>
 #include <random>
 #include <string>
 #include <vector>
@@ -19,11 +17,6 @@
 #include "simulator/trace/device_array.h"
 
 namespace {
-
-std::string error_of_launch() {
-  const cudaError_t error = cudaDeviceSynchronize();
-  return error == cudaSuccess ? "" : cudaGetErrorString(error);
-}
 
 // The first word that differs, named by `name(i)`.
 template <class T, class Name>
@@ -52,6 +45,10 @@ std::uint32_t any_word() {
   const auto bits = static_cast<std::uint32_t>(random_bits());
   return bits % 3 == 0 ? kSpecial[bits / 3 % 9] : bits;
 }
+std::uint64_t any_long_word() {
+  const std::uint64_t high = any_word();
+  return high << 32 | any_word();
+}
 float any_float() {
   static constexpr float kSpecial[] = {0, -0.0f, 1, -1.5f, 2.5f, 3.5f, 65504, 1e-7f, 3e9f, -3e9f};
   const auto bits = static_cast<std::uint32_t>(random_bits());
@@ -74,6 +71,38 @@ u32 bits_of(float a) {
 }
 
 constexpr int kThreads = 128;
+
+// The numbers a, b and c of each thread, and instructions: their texts, and what each thread gets.
+template <class In, class Out>
+struct Instructions {
+  explicit Instructions(In (*any)()) {
+    for (int t = 0; t < kThreads; ++t) {
+      as.push_back(any());
+      bs.push_back(any());
+      cs.push_back(any());
+    }
+  }
+  template <class Value>
+  void add(const char* text, Value value) {
+    texts.push_back(text);
+    for (int t = 0; t < kThreads; ++t) expected.push_back(value(t, as[t], bs[t], cs[t]));
+  }
+  std::string wrong_in(void (*kernel)(const In*, const In*, const In*, Out*)) const {
+    const Array<In> a(as), b(bs), c(cs);
+    Array<Out> out(expected.size());
+    launch(kernel, dim3(1), dim3(kThreads), 0, a.device, b.device, c.device, out.device);
+    if (std::string error = error_of_launch(); !error.empty()) return error;
+    return difference(out.fetch(), expected, [&](std::size_t i) { return texts[i / kThreads]; });
+  }
+
+  std::vector<In> as, bs, cs;
+  std::vector<std::string> texts;
+  std::vector<Out> expected;
+};
+#define ADD(text, value)                                                                  \
+  all.add(                                                                                \
+      text, [&](int t [[maybe_unused]], auto a [[maybe_unused]], auto b [[maybe_unused]], \
+                auto c [[maybe_unused]]) { return value; });
 
 // Instructions with a 32-bit result of a, b and c, and what it is.
 #define WORDS(X)                                                                                   \
@@ -108,11 +137,11 @@ constexpr int kThreads = 128;
   X("mov.u32 %0, %%tid.x;", static_cast<u32>(t))                                                   \
   X("mov.u32 %0, %%laneid;", static_cast<u32>(t % 32))                                             \
   X("mov.u32 %0, %%ntid.x;", static_cast<u32>(kThreads))                                           \
-  X("shfl.sync.bfly.b32 %0, %1, 1, 31, 0xffffffff;", all_a[t ^ 1])                                 \
-  X("shfl.sync.down.b32 %0, %1, 4, 31, -1;", all_a[t % 32 + 4 > 31 ? t : t + 4])                   \
-  X("shfl.sync.idx.b32 %0, %1, 5, 0x181f, -1;", all_a[t / 8 * 8 + 5])                              \
+  X("shfl.sync.bfly.b32 %0, %1, 1, 31, 0xffffffff;", all.as[t ^ 1])                                \
+  X("shfl.sync.down.b32 %0, %1, 4, 31, -1;", all.as[t % 32 + 4 > 31 ? t : t + 4])                  \
+  X("shfl.sync.idx.b32 %0, %1, 5, 0x181f, -1;", all.as[t / 8 * 8 + 5])                             \
   X("{ .reg .pred p; shfl.sync.up.b32 %0|p, %1, 3, 0, -1; @!p mov.u32 %0, 7; }",                   \
-    t % 32 < 3 ? 7u : all_a[t - 3])
+    t % 32 < 3 ? 7u : all.as[t - 3])
 
 __global__ void compute_words(const u32* as, const u32* bs, const u32* cs, u32* out) {
   const u32 a = as[threadIdx.x], b = bs[threadIdx.x], c = cs[threadIdx.x];
@@ -129,28 +158,9 @@ __global__ void compute_words(const u32* as, const u32* bs, const u32* cs, u32* 
 }
 
 std::string computes_words() {
-  std::vector<u32> all_a(kThreads), all_b(kThreads), all_c(kThreads), expected;
-  for (int t = 0; t < kThreads; ++t) {
-    all_a[t] = any_word();
-    all_b[t] = any_word();
-    all_c[t] = any_word();
-  }
-  std::vector<std::string> texts;
-#define X(text, value)                                                   \
-  texts.push_back(text);                                                 \
-  for (int t = 0; t < kThreads; ++t) {                                   \
-    [[maybe_unused]] const u32 a = all_a[t], b = all_b[t], c = all_c[t]; \
-    expected.push_back(value);                                           \
-  }
-  WORDS(X)
-#undef X
-  const Array<u32> a(all_a), b(all_b), c(all_c);
-  Array<u32> out(expected.size());
-  launch(
-      compute_words, dim3(1), dim3(kThreads), 0, static_cast<const u32*>(a.device),
-      static_cast<const u32*>(b.device), static_cast<const u32*>(c.device), out.device);
-  if (std::string error = error_of_launch(); !error.empty()) return error;
-  return difference(out.fetch(), expected, [&](std::size_t i) { return texts[i / kThreads]; });
+  Instructions<u32, u32> all(any_word);
+  WORDS(ADD)
+  return all.wrong_in(compute_words);
 }
 
 // The same with 64 bits.
@@ -184,28 +194,9 @@ __global__ void compute_long_words(const u64* as, const u64* bs, const u64* cs, 
 }
 
 std::string computes_long_words() {
-  std::vector<u64> all_a(kThreads), all_b(kThreads), all_c(kThreads), expected;
-  for (int t = 0; t < kThreads; ++t) {
-    all_a[t] = u64{any_word()} << 32 | any_word();
-    all_b[t] = u64{any_word()} << 32 | any_word();
-    all_c[t] = u64{any_word()} << 32 | any_word();
-  }
-  std::vector<std::string> texts;
-#define X(text, value)                                                   \
-  texts.push_back(text);                                                 \
-  for (int t = 0; t < kThreads; ++t) {                                   \
-    [[maybe_unused]] const u64 a = all_a[t], b = all_b[t], c = all_c[t]; \
-    expected.push_back(value);                                           \
-  }
-  LONG_WORDS(X)
-#undef X
-  const Array<u64> a(all_a), b(all_b), c(all_c);
-  Array<u64> out(expected.size());
-  launch(
-      compute_long_words, dim3(1), dim3(kThreads), 0, static_cast<const u64*>(a.device),
-      static_cast<const u64*>(b.device), static_cast<const u64*>(c.device), out.device);
-  if (std::string error = error_of_launch(); !error.empty()) return error;
-  return difference(out.fetch(), expected, [&](std::size_t i) { return texts[i / kThreads]; });
+  Instructions<u64, u64> all(any_long_word);
+  LONG_WORDS(ADD)
+  return all.wrong_in(compute_long_words);
 }
 
 // Real numbers: the result has 32 bits.
@@ -252,29 +243,9 @@ __global__ void compute_reals(const float* as, const float* bs, const float* cs,
 }
 
 std::string computes_reals() {
-  std::vector<float> all_a(kThreads), all_b(kThreads), all_c(kThreads);
-  std::vector<u32> expected;
-  for (int t = 0; t < kThreads; ++t) {
-    all_a[t] = any_float();
-    all_b[t] = any_float();
-    all_c[t] = any_float();
-  }
-  std::vector<std::string> texts;
-#define X(text, value)                                                     \
-  texts.push_back(text);                                                   \
-  for (int t = 0; t < kThreads; ++t) {                                     \
-    [[maybe_unused]] const float a = all_a[t], b = all_b[t], c = all_c[t]; \
-    expected.push_back(value);                                             \
-  }
-  REALS(X)
-#undef X
-  const Array<float> a(all_a), b(all_b), c(all_c);
-  Array<u32> out(expected.size());
-  launch(
-      compute_reals, dim3(1), dim3(kThreads), 0, static_cast<const float*>(a.device),
-      static_cast<const float*>(b.device), static_cast<const float*>(c.device), out.device);
-  if (std::string error = error_of_launch(); !error.empty()) return error;
-  return difference(out.fetch(), expected, [&](std::size_t i) { return texts[i / kThreads]; });
+  Instructions<float, u32> all(any_float);
+  REALS(ADD)
+  return all.wrong_in(compute_reals);
 }
 
 // Matrices of 16-bit elements: element (row, column) of matrix m is 1000 m + 16 row + column.
@@ -460,9 +431,7 @@ std::string multiplies() {
   }
   const Array<u32> a(as), b(bs);
   Array<u32> out(128);
-  launch(
-      multiply<shape>, dim3(1), dim3(32), 0, static_cast<const u32*>(a.device),
-      static_cast<const u32*>(b.device), out.device);
+  launch(multiply<shape>, dim3(1), dim3(32), 0, a.device, b.device, out.device);
   if (std::string error = error_of_launch(); !error.empty()) return error;
   return difference(out.fetch(), expected);
 }
@@ -558,8 +527,7 @@ std::string multiplies_together() {
   Array<float> out(64 * kWgmmaColumns);
   launch(
       multiply_together<kInRegisters, kTransposed, kAIsFixed, kBIsFixed>, dim3(1), dim3(128),
-      (64 + kWgmmaColumns) * 32, static_cast<const unsigned short*>(a.device),
-      static_cast<const unsigned short*>(b.device), out.device);
+      (64 + kWgmmaColumns) * 32, a.device, b.device, out.device);
   if (std::string error = error_of_launch(); !error.empty()) return error;
   std::vector<u32> found;
   for (const float value : out.fetch()) found.push_back(bits_of(value));
@@ -613,7 +581,7 @@ std::string copies_bytes() {
   }
   const Array<u32> in(values);
   Array<u32> out(64);
-  launch(copy_bytes, dim3(1), dim3(64), 0, static_cast<const u32*>(in.device), out.device);
+  launch(copy_bytes, dim3(1), dim3(64), 0, in.device, out.device);
   if (std::string error = error_of_launch(); !error.empty()) return error;
   return difference(out.fetch(), expected);
 }
@@ -748,8 +716,7 @@ std::vector<float> copied() {
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * 37 % 101);
   const Array<float> from(values);
   Array<float> to(std::vector<float>(256, 0.0f));
-  launch(
-      kernel, dim3(1), dim3(kBlockThreads), 0, static_cast<const float*>(from.device), to.device);
+  launch(kernel, dim3(1), dim3(kBlockThreads), 0, from.device, to.device);
   return to.fetch();
 }
 template <void (*kernel)(const float*, float*), int kBlockThreads>
@@ -773,15 +740,16 @@ __global__ void small(float* out) {
   body(tile, static_cast<u32>(__cvta_generic_to_shared(tile)), out);
 }
 template <Body body>
-void run_small() {
+std::string run_small() {
   const Array<float> out(std::vector<float>(1024, 0.0f));
   launch(small<body>, dim3(1), dim3(64), 0, out.device);
+  return "";
 }
 #define SMALL run_small < [](float* tile, u32 at, float* out)
 
 }  // namespace
 
-extern const std::vector<trace::PtxCheck> trace::ptx_checks = {
+extern const std::vector<trace::Check> trace::ptx_checks = {
     {"instructions with 32 bits", computes_words},
     {"instructions with 64 bits", computes_long_words},
     {"instructions with real numbers", computes_reals},
@@ -816,129 +784,89 @@ extern const std::vector<trace::PtxTwins> trace::ptx_twins = {
     {"cp.async", run_copy<copy_async_written, 32>, run_copy<copy_async_in_ptx, 32>},
 };
 
-extern const std::vector<trace::PtxMisuse> trace::ptx_misuses = {
-    {"a copy that is waited for",
-     SMALL{asm volatile(
-         "cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(at + 4 * threadIdx.x),
-         "l"(out + threadIdx.x));
-asm volatile("cp.async.commit_group;");
-asm volatile("cp.async.wait_group 0;");
-__syncthreads();
-out[64 + threadIdx.x] = tile[63 - threadIdx.x];
-}
->, ""
-}
-, {"a copy that is not waited for",
-   SMALL{asm volatile(
-       "cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(at + 4 * threadIdx.x),
-       "l"(out + threadIdx.x));
-asm volatile("cp.async.commit_group;");
-asm volatile("cp.async.wait_group 1;");
-__syncthreads();
-out[64 + threadIdx.x] = tile[63 - threadIdx.x];
-}
->, "copy_not_waited_for"
-}
-, {"a store without a barrier before the load",
-   SMALL{asm volatile("st.shared.f32 [%0], %1;" ::"r"(at + 4 * threadIdx.x), "f"(1.0f));
-out[threadIdx.x] = tile[63 - threadIdx.x];
-}
->, "race"
-}
-, {"a load beyond shared memory", SMALL{float x;
-asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x) : "r"(at + 512 + 4 * threadIdx.x));
-out[threadIdx.x] = x + tile[0];
-}
->, "out_of_bounds"
-}
-, {"a load far beyond shared memory", SMALL{float x;
-asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x) : "r"(at + 0x40000000u));
-out[threadIdx.x] = x + tile[0];
-}
->, "out_of_bounds"
-}
-, {"a load beyond global memory", SMALL{float x;
-asm volatile("ld.global.f32 %0, [%1];" : "=f"(x) : "l"(out + 1024 + threadIdx.x));
-out[threadIdx.x] = x + tile[0] + static_cast<float>(at);
-}
->, "out_of_bounds"
-}
-, {"a misaligned vector", SMALL{float x, y;
-asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(x), "=f"(y) : "r"(at + 4));
-out[threadIdx.x] = x + y + tile[0];
-}
->, "misaligned"
-}
-, {"an unknown instruction that no thread comes to",
-   SMALL{
+// clang-format off
+extern const std::vector<trace::Misuse> trace::ptx_misuses = {
+    {"a copy that is waited for", SMALL {
+       asm volatile("cp.async.ca.shared.global [%0], [%1], 4;"
+                    ::"r"(at + 4 * threadIdx.x), "l"(out + threadIdx.x));
+       asm volatile("cp.async.commit_group;");
+       asm volatile("cp.async.wait_group 0;");
+       __syncthreads();
+       out[64 + threadIdx.x] = tile[63 - threadIdx.x];
+     }>, ""},
+    {"a copy that is not waited for", SMALL {
+       asm volatile("cp.async.ca.shared.global [%0], [%1], 4;"
+                    ::"r"(at + 4 * threadIdx.x), "l"(out + threadIdx.x));
+       asm volatile("cp.async.commit_group;");
+       asm volatile("cp.async.wait_group 1;");
+       __syncthreads();
+       out[64 + threadIdx.x] = tile[63 - threadIdx.x];
+     }>, "copy_not_waited_for"},
+    {"a store without a barrier before the load", SMALL {
+       asm volatile("st.shared.f32 [%0], %1;" ::"r"(at + 4 * threadIdx.x), "f"(1.0f));
+       out[threadIdx.x] = tile[63 - threadIdx.x];
+     }>, "race"},
+    {"a load beyond shared memory", SMALL {
+       float x;
+       asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x) : "r"(at + 512 + 4 * threadIdx.x));
+       out[threadIdx.x] = x + tile[0];
+     }>, "out_of_bounds"},
+    {"a load far beyond shared memory", SMALL {
+       float x;
+       asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x) : "r"(at + 0x40000000u));
+       out[threadIdx.x] = x + tile[0];
+     }>, "out_of_bounds"},
+    {"a load beyond global memory", SMALL {
+       float x;
+       asm volatile("ld.global.f32 %0, [%1];" : "=f"(x) : "l"(out + 1024 + threadIdx.x));
+       out[threadIdx.x] = x + tile[0] + static_cast<float>(at);
+     }>, "out_of_bounds"},
+    {"a misaligned vector", SMALL {
+       float x, y;
+       asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(x), "=f"(y) : "r"(at + 4));
+       out[threadIdx.x] = x + y + tile[0];
+     }>, "misaligned"},
+    {"an unknown instruction that no thread comes to", SMALL {
        if (tile[0] != 0) asm volatile("tensormap.frobnicate.global [%0], %1;" ::"l"(out), "r"(at));
-asm volatile("{ .reg .pred p; setp.eq.u32 p, 1, 0; @p frobnicate.sync [%0]; }" ::"l"(out));
-}
->, ""
-}
-, {"an unknown instruction",
-   SMALL{if (threadIdx.x == 5) asm volatile(
-       "frobnicate.sync.b32 [%0], %1;" ::"l"(out + static_cast<int>(tile[0])), "r"(at));
-}
->, "it comes to the PTX instruction \"frobnicate.sync.b32\", which is not known on the CPU"
-}
-, {"a known instruction in an unknown form", SMALL{float x;
-asm volatile("add.rz.f32 %0, %1, %1;" : "=f"(x) : "f"(tile[0]));
-out[at] = x;
-}
->, "\"add.rz.f32\""
-}
-, {"a text that cannot be read", SMALL{asm volatile("mov.u32 %0, [;" : "=r"(at));
-out[0] = tile[0];
-}
->, "its inline PTX cannot be read"
-}
-, {"an operand that is too wide", SMALL{double x = tile[0];
-asm volatile("mov.b32 %0, %1;" : "=r"(at) : "f"(x));
-out[at] = 0;
-}
->, "has 8 bytes; it takes 4"
-}
-, {"trap", SMALL{if (threadIdx.x == 7 && tile[0] == 0) asm volatile("trap;");
-out[at % 8] = 0;
-}
->, "its inline PTX comes to \"trap\""
-}
-, {"a barrier that waits for nobody", SMALL{__shared__ std::uint64_t barrier;
-const auto place = static_cast<u32>(__cvta_generic_to_shared(&barrier));
-if (threadIdx.x == 0) asm volatile("mbarrier.init.shared.b64 [%0], 65;" ::"r"(place));
-__syncthreads();
-asm volatile("{ .reg .b64 s; mbarrier.arrive.shared.b64 s, [%0]; }" ::"r"(place));
-asm volatile(
-    "{ .reg .pred p;\n W: mbarrier.try_wait.parity.shared.b64 p, [%0], 0; @!p bra W; }" ::"r"(
-        place));
-out[at % 8] = tile[0];
-}
->, "forever: 1 of 65 arrivals is missing in phase 0"
-}
-,
-}
-;
+       asm volatile("{ .reg .pred p; setp.eq.u32 p, 1, 0; @p frobnicate.sync [%0]; }" ::"l"(out));
+     }>, ""},
+    {"an unknown instruction", SMALL {
+       if (threadIdx.x == 5) asm volatile("frobnicate.sync.b32 [%0], %1;"
+                                          ::"l"(out + static_cast<int>(tile[0])), "r"(at));
+     }>, "it comes to the PTX instruction \"frobnicate.sync.b32\", which is not known on the CPU"},
+    {"a known instruction in an unknown form", SMALL {
+       float x;
+       asm volatile("add.rz.f32 %0, %1, %1;" : "=f"(x) : "f"(tile[0]));
+       out[at] = x;
+     }>, "\"add.rz.f32\""},
+    {"a text that cannot be read", SMALL {
+       asm volatile("mov.u32 %0, [;" : "=r"(at));
+       out[0] = tile[0];
+     }>, "its inline PTX cannot be read"},
+    {"an operand that is too wide", SMALL {
+       double x = tile[0];
+       asm volatile("mov.b32 %0, %1;" : "=r"(at) : "f"(x));
+       out[at] = 0;
+     }>, "has 8 bytes; it takes 4"},
+    {"trap", SMALL {
+       if (threadIdx.x == 7 && tile[0] == 0) asm volatile("trap;");
+       out[at % 8] = 0;
+     }>, "its inline PTX comes to \"trap\""},
+    {"a barrier that waits for nobody", SMALL {
+       __shared__ std::uint64_t barrier;
+       const auto place = static_cast<u32>(__cvta_generic_to_shared(&barrier));
+       if (threadIdx.x == 0) asm volatile("mbarrier.init.shared.b64 [%0], 65;" ::"r"(place));
+       __syncthreads();
+       asm volatile("{ .reg .b64 s; mbarrier.arrive.shared.b64 s, [%0]; }" ::"r"(place));
+       asm volatile("{ .reg .pred p;\n"
+                    " W: mbarrier.try_wait.parity.shared.b64 p, [%0], 0; @!p bra W; }" ::"r"(place));
+       out[at % 8] = tile[0];
+     }>, "forever: 1 of 65 arrivals is missing in phase 0"},
+};
+// clang-format on
 
 #else
-// Each check in a process of its own, because an error of the GPU ends all work of its process.
 int main(int count, char** arguments) {
-  if (count > 1) {
-    const trace::PtxCheck& check = trace::ptx_checks.at(std::stoul(arguments[1]));
-    std::string wrong;
-    try {
-      wrong = check.run();
-    } catch (const std::exception& error) {
-      wrong = error.what();
-    }
-    std::printf("%-48s %s\n", check.text, wrong.empty() ? "ok" : wrong.c_str());
-    return wrong.empty() ? 0 : 1;
-  }
-  bool all = true;
-  for (std::size_t i = 0; i < trace::ptx_checks.size(); ++i) {
-    const std::string command = std::string(arguments[0]) + " " + std::to_string(i);
-    all &= std::system(command.c_str()) == 0;
-  }
-  return all ? 0 : 1;
+  return trace::run_checks(trace::ptx_checks, count, arguments);
 }
 #endif
