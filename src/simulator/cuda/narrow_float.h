@@ -36,6 +36,49 @@ SIMT_INLINE V clamped(int value) {
   return static_cast<V>(value < least ? least : most < value ? most : value);
 }
 
+// Friends of both classes.
+#define SIMT_OPERATOR(symbol, name)                                     \
+  friend SIMT_INLINE Self operator symbol(Self a, Self b) {             \
+    return name(a, b);                                                  \
+  }                                                                     \
+  friend SIMT_INLINE Self& operator symbol##=(Self& a, const Self& b) { \
+    return a = name(a, b);                                              \
+  }
+#define SIMT_SHUFFLE(name, Lane, bits_of_value)                               \
+  friend SIMT_INLINE Self name(                                               \
+      unsigned mask, Self value, Lane lane, int width = simt::warp_lanes()) { \
+    return Self::of_bits(name(mask, bits_of_value, lane, width));             \
+  }
+#define SIMT_SHUFFLES(bits_of_value)                      \
+  SIMT_SHUFFLE(__shfl_sync, int, bits_of_value)           \
+  SIMT_SHUFFLE(__shfl_up_sync, unsigned, bits_of_value)   \
+  SIMT_SHUFFLE(__shfl_down_sync, unsigned, bits_of_value) \
+  SIMT_SHUFFLE(__shfl_xor_sync, int, bits_of_value)
+// Of a number.
+#define SIMT_ARITHMETIC(name, symbol)                               \
+  friend SIMT_INLINE Self name(Self a, Self b) {                    \
+    return Self::rounded(double(float(a)) symbol double(float(b))); \
+  }                                                                 \
+  friend SIMT_INLINE Self name##_rn(Self a, Self b) {               \
+    return name(a, b);                                              \
+  }                                                                 \
+  friend SIMT_INLINE Self name##_sat(Self a, Self b) {              \
+    return Self::saturated(name(a, b));                             \
+  }                                                                 \
+  SIMT_OPERATOR(symbol, name)
+#define SIMT_FUNCTION(name, result)      \
+  friend SIMT_INLINE Self name(Self a) { \
+    const double x = float{a};           \
+    return Self::rounded(result);        \
+  }
+#define SIMT_COMPARE(name, symbol)                                 \
+  friend SIMT_INLINE bool __h##name(Self a, Self b) {              \
+    return float{a} symbol float{b};                               \
+  }                                                                \
+  friend SIMT_INLINE bool __h##name##u(Self a, Self b) {           \
+    return __hisnan(a) || __hisnan(b) || float{a} symbol float{b}; \
+  }
+
 template <class Self, model::NarrowFormat format>
 struct NarrowFloat {
   static constexpr model::NarrowFormat kFormat = format;
@@ -78,32 +121,10 @@ struct NarrowFloat {
   SIMT_ALWAYS_INLINE operator long long() const { return __float2ll_rz(*this); }
   SIMT_ALWAYS_INLINE operator unsigned long long() const { return __float2ull_rz(*this); }
 
-#define SIMT_BINARY(name, symbol)                                       \
-  friend SIMT_INLINE Self name(Self a, Self b) {                        \
-    return Self::rounded(double {                                       \
-      float {                                                           \
-        a                                                               \
-      }                                                                 \
-    } symbol double{float{b}});                                         \
-  }                                                                     \
-  friend SIMT_INLINE Self name##_rn(Self a, Self b) {                   \
-    return name(a, b);                                                  \
-  }                                                                     \
-  friend SIMT_INLINE Self name##_sat(Self a, Self b) {                  \
-    return Self::saturated(name(a, b));                                 \
-  }                                                                     \
-  friend SIMT_INLINE Self operator symbol(Self a, Self b) {             \
-    return name(a, b);                                                  \
-  }                                                                     \
-  friend SIMT_INLINE Self& operator symbol##=(Self& a, const Self& b) { \
-    a = name(a, b);                                                     \
-    return a;                                                           \
-  }
-  SIMT_BINARY(__hadd, +)
-  SIMT_BINARY(__hsub, -)
-  SIMT_BINARY(__hmul, *)
-  SIMT_BINARY(__hdiv, /)
-#undef SIMT_BINARY
+  SIMT_ARITHMETIC(__hadd, +)
+  SIMT_ARITHMETIC(__hsub, -)
+  SIMT_ARITHMETIC(__hmul, *)
+  SIMT_ARITHMETIC(__hdiv, /)
   friend SIMT_INLINE Self __hfma(Self a, Self b, Self c) {
     return Self::of_bits(model::narrowed_fma(a.bits, b.bits, c.bits, format));
   }
@@ -120,18 +141,10 @@ struct NarrowFloat {
   friend SIMT_INLINE Self __habs(Self a) {
     return Self::of_bits(__hisnan(a) ? model::kNarrowNaN : a.bits & 0x7fffu);
   }
-  friend SIMT_INLINE Self operator+(Self a) {
-    return a;
-  }
-  friend SIMT_INLINE Self operator-(Self a) {
-    return __hneg(a);
-  }
-  friend SIMT_INLINE Self& operator++(Self& a) {
-    return a += Self(1);
-  }
-  friend SIMT_INLINE Self& operator--(Self& a) {
-    return a -= Self(1);
-  }
+  friend SIMT_INLINE Self operator+(Self a) { return a; }
+  friend SIMT_INLINE Self operator-(Self a) { return __hneg(a); }
+  friend SIMT_INLINE Self& operator++(Self& a) { return a += Self(1); }
+  friend SIMT_INLINE Self& operator--(Self& a) { return a -= Self(1); }
   friend SIMT_INLINE Self operator++(Self& a, int) {
     const Self before = a;
     a = before + Self(1);
@@ -143,51 +156,25 @@ struct NarrowFloat {
     return before;
   }
 
-  friend SIMT_INLINE bool __hisnan(Self a) {
-    return std::isnan(float{a});
-  }
+  friend SIMT_INLINE bool __hisnan(Self a) { return std::isnan(float{a}); }
   // -1 and 1 for the two infinities.
   friend SIMT_INLINE int __hisinf(Self a) {
     return std::isinf(float{a}) ? (float{a} < 0 ? -1 : 1) : 0;
   }
   // The u variants are true if a number is a NaN; the others are false.
-#define SIMT_COMPARE(name, symbol)                                 \
-  friend SIMT_INLINE bool __h##name(Self a, Self b) {              \
-    return float{a} symbol float{b};                               \
-  }                                                                \
-  friend SIMT_INLINE bool __h##name##u(Self a, Self b) {           \
-    return __hisnan(a) || __hisnan(b) || float{a} symbol float{b}; \
-  }
   SIMT_COMPARE(eq, ==)
   SIMT_COMPARE(lt, <)
   SIMT_COMPARE(le, <=)
   SIMT_COMPARE(gt, >)
   SIMT_COMPARE(ge, >=)
-#undef SIMT_COMPARE
-  friend SIMT_INLINE bool __hneu(Self a, Self b) {
-    return float{a} != float{b};
-  }
-  friend SIMT_INLINE bool __hne(Self a, Self b) {
-    return !__hequ(a, b);
-  }
-  friend SIMT_INLINE bool operator==(Self a, Self b) {
-    return __heq(a, b);
-  }
-  friend SIMT_INLINE bool operator!=(Self a, Self b) {
-    return __hneu(a, b);
-  }
-  friend SIMT_INLINE bool operator<(Self a, Self b) {
-    return __hlt(a, b);
-  }
-  friend SIMT_INLINE bool operator<=(Self a, Self b) {
-    return __hle(a, b);
-  }
-  friend SIMT_INLINE bool operator>(Self a, Self b) {
-    return __hgt(a, b);
-  }
-  friend SIMT_INLINE bool operator>=(Self a, Self b) {
-    return __hge(a, b);
-  }
+  friend SIMT_INLINE bool __hneu(Self a, Self b) { return float{a} != float{b}; }
+  friend SIMT_INLINE bool __hne(Self a, Self b) { return !__hequ(a, b); }
+  friend SIMT_INLINE bool operator==(Self a, Self b) { return __heq(a, b); }
+  friend SIMT_INLINE bool operator!=(Self a, Self b) { return __hneu(a, b); }
+  friend SIMT_INLINE bool operator<(Self a, Self b) { return __hlt(a, b); }
+  friend SIMT_INLINE bool operator<=(Self a, Self b) { return __hle(a, b); }
+  friend SIMT_INLINE bool operator>(Self a, Self b) { return __hgt(a, b); }
+  friend SIMT_INLINE bool operator>=(Self a, Self b) { return __hge(a, b); }
   // Of a number and a NaN the number; the _nan variants give NaN. -0 is less than +0.
   friend SIMT_INLINE Self __hmax_nan(Self a, Self b) {
     if (__hisnan(a) || __hisnan(b)) return Self::of_bits(model::kNarrowNaN);
@@ -206,11 +193,6 @@ struct NarrowFloat {
     return __hisnan(a) != __hisnan(b) ? (__hisnan(a) ? b : a) : __hmin_nan(a, b);
   }
 
-#define SIMT_FUNCTION(name, result)      \
-  friend SIMT_INLINE Self name(Self a) { \
-    const double x = float{a};           \
-    return Self::rounded(result);        \
-  }
   SIMT_FUNCTION(hsqrt, std::sqrt(x))
   SIMT_FUNCTION(hrsqrt, 1 / std::sqrt(x))
   SIMT_FUNCTION(hrcp, 1 / x)
@@ -228,18 +210,8 @@ struct NarrowFloat {
   SIMT_FUNCTION(hceil, std::ceil(x))
   SIMT_FUNCTION(htrunc, std::trunc(x))
   SIMT_FUNCTION(hrint, std::nearbyint(x))
-#undef SIMT_FUNCTION
 
-#define SIMT_SHUFFLE(name, Lane)                                                      \
-  friend SIMT_INLINE Self name(                                                       \
-      unsigned mask, Self value, Lane lane, int width = simt::warp_lanes()) {         \
-    return Self::of_bits(name(mask, static_cast<unsigned>(value.bits), lane, width)); \
-  }
-  SIMT_SHUFFLE(__shfl_sync, int)
-  SIMT_SHUFFLE(__shfl_up_sync, unsigned)
-  SIMT_SHUFFLE(__shfl_down_sync, unsigned)
-  SIMT_SHUFFLE(__shfl_xor_sync, int)
-#undef SIMT_SHUFFLE
+  SIMT_SHUFFLES(static_cast<unsigned>(value.bits))
   friend SIMT_INLINE Self atomicAdd(Self* address, Self value) {
     return Self::of_bits(simt::atomic_add(&address->bits, value.bits, format));
   }
@@ -252,6 +224,30 @@ struct NarrowFloat {
     return float{a} > 1 ? Self(1) : float{a} > 0 ? a : of_bits(0);
   }
 };
+
+// Of a pair.
+#define SIMT_UNARY(name, of)             \
+  friend SIMT_INLINE Self name(Self a) { \
+    return {of(a.x), of(a.y)};           \
+  }
+#define SIMT_BINARY(name, of)                    \
+  friend SIMT_INLINE Self name(Self a, Self b) { \
+    return {of(a.x, b.x), of(a.y, b.y)};         \
+  }
+#define SIMT_FMA(name, of)                               \
+  friend SIMT_INLINE Self name(Self a, Self b, Self c) { \
+    return {of(a.x, b.x, c.x), of(a.y, b.y, c.y)};       \
+  }
+#define SIMT_COMPARE_PAIRS(name)                                                          \
+  friend SIMT_INLINE Self __h##name##2(Self a, Self b) {                                  \
+    return {T(int{__h##name(a.x, b.x)}), T(int{__h##name(a.y, b.y)})};                    \
+  }                                                                                       \
+  friend SIMT_INLINE bool __hb##name##2(Self a, Self b) {                                 \
+    return __h##name(a.x, b.x) && __h##name(a.y, b.y);                                    \
+  }                                                                                       \
+  friend SIMT_INLINE unsigned __h##name##2_mask(Self a, Self b) {                         \
+    return (__h##name(a.x, b.x) ? 0xffffu : 0) | (__h##name(a.y, b.y) ? 0xffff0000u : 0); \
+  }
 
 template <class Self, class T>
 struct alignas(4) NarrowPair {
@@ -268,22 +264,14 @@ struct alignas(4) NarrowPair {
     return {T::of_bits(both), T::of_bits(both >> 16)};
   }
 
-#define SIMT_BINARY(name, of)                    \
-  friend SIMT_INLINE Self name(Self a, Self b) { \
-    return {of(a.x, b.x), of(a.y, b.y)};         \
-  }
-#define SIMT_OPERATION(name, of, symbol)                                \
-  SIMT_BINARY(name, of)                                                 \
-  SIMT_BINARY(operator symbol, of)                                      \
-  friend SIMT_INLINE Self& operator symbol##=(Self& a, const Self& b) { \
-    a = name(a, b);                                                     \
-    return a;                                                           \
-  }
-  SIMT_OPERATION(__hadd2, __hadd, +)
-  SIMT_OPERATION(__hsub2, __hsub, -)
-  SIMT_OPERATION(__hmul2, __hmul, *)
-  SIMT_OPERATION(__h2div, __hdiv, /)
-#undef SIMT_OPERATION
+  SIMT_BINARY(__hadd2, __hadd)
+  SIMT_OPERATOR(+, __hadd2)
+  SIMT_BINARY(__hsub2, __hsub)
+  SIMT_OPERATOR(-, __hsub2)
+  SIMT_BINARY(__hmul2, __hmul)
+  SIMT_OPERATOR(*, __hmul2)
+  SIMT_BINARY(__h2div, __hdiv)
+  SIMT_OPERATOR(/, __h2div)
   SIMT_BINARY(__hadd2_rn, __hadd)
   SIMT_BINARY(__hsub2_rn, __hsub)
   SIMT_BINARY(__hmul2_rn, __hmul)
@@ -294,25 +282,15 @@ struct alignas(4) NarrowPair {
   SIMT_BINARY(__hmin2, __hmin)
   SIMT_BINARY(__hmax2_nan, __hmax_nan)
   SIMT_BINARY(__hmin2_nan, __hmin_nan)
-#undef SIMT_BINARY
-#define SIMT_FMA(name, of)                               \
-  friend SIMT_INLINE Self name(Self a, Self b, Self c) { \
-    return {of(a.x, b.x, c.x), of(a.y, b.y, c.y)};       \
-  }
   SIMT_FMA(__hfma2, __hfma)
   SIMT_FMA(__hfma2_sat, __hfma_sat)
   SIMT_FMA(__hfma2_relu, __hfma_relu)
-#undef SIMT_FMA
   // A product and a sum of complex numbers.
   friend SIMT_INLINE Self __hcmadd(Self a, Self b, Self c) {
     return {
         __hfma(__hneg(a.y), b.y, __hfma(a.x, b.x, c.x)), __hfma(a.y, b.x, __hfma(a.x, b.y, c.y))};
   }
 
-#define SIMT_UNARY(name, of)             \
-  friend SIMT_INLINE Self name(Self a) { \
-    return {of(a.x), of(a.y)};           \
-  }
   SIMT_UNARY(__hneg2, __hneg)
   SIMT_UNARY(__habs2, __habs)
   SIMT_UNARY(operator-, __hneg)
@@ -333,64 +311,31 @@ struct alignas(4) NarrowPair {
   SIMT_UNARY(h2ceil, hceil)
   SIMT_UNARY(h2trunc, htrunc)
   SIMT_UNARY(h2rint, hrint)
-#undef SIMT_UNARY
 
   // 1 or 0 for each; the b variants: whether it holds for both; the masks: all bits or none.
-#define SIMT_COMPARE(name)                                                                \
-  friend SIMT_INLINE Self __h##name##2(Self a, Self b) {                                  \
-    return {T(int{__h##name(a.x, b.x)}), T(int{__h##name(a.y, b.y)})};                    \
-  }                                                                                       \
-  friend SIMT_INLINE bool __hb##name##2(Self a, Self b) {                                 \
-    return __h##name(a.x, b.x) && __h##name(a.y, b.y);                                    \
-  }                                                                                       \
-  friend SIMT_INLINE unsigned __h##name##2_mask(Self a, Self b) {                         \
-    return (__h##name(a.x, b.x) ? 0xffffu : 0) | (__h##name(a.y, b.y) ? 0xffff0000u : 0); \
-  }
-  SIMT_COMPARE(eq)
-  SIMT_COMPARE(ne)
-  SIMT_COMPARE(lt)
-  SIMT_COMPARE(le)
-  SIMT_COMPARE(gt)
-  SIMT_COMPARE(ge)
-  SIMT_COMPARE(equ)
-  SIMT_COMPARE(neu)
-  SIMT_COMPARE(ltu)
-  SIMT_COMPARE(leu)
-  SIMT_COMPARE(gtu)
-  SIMT_COMPARE(geu)
-#undef SIMT_COMPARE
+  SIMT_COMPARE_PAIRS(eq)
+  SIMT_COMPARE_PAIRS(ne)
+  SIMT_COMPARE_PAIRS(lt)
+  SIMT_COMPARE_PAIRS(le)
+  SIMT_COMPARE_PAIRS(gt)
+  SIMT_COMPARE_PAIRS(ge)
+  SIMT_COMPARE_PAIRS(equ)
+  SIMT_COMPARE_PAIRS(neu)
+  SIMT_COMPARE_PAIRS(ltu)
+  SIMT_COMPARE_PAIRS(leu)
+  SIMT_COMPARE_PAIRS(gtu)
+  SIMT_COMPARE_PAIRS(geu)
   friend SIMT_INLINE Self __hisnan2(Self a) {
     return {T(int{__hisnan(a.x)}), T(int{__hisnan(a.y)})};
   }
-  friend SIMT_INLINE bool operator==(Self a, Self b) {
-    return __hbeq2(a, b);
-  }
-  friend SIMT_INLINE bool operator!=(Self a, Self b) {
-    return __hbneu2(a, b);
-  }
-  friend SIMT_INLINE bool operator<(Self a, Self b) {
-    return __hblt2(a, b);
-  }
-  friend SIMT_INLINE bool operator<=(Self a, Self b) {
-    return __hble2(a, b);
-  }
-  friend SIMT_INLINE bool operator>(Self a, Self b) {
-    return __hbgt2(a, b);
-  }
-  friend SIMT_INLINE bool operator>=(Self a, Self b) {
-    return __hbge2(a, b);
-  }
+  friend SIMT_INLINE bool operator==(Self a, Self b) { return __hbeq2(a, b); }
+  friend SIMT_INLINE bool operator!=(Self a, Self b) { return __hbneu2(a, b); }
+  friend SIMT_INLINE bool operator<(Self a, Self b) { return __hblt2(a, b); }
+  friend SIMT_INLINE bool operator<=(Self a, Self b) { return __hble2(a, b); }
+  friend SIMT_INLINE bool operator>(Self a, Self b) { return __hbgt2(a, b); }
+  friend SIMT_INLINE bool operator>=(Self a, Self b) { return __hbge2(a, b); }
 
-#define SIMT_SHUFFLE(name, Lane)                                              \
-  friend SIMT_INLINE Self name(                                               \
-      unsigned mask, Self value, Lane lane, int width = simt::warp_lanes()) { \
-    return Self::of_bits(name(mask, simt::bits_of(value), lane, width));      \
-  }
-  SIMT_SHUFFLE(__shfl_sync, int)
-  SIMT_SHUFFLE(__shfl_up_sync, unsigned)
-  SIMT_SHUFFLE(__shfl_down_sync, unsigned)
-  SIMT_SHUFFLE(__shfl_xor_sync, int)
-#undef SIMT_SHUFFLE
+  SIMT_SHUFFLES(simt::bits_of(value))
   // On the GPU, too, the two sums are atomic each, not together.
   friend SIMT_INLINE Self atomicAdd(Self* address, Self value) {
     return Self::of_bits(simt::atomic_add(
@@ -398,26 +343,33 @@ struct alignas(4) NarrowPair {
   }
 };
 
+#undef SIMT_OPERATOR
+#undef SIMT_ARITHMETIC
+#undef SIMT_COMPARE
+#undef SIMT_FUNCTION
+#undef SIMT_SHUFFLE
+#undef SIMT_SHUFFLES
+#undef SIMT_UNARY
+#undef SIMT_BINARY
+#undef SIMT_FMA
+#undef SIMT_COMPARE_PAIRS
+
 }  // namespace simt
 
 // The functions that have the type's name in their own.
-#define SIMT_NARROW_INTEGER(T, name, integer, Integer, to_int)                       \
-  SIMT_INLINE T __##integer##2##name##_rn(Integer a) {                               \
+#define SIMT_NARROW_FROM(T, function, From)                                          \
+  SIMT_INLINE T function##_rn(From a) {                                              \
     return T(a);                                                                     \
   }                                                                                  \
-  SIMT_INLINE T __##integer##2##name##_rz(Integer a) {                               \
+  SIMT_INLINE T function##_rz(From a) {                                              \
     return T::of_bits(model::narrowed(double(a), T::kFormat, model::Toward::zero));  \
   }                                                                                  \
-  SIMT_INLINE T __##integer##2##name##_ru(Integer a) {                               \
+  SIMT_INLINE T function##_ru(From a) {                                              \
     return T::of_bits(model::narrowed(double(a), T::kFormat, model::Toward::above)); \
   }                                                                                  \
-  SIMT_INLINE T __##integer##2##name##_rd(Integer a) {                               \
+  SIMT_INLINE T function##_rd(From a) {                                              \
     return T::of_bits(model::narrowed(double(a), T::kFormat, model::Toward::below)); \
-  }                                                                                  \
-  SIMT_NARROW_TO_INTEGER(T, name, integer, Integer, to_int, rn)                      \
-  SIMT_NARROW_TO_INTEGER(T, name, integer, Integer, to_int, rz)                      \
-  SIMT_NARROW_TO_INTEGER(T, name, integer, Integer, to_int, ru)                      \
-  SIMT_NARROW_TO_INTEGER(T, name, integer, Integer, to_int, rd)
+  }
 #define SIMT_NARROW_TO_INTEGER(T, name, integer, Integer, to_int, rounding) \
   SIMT_INLINE Integer __##name##2##integer##_##rounding(T a) {              \
     const auto whole = __float2##to_int##_##rounding(float{a});             \
@@ -427,97 +379,47 @@ struct alignas(4) NarrowPair {
       return whole;                                                         \
     }                                                                       \
   }
-
-#define SIMT_NARROW_NAMES(T, Pair, name)                                     \
-  SIMT_INLINE float __##name##2float(T a) {                                  \
-    return a;                                                                \
-  }                                                                          \
-  SIMT_INLINE T __float2##name(float a) {                                    \
-    return T(a);                                                             \
-  }                                                                          \
-  SIMT_INLINE T __float2##name##_rn(float a) {                               \
-    return T(a);                                                             \
-  }                                                                          \
-  SIMT_INLINE T __float2##name##_rz(float a) {                               \
-    return T::of_bits(model::narrowed(a, T::kFormat, model::Toward::zero));  \
-  }                                                                          \
-  SIMT_INLINE T __float2##name##_ru(float a) {                               \
-    return T::of_bits(model::narrowed(a, T::kFormat, model::Toward::above)); \
-  }                                                                          \
-  SIMT_INLINE T __float2##name##_rd(float a) {                               \
-    return T::of_bits(model::narrowed(a, T::kFormat, model::Toward::below)); \
-  }                                                                          \
-  SIMT_INLINE T __double2##name(double a) {                                  \
-    return T(a);                                                             \
-  }                                                                          \
-  SIMT_NARROW_INTEGER(T, name, short, short, int)                            \
-  SIMT_NARROW_INTEGER(T, name, ushort, unsigned short, int)                  \
-  SIMT_NARROW_INTEGER(T, name, int, int, int)                                \
-  SIMT_NARROW_INTEGER(T, name, uint, unsigned, uint)                         \
-  SIMT_NARROW_INTEGER(T, name, ll, long long, ll)                            \
-  SIMT_NARROW_INTEGER(T, name, ull, unsigned long long, ull)                 \
-  SIMT_NARROW_TO_INTEGER(T, name, char, signed char, int, rz)                \
-  SIMT_NARROW_TO_INTEGER(T, name, uchar, unsigned char, int, rz)             \
-  SIMT_INLINE short __##name##_as_short(T a) {                               \
-    return static_cast<short>(a.bits);                                       \
-  }                                                                          \
-  SIMT_INLINE unsigned short __##name##_as_ushort(T a) {                     \
-    return a.bits;                                                           \
-  }                                                                          \
-  SIMT_INLINE T __short_as_##name(short a) {                                 \
-    return T::of_bits(static_cast<unsigned short>(a));                       \
-  }                                                                          \
-  SIMT_INLINE T __ushort_as_##name(unsigned short a) {                       \
-    return T::of_bits(a);                                                    \
-  }                                                                          \
-  SIMT_INLINE Pair make_##name##2(T x, T y) {                                \
-    return {x, y};                                                           \
-  }                                                                          \
-  SIMT_INLINE Pair __halves2##name##2(T x, T y) {                            \
-    return {x, y};                                                           \
-  }                                                                          \
-  SIMT_INLINE Pair __##name##2##name##2(T a) {                               \
-    return {a, a};                                                           \
-  }                                                                          \
-  SIMT_INLINE Pair __float2##name##2_rn(float a) {                           \
-    return {T(a), T(a)};                                                     \
-  }                                                                          \
-  SIMT_INLINE Pair __floats2##name##2_rn(float x, float y) {                 \
-    return {T(x), T(y)};                                                     \
-  }                                                                          \
-  SIMT_INLINE Pair __float22##name##2_rn(float2 a) {                         \
-    return {T(a.x), T(a.y)};                                                 \
-  }                                                                          \
-  SIMT_INLINE float2 __##name##22float2(Pair a) {                            \
-    return {float{a.x}, float{a.y}};                                         \
-  }                                                                          \
-  SIMT_INLINE float __low2float(Pair a) {                                    \
-    return a.x;                                                              \
-  }                                                                          \
-  SIMT_INLINE float __high2float(Pair a) {                                   \
-    return a.y;                                                              \
-  }                                                                          \
-  SIMT_INLINE T __low2##name(Pair a) {                                       \
-    return a.x;                                                              \
-  }                                                                          \
-  SIMT_INLINE T __high2##name(Pair a) {                                      \
-    return a.y;                                                              \
-  }                                                                          \
-  SIMT_INLINE Pair __low2##name##2(Pair a) {                                 \
-    return {a.x, a.x};                                                       \
-  }                                                                          \
-  SIMT_INLINE Pair __high2##name##2(Pair a) {                                \
-    return {a.y, a.y};                                                       \
-  }                                                                          \
-  SIMT_INLINE Pair __lows2##name##2(Pair a, Pair b) {                        \
-    return {a.x, b.x};                                                       \
-  }                                                                          \
-  SIMT_INLINE Pair __highs2##name##2(Pair a, Pair b) {                       \
-    return {a.y, b.y};                                                       \
-  }                                                                          \
-  SIMT_INLINE Pair __lowhigh2highlow(Pair a) {                               \
-    return {a.y, a.x};                                                       \
-  }
+#define SIMT_NARROW_INTEGER(T, name, integer, Integer, to_int)  \
+  SIMT_NARROW_FROM(T, __##integer##2##name, Integer)            \
+  SIMT_NARROW_TO_INTEGER(T, name, integer, Integer, to_int, rn) \
+  SIMT_NARROW_TO_INTEGER(T, name, integer, Integer, to_int, rz) \
+  SIMT_NARROW_TO_INTEGER(T, name, integer, Integer, to_int, ru) \
+  SIMT_NARROW_TO_INTEGER(T, name, integer, Integer, to_int, rd)
+// clang-format off
+#define SIMT_NARROW_NAMES(T, Pair, name)                                                           \
+  SIMT_INLINE float __##name##2float(T a) { return a; }                                            \
+  SIMT_INLINE T __float2##name(float a) { return T(a); }                                           \
+  SIMT_INLINE T __double2##name(double a) { return T(a); }                                         \
+  SIMT_NARROW_FROM(T, __float2##name, float)                                                       \
+  SIMT_NARROW_INTEGER(T, name, short, short, int)                                                  \
+  SIMT_NARROW_INTEGER(T, name, ushort, unsigned short, int)                                        \
+  SIMT_NARROW_INTEGER(T, name, int, int, int)                                                      \
+  SIMT_NARROW_INTEGER(T, name, uint, unsigned, uint)                                               \
+  SIMT_NARROW_INTEGER(T, name, ll, long long, ll)                                                  \
+  SIMT_NARROW_INTEGER(T, name, ull, unsigned long long, ull)                                       \
+  SIMT_NARROW_TO_INTEGER(T, name, char, signed char, int, rz)                                      \
+  SIMT_NARROW_TO_INTEGER(T, name, uchar, unsigned char, int, rz)                                   \
+  SIMT_INLINE short __##name##_as_short(T a) { return static_cast<short>(a.bits); }                \
+  SIMT_INLINE unsigned short __##name##_as_ushort(T a) { return a.bits; }                          \
+  SIMT_INLINE T __short_as_##name(short a) { return T::of_bits(static_cast<unsigned short>(a)); }  \
+  SIMT_INLINE T __ushort_as_##name(unsigned short a) { return T::of_bits(a); }                     \
+  SIMT_INLINE Pair make_##name##2(T x, T y) { return {x, y}; }                                     \
+  SIMT_INLINE Pair __halves2##name##2(T x, T y) { return {x, y}; }                                 \
+  SIMT_INLINE Pair __##name##2##name##2(T a) { return {a, a}; }                                    \
+  SIMT_INLINE Pair __float2##name##2_rn(float a) { return {T(a), T(a)}; }                          \
+  SIMT_INLINE Pair __floats2##name##2_rn(float x, float y) { return {T(x), T(y)}; }                \
+  SIMT_INLINE Pair __float22##name##2_rn(float2 a) { return {T(a.x), T(a.y)}; }                    \
+  SIMT_INLINE float2 __##name##22float2(Pair a) { return {float{a.x}, float{a.y}}; }               \
+  SIMT_INLINE float __low2float(Pair a) { return a.x; }                                            \
+  SIMT_INLINE float __high2float(Pair a) { return a.y; }                                           \
+  SIMT_INLINE T __low2##name(Pair a) { return a.x; }                                               \
+  SIMT_INLINE T __high2##name(Pair a) { return a.y; }                                              \
+  SIMT_INLINE Pair __low2##name##2(Pair a) { return {a.x, a.x}; }                                  \
+  SIMT_INLINE Pair __high2##name##2(Pair a) { return {a.y, a.y}; }                                 \
+  SIMT_INLINE Pair __lows2##name##2(Pair a, Pair b) { return {a.x, b.x}; }                         \
+  SIMT_INLINE Pair __highs2##name##2(Pair a, Pair b) { return {a.y, b.y}; }                        \
+  SIMT_INLINE Pair __lowhigh2highlow(Pair a) { return {a.y, a.x}; }
+// clang-format on
 
 // A class needs its own copy functions: an implicit one would be a call, which is not announced.
 #define SIMT_COPIED_BY_BASE(Self, Base)               \
