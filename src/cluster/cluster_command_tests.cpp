@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <filesystem>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,16 +17,11 @@ namespace {
 
 using testing::contains;
 using testing::line_with;
+using testing::words_of;
 
 const std::string kPlayed = "--device cpu --no-color --stage 0 ";
 
 // The words of a line.
-std::vector<std::string> words_of(const std::string& line) {
-  std::vector<std::string> words;
-  std::istringstream in(line);
-  for (std::string word; in >> word;) words.push_back(word);
-  return words;
-}
 
 // Runs it on GPUs that the CPU plays, and checks the result and every device's counts.
 std::string check_right(const std::string& arguments, int gpus) {

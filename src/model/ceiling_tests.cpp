@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -11,6 +10,7 @@
 #include "lab/problem.h"
 #include "model/ceiling.h"
 #include "show/page/data.h"
+#include "testing/program.h"
 #include "testing/thorough.h"
 
 namespace model {
@@ -398,13 +398,6 @@ Forecast forecast(
   return {ceiling, with_waiting(h200(), product, variant, ceiling, record, residents).value()};
 }
 
-std::vector<std::string> words_of(const std::string& line) {
-  std::istringstream words(line);
-  std::vector<std::string> result;
-  for (std::string word; words >> word;) result.push_back(word);
-  return result;
-}
-
 // A row of results/h200-ceilings-4096.txt: the stage's number and what ncu counted, in percent.
 struct Counted {
   int number;
@@ -416,7 +409,7 @@ std::vector<Counted> counted_by_ncu() {
   std::vector<Counted> rows;
   std::vector<int> units;  // that have columns
   for (std::string line; std::getline(file, line);) {
-    std::vector<std::string> words = words_of(line);
+    std::vector<std::string> words = testing::words_of(line);
     if (words.empty()) {
       if (!rows.empty()) break;  // only the first table
       continue;
@@ -447,7 +440,7 @@ std::vector<std::vector<std::string>> experiment(const std::string& name, std::s
   std::vector<std::vector<std::string>> rows;
   for (std::string line; std::getline(file, line);) {
     std::erase(line, ',');
-    const std::vector<std::string> words = words_of(line);
+    const std::vector<std::string> words = testing::words_of(line);
     if (words.size() == columns && line[0] >= '1' && line[0] <= '9') rows.push_back(words);
   }
   return rows;

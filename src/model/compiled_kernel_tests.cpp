@@ -16,6 +16,7 @@
 
 #include "lab/experiments/experiment.h"
 #include "model/compiled_kernel.h"
+#include "testing/program.h"
 
 namespace model {
 
@@ -181,13 +182,6 @@ namespace {
 
 const std::string kRecorded = "src/model/compiled_kernels.inc";
 
-std::vector<std::string> lines_of(const std::string& path) {
-  std::ifstream file(path);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(file, line);) lines.push_back(line);
-  return lines;
-}
-
 // The path of nvcc as the Makefile finds it, or "".
 std::string nvcc_here() {
   if (std::system("command -v nvcc >/dev/null 2>&1") == 0) return "nvcc";
@@ -235,7 +229,8 @@ TEST_CASE("nvcc's output equals the record, if it is the recorded version") {
                               " 2>/dev/null";
   CAPTURE(command);
   REQUIRE(std::system(command.c_str()) == 0);
-  const std::vector<std::string> recorded = lines_of(kRecorded), now = lines_of(made);
+  const std::vector<std::string> recorded = testing::lines_of(testing::contents(kRecorded)),
+                                 now = testing::lines_of(testing::contents(made));
   REQUIRE(now.size() > 2);
   std::vector<std::string> others;
   for (std::size_t i = 2; i < now.size(); ++i) {
@@ -277,7 +272,7 @@ TEST_CASE("without a disassembler, registers are recorded and main loops are kep
   const std::string command = "PATH=/usr/bin:/bin ARCHITECTURES=90a src/model/record_kernels.sh " +
                               nvcc + " " + made + " any.cu 2>/dev/null";
   CHECK(std::system(command.c_str()) == 0);
-  std::vector<std::string> lines = lines_of(made);
+  std::vector<std::string> lines = testing::lines_of(testing::contents(made));
   REQUIRE(lines.size() == 4);
   CHECK(lines[1] == "// Registers: nvcc 4.5.6. Main loops: nvcc 1.2.3.");
   CHECK(lines[2] == "{\"known<1, 2>\", 90, 40, 8, 1024, {1, 2, 3}, {}},");

@@ -15,10 +15,13 @@
 #include "model/stage.h"
 #include "model/tile.h"
 #include "testing/fuzz.h"
+#include "testing/program.h"
 
 namespace model {
 
 namespace {
+
+using testing::contains;
 
 constexpr Named kNames[] = {{"K", 256}, {"BK", 8}, {"BN", 128}, {"threads", 256}, {"reads_C", 1}};
 
@@ -33,10 +36,6 @@ std::string complaint_about(const std::string& formula) {
     return problem.what();
   }
   return "";
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != text.npos;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // A browser without a window, driven as a user would: pages are opened and keys are pressed.
 #pragma once
 
+#include <doctest/doctest.h>
 #include <sys/types.h>
 
 #include <chrono>
@@ -16,9 +17,12 @@ namespace testing {
 // PATH; empty if there is none.
 std::string find_browser();
 
-// One sentence for a test that needs a browser and has none.
-inline const std::string kNoBrowser =
-    "skipped: there is no browser; install chromium, or set GEMM_STEPS_BROWSER to its path";
+// For a test that needs a browser: says so if there is none.
+inline bool there_is_no_browser() {
+  if (!find_browser().empty()) return false;
+  MESSAGE("skipped: there is no browser; install chromium, or set GEMM_STEPS_BROWSER to its path");
+  return true;
+}
 
 // Chromium speaks the DevTools protocol over a pipe: JSON, each message ended by a NUL. It ends
 // with this object, and with the process of the tests. Every member that waits does so for a

@@ -15,10 +15,7 @@ TEST_CASE("the browser can be chosen by the environment") {
 }
 
 TEST_CASE("a page in the browser answers, obeys keys, and its complaints are heard") {
-  if (find_browser().empty()) {
-    MESSAGE(kNoBrowser);
-    return;
-  }
+  if (there_is_no_browser()) return;
   const Folder folder;
   folder.write(
       "page.html",

@@ -17,12 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 using Rooms = std::set<std::string>;
 
-std::string text_of(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
-
 // A room's path without its wing.
 std::string name_of(const std::string& room) {
   return fs::path(room).filename().string();
@@ -31,7 +25,7 @@ std::string name_of(const std::string& room) {
 // For each room of the map, by its path in src/, the rooms that it may use, by their names.
 std::map<std::string, Rooms> map_of_the_house() {
   std::map<std::string, Rooms> map;
-  std::istringstream lines(text_of("src/README.md"));
+  std::istringstream lines(contents("src/README.md"));
   const std::string room = "\\| `([a-z/]+)/` \\|.*\\|([a-z ]*)\\|";
   for (std::string line; std::getline(lines, line);) {
     const Match found = whole_match(line, room);
@@ -93,7 +87,7 @@ TEST_CASE("the map names every folder with code, and every room uses rooms of th
 TEST_CASE("README's layout names every file at the top, except those that every repository has") {
   const std::set<std::string> common{
       ".gitignore", ".clang-format", "LICENSE", "Makefile", "README.md"};
-  const std::string readme = text_of("README.md");
+  const std::string readme = contents("README.md");
   const std::string layout = readme.substr(readme.find("## Layout"));
   // Nothing is listed where the project is no checkout of git.
   std::istringstream files(run("git ls-files -- ':(glob)*' 2> /dev/null").out);
@@ -109,7 +103,7 @@ TEST_CASE("a room includes only from rooms that the map allows") {
   int includes = 0;
   for_each_source(map, [&](const fs::path& file, const std::string& room) {
     if (is_free(file)) return;
-    for (const Match& include : all_matches(text_of(file), "#include \"([a-z/]+/[^\"]*)\"")) {
+    for (const Match& include : all_matches(contents(file), "#include \"([a-z/]+/[^\"]*)\"")) {
       const std::string used = room_of(map, include[1]);
       CHECK_MESSAGE(map.at(room).contains(name_of(used)), file.string(), " includes ", include[1]);
       ++includes;
@@ -137,7 +131,7 @@ TEST_CASE("a room's declarations are in its namespace") {
     if (file.extension() != ".cpp") return;
     const std::string name =
         named.contains(name_of(room)) ? named.at(name_of(room)) : name_of(room);
-    const std::string text = text_of(file);
+    const std::string text = contents(file);
     if (first_match(text, called_by_others)) return;
     CHECK_MESSAGE(first_match(text, "namespace " + name + "\\b|\\b" + name + "::"), file.string());
   });

@@ -153,6 +153,13 @@ inline std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
+inline std::vector<std::string> words_of(const std::string& line) {
+  std::vector<std::string> words;
+  std::istringstream in(line);
+  for (std::string word; in >> word;) words.push_back(word);
+  return words;
+}
+
 // The first line that contains `words`; empty if there is none.
 inline std::string line_with(const std::string& text, const std::string& words) {
   for (const std::string& line : lines_of(text)) {

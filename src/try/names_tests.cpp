@@ -15,7 +15,7 @@ namespace attempt {
 
 namespace {
 
-using testing::Output, testing::tests_all;
+using testing::contains, testing::Output, testing::tests_all;
 
 // make with the settings that this build has, if make started the tests; nothing is to be built.
 std::string make() {
@@ -24,10 +24,6 @@ std::string make() {
   const std::size_t settings = all.find("-- ");
   return "make --no-print-directory " +
          (settings == std::string::npos ? "" : all.substr(settings + 3) + " ");
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 std::string program_with(const std::string& kernel) {

@@ -17,7 +17,7 @@
 namespace attempt {
 namespace {
 
-using testing::Output;
+using testing::contains, testing::Output;
 
 Output try_program(const std::string& name, const std::string& flags = "") {
   return testing::run((testing::built() / "try" / name).string() + " " + flags);
@@ -25,10 +25,6 @@ Output try_program(const std::string& name, const std::string& flags = "") {
 
 Output ending(const std::string& how, const std::string& flags = "") {
   return try_program("endings", flags + " -- " + how);
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace

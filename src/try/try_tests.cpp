@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -13,21 +12,15 @@ namespace attempt {
 
 namespace {
 
-using testing::Output, testing::run;
+using testing::contains, testing::Output, testing::run;
 
 // A sample program, as make built it beside the tests.
 Output try_sample(const std::string& name, const std::string& flags) {
   return testing::run((testing::built() / "try" / name).string() + " --device cpu " + flags);
 }
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 std::vector<std::string> sorted_lines(const std::string& text) {
-  std::istringstream from(text);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(from, line);) lines.push_back(line);
+  std::vector<std::string> lines = testing::lines_of(text);
   std::sort(lines.begin(), lines.end());
   return lines;
 }

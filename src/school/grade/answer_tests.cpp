@@ -246,9 +246,7 @@ TEST_CASE("#pragma unroll may be written in every way; no other preprocessor lin
 
 namespace {
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+using testing::contains;
 
 testing::Output bash(const std::string& command) {
   return testing::run("export BUILD='" + testing::built().string() + "'; exec 2>&1; " + command);

@@ -13,6 +13,7 @@
 namespace grade {
 
 namespace fs = std::filesystem;
+using testing::contains;
 
 namespace {
 
@@ -26,10 +27,6 @@ Output bash(const std::string& command) {
   const testing::Output output =
       testing::run("export BUILD='" + testing::built().string() + "'; exec 2>&1; " + command);
   return {output.exit_code, output.out};
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 // The answer that the edit `name` of `list` makes, in `folder`. Most are edits of solutions. If

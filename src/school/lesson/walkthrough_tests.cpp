@@ -337,6 +337,7 @@ namespace lesson {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::contains;
 
 const char* const kNotebook = "examples/gemm_steps.ipynb";
 const char* const kFirst = "01-index-and-guard";
@@ -407,10 +408,6 @@ exec -a make "$REAL_MAKE" "${old[@]}" BUILD="$BUILT" NVCC= "$@"
          "here=$PWD; mkdir '" + folder / "checkout" + "' && cd '" + folder / "checkout" +
          "' && ln -s \"$here\"/* . && rm -f answers gemm_steps && ln -s '" + program.string() +
          "' gemm_steps || exit 9\nexec 2>&1\n";
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 void check_what_it_prints(const std::string& out) {

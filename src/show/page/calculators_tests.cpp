@@ -29,6 +29,7 @@ namespace {
 
 using testing::Browser;
 using testing::contents;
+using testing::there_is_no_browser;
 
 constexpr int kSettings = 1000;
 
@@ -61,12 +62,6 @@ Browser& with_rules() {
   browser.open(folder / "rules.html");
   REQUIRE(browser.complaints() == std::vector<std::string>{});
   return browser;
-}
-
-bool there_is_no_browser() {
-  if (!testing::find_browser().empty()) return false;
-  MESSAGE(testing::kNoBrowser);
-  return true;
 }
 
 // What `rule` returns for each of the settings, by its place: "17.blocks". Infinity and NaN are

@@ -88,10 +88,7 @@ testing::Browser& open_charts(const testing::Folder& folder, const std::string& 
 }
 
 TEST_CASE("the charts show their findings, and the numbers of each mark by keyboard") {
-  if (testing::find_browser().empty()) {
-    MESSAGE(testing::kNoBrowser);
-    return;
-  }
+  if (testing::there_is_no_browser()) return;
   const testing::Folder folder;
   testing::Browser& browser = open_charts(folder, data());
   CHECK(browser.complaints() == std::vector<std::string>{});
@@ -145,10 +142,7 @@ TEST_CASE("the charts show their findings, and the numbers of each mark by keybo
 }
 
 TEST_CASE("if several GPUs are recorded, the reader can choose one in the charts") {
-  if (testing::find_browser().empty()) {
-    MESSAGE(testing::kNoBrowser);
-    return;
-  }
+  if (testing::there_is_no_browser()) return;
   const pictures::RecordedGpu& h200 = pictures::recorded_gpus().front();
   // Another one, at other sizes, which lacks the last stages.
   pictures::RecordedGpu other{*model::find_gpu("RTX 4090"), {}};

@@ -22,12 +22,7 @@ namespace {
 
 using testing::Browser;
 using testing::Folder;
-
-bool there_is_no_browser() {
-  if (!testing::find_browser().empty()) return false;
-  MESSAGE(testing::kNoBrowser);
-  return true;
-}
+using testing::there_is_no_browser;
 
 const std::string kSize = " --m 256 --n 256 --k 192 --variant first --gpu H200";
 

@@ -29,16 +29,13 @@ namespace pictures {
 
 namespace {
 
-std::string text_of(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
+using testing::contents;
 
 // The drawn figures, by name. The first test checks that this program draws the same.
 std::map<std::string, std::string> figures() {
   std::map<std::string, std::string> all;
   for (const auto& entry : std::filesystem::directory_iterator("figures")) {
-    all[entry.path().stem().string()] = text_of(entry.path());
+    all[entry.path().stem().string()] = contents(entry.path());
   }
   return all;
 }
@@ -74,7 +71,7 @@ TEST_CASE("the figures in figures/ are what the program draws, byte for byte") {
   for (const Picture& p : all) {
     CAPTURE(p.name);
     drawn.insert(p.name);
-    const bool is_drawn = text_of("figures/" + p.name + ".svg") == svg_file(p);
+    const bool is_drawn = contents("figures/" + p.name + ".svg") == svg_file(p);
     CHECK_MESSAGE(is_drawn, "make figures draws them again");
   }
   for (const auto& [name, svg] : figures()) {
@@ -219,7 +216,7 @@ TEST_CASE("stages with equal drawings share a picture that names all of them") {
 
 TEST_CASE(
     "the pipeline's picture has the ceilings that were recorded beside the hardware's counts") {
-  const std::string table = text_of("results/h200-ceilings-4096.txt");
+  const std::string table = contents("results/h200-ceilings-4096.txt");
   const std::string svg = figures().at("stage9-pipeline");
   for (const std::string stage : {"8 +warp tiling", "9 +async pipeline"}) {
     CAPTURE(stage);
@@ -476,7 +473,7 @@ TEST_CASE("figures are written whole, into a directory that is made, or refused"
   const fs::path directory = folder.path() / "deep" / "er";
   const Picture a{"a", "title", {"finding", "<path/>", 10}};
   write_pictures(directory.string(), {a});
-  CHECK(text_of(directory / "a.svg") == svg_file(a));
+  CHECK(contents(directory / "a.svg") == svg_file(a));
   CHECK(std::distance(fs::directory_iterator(directory), {}) == 1);
   const std::string not_a_directory = (directory / "a.svg").string();
   CHECK_THROWS_AS(write_pictures(not_a_directory, {a}), model::Refusal);

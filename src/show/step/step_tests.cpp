@@ -9,6 +9,7 @@
 #include "show/step/frame.h"
 #include "show/step/navigation.h"
 #include "testing/fuzz.h"
+#include "testing/program.h"
 #include "text/numbers.h"
 
 namespace step {
@@ -16,6 +17,7 @@ namespace step {
 namespace {
 
 using Kind = model::RecordedEvent::Kind;
+using testing::contains;
 
 constexpr std::uint32_t kFull = 0xffffffffu;
 
@@ -81,10 +83,6 @@ std::string frame(
   std::string text;
   for (const std::string& line : render(s, state, rows, columns, style)) text += line + "\n";
   return text;
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 StepScene racy_scene() {

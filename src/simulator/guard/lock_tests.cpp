@@ -34,6 +34,8 @@
 namespace guard {
 namespace {
 
+using testing::contains;
+
 const Guard kGuard{2, "test", {.name = "the kernel"}};
 
 // The end of `code` when it is watched in a locked child.
@@ -72,10 +74,6 @@ bool system_locks() {
   static const bool locks = locked([] {}).unlocked.empty();
   if (!locks) MESSAGE("skipped: this system grants no filter of system calls");
   return locks;
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != text.npos;
 }
 
 thread_local int kept = 0;
