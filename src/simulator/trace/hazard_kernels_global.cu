@@ -1,5 +1,41 @@
 #include "simulator/trace/hazard_kernel_run.h"
 
+namespace {
+
+// Warp 1 fills a buffer, and warp 0 adds it up and reports it empty, perhaps too early.
+template <bool too_early>
+__device__ void exchange_buffers(const float* in, float* out) {
+  __shared__ float s[32];
+  __shared__ volatile int full, empty;
+  if (T == 0) {
+    full = 0;
+    empty = 1;
+  }
+  __syncthreads();
+  float sum = 0;
+  for (int k = 0; k < 4; ++k) {
+    if (T < 32) {
+      while (full != k + 1) {
+      }
+      if (!too_early) sum += s[T];
+      __threadfence_block();
+      __syncwarp();
+      if (T == 0) empty = k + 2;
+      if (too_early) sum += s[T];
+    } else {
+      while (empty != k + 1) {
+      }
+      s[T - 32] = in[32 * k + T];
+      __threadfence_block();
+      __syncwarp();
+      if (T == 32) full = k + 1;
+    }
+  }
+  if (T < 32) out[T] = sum;
+}
+
+}  // namespace
+
 // clang-format off
 extern const std::vector<trace::HazardKernel> trace::hazards_in_global_memory = {
     // Global memory.
@@ -197,60 +233,10 @@ extern const std::vector<trace::HazardKernel> trace::hazards_in_global_memory = 
        }
      }>, ""},
     {"producers and consumers that exchange buffers by flags", KERNEL(1, 64) {
-       __shared__ float s[32];
-       __shared__ volatile int full, empty;
-       if (T == 0) {
-         full = 0;
-         empty = 1;
-       }
-       __syncthreads();
-       float sum = 0;
-       for (int k = 0; k < 4; ++k) {
-         if (T < 32) {
-           while (full != k + 1) {
-           }
-           sum += s[T];
-           __threadfence_block();
-           __syncwarp();
-           if (T == 0) empty = k + 2;
-         } else {
-           while (empty != k + 1) {
-           }
-           s[T - 32] = in[32 * k + T];
-           __threadfence_block();
-           __syncwarp();
-           if (T == 32) full = k + 1;
-         }
-       }
-       if (T < 32) out[T] = sum;
+       exchange_buffers<false>(in, out);
      }>, ""},
     {"the consumer reports the buffer empty before it has read it", KERNEL(1, 64) {
-       __shared__ float s[32];
-       __shared__ volatile int full, empty;
-       if (T == 0) {
-         full = 0;
-         empty = 1;
-       }
-       __syncthreads();
-       float sum = 0;
-       for (int k = 0; k < 2; ++k) {
-         if (T < 32) {
-           while (full != k + 1) {
-           }
-           __threadfence_block();
-           __syncwarp();
-           if (T == 0) empty = k + 2;
-           sum += s[T];
-         } else {
-           while (empty != k + 1) {
-           }
-           s[T - 32] = in[32 * k + T];
-           __threadfence_block();
-           __syncwarp();
-           if (T == 32) full = k + 1;
-         }
-       }
-       if (T < 32) out[T] = sum;
+       exchange_buffers<true>(in, out);
      }>, "race"},
     {"a lock around the result", KERNEL(4, 32) {
        if (T == 0) {

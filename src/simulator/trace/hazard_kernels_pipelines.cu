@@ -4,41 +4,37 @@
 
 #include "simulator/trace/hazard_kernel_run.h"
 
+namespace {
+
+// Adds up the stage that was committed so many rounds ago.
+template <int rounds_ago>
+__device__ void add_own_elements(const float* in, float* out) {
+  __shared__ float s[2][32];
+  auto pipe = cuda::make_pipeline();
+  float sum = 0;
+  for (int i = 0; i < 5; ++i) {
+    if (i < 4) {
+      pipe.producer_acquire();
+      cuda::memcpy_async(&s[i % 2][T], &in[32 * i + T], sizeof(float), pipe);
+      pipe.producer_commit();
+    }
+    if (i == 0) continue;
+    pipe.consumer_wait();
+    sum += s[(i - rounds_ago) % 2][T];
+    pipe.consumer_release();
+  }
+  out[T] = sum;
+}
+
+}  // namespace
+
 // clang-format off
 extern const std::vector<trace::HazardKernel> trace::hazards_of_pipelines = {
     {"a pipeline of one thread: two stages of its own elements", KERNEL(1, 32) {
-       __shared__ float s[2][32];
-       auto pipe = cuda::make_pipeline();
-       float sum = 0;
-       for (int i = 0; i < 5; ++i) {
-         if (i < 4) {
-           pipe.producer_acquire();
-           cuda::memcpy_async(&s[i % 2][T], &in[32 * i + T], sizeof(float), pipe);
-           pipe.producer_commit();
-         }
-         if (i == 0) continue;
-         pipe.consumer_wait();
-         sum += s[(i - 1) % 2][T];
-         pipe.consumer_release();
-       }
-       out[T] = sum;
+       add_own_elements<1>(in, out);
      }>, ""},
     {"the same, reading the stage that was committed last", KERNEL(1, 32) {
-       __shared__ float s[2][32];
-       auto pipe = cuda::make_pipeline();
-       float sum = 0;
-       for (int i = 0; i < 5; ++i) {
-         if (i < 4) {
-           pipe.producer_acquire();
-           cuda::memcpy_async(&s[i % 2][T], &in[32 * i + T], sizeof(float), pipe);
-           pipe.producer_commit();
-         }
-         if (i == 0) continue;
-         pipe.consumer_wait();
-         sum += s[i % 2][T];
-         pipe.consumer_release();
-       }
-       out[T] = sum;
+       add_own_elements<0>(in, out);
      }>, "copy_not_waited_for"},
     {"a pipeline of one thread, read by another without a barrier", KERNEL(1, 64) {
        __shared__ float s[64];

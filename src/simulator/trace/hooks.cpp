@@ -434,81 +434,26 @@ void __ubsan_handle_out_of_bounds(void* data, void* index) {
       store ? &__executable_start + store->back() + 1 : HERE);
 }
 
-void __tsan_read1(void* p) {
-  trace::access(trace::Kind::kLoad, p, 0, HERE);
-}
-void __tsan_read2(void* p) {
-  trace::access(trace::Kind::kLoad, p, 1, HERE);
-}
-void __tsan_read4(void* p) {
-  trace::access(trace::Kind::kLoad, p, 2, HERE);
-}
-void __tsan_read8(void* p) {
-  trace::access(trace::Kind::kLoad, p, 3, HERE);
-}
-void __tsan_read16(void* p) {
-  trace::access(trace::Kind::kLoad, p, 4, HERE);
-}
-void __tsan_write1(void* p) {
-  trace::access(trace::Kind::kStore, p, 0, HERE);
-}
-void __tsan_write2(void* p) {
-  trace::access(trace::Kind::kStore, p, 1, HERE);
-}
-void __tsan_write4(void* p) {
-  trace::access(trace::Kind::kStore, p, 2, HERE);
-}
-void __tsan_write8(void* p) {
-  trace::access(trace::Kind::kStore, p, 3, HERE);
-}
-void __tsan_write16(void* p) {
-  trace::access(trace::Kind::kStore, p, 4, HERE);
-}
-
-void __tsan_unaligned_read2(void* p) {
-  trace::access(trace::Kind::kLoad, p, 1, HERE);
-}
-void __tsan_unaligned_read4(void* p) {
-  trace::access(trace::Kind::kLoad, p, 2, HERE);
-}
-void __tsan_unaligned_read8(void* p) {
-  trace::access(trace::Kind::kLoad, p, 3, HERE);
-}
-void __tsan_unaligned_read16(void* p) {
-  trace::access(trace::Kind::kLoad, p, 4, HERE);
-}
-void __tsan_unaligned_write2(void* p) {
-  trace::access(trace::Kind::kStore, p, 1, HERE);
-}
-void __tsan_unaligned_write4(void* p) {
-  trace::access(trace::Kind::kStore, p, 2, HERE);
-}
-void __tsan_unaligned_write8(void* p) {
-  trace::access(trace::Kind::kStore, p, 3, HERE);
-}
-void __tsan_unaligned_write16(void* p) {
-  trace::access(trace::Kind::kStore, p, 4, HERE);
-}
-
-#define VOLATILE(bytes, log2_bytes)                                           \
-  void __tsan_volatile_read##bytes(void* p) {                                 \
-    trace::volatile_access(trace::Kind::kVolatileLoad, p, log2_bytes, HERE);  \
-  }                                                                           \
-  void __tsan_volatile_write##bytes(void* p) {                                \
-    trace::volatile_access(trace::Kind::kVolatileStore, p, log2_bytes, HERE); \
-  }                                                                           \
-  void __tsan_unaligned_volatile_read##bytes(void* p) {                       \
-    trace::volatile_access(trace::Kind::kVolatileLoad, p, log2_bytes, HERE);  \
-  }                                                                           \
-  void __tsan_unaligned_volatile_write##bytes(void* p) {                      \
-    trace::volatile_access(trace::Kind::kVolatileStore, p, log2_bytes, HERE); \
+#define ACCESS(name, function, kind, log2_bytes)             \
+  void __tsan_##name(void* p) {                              \
+    trace::function(trace::Kind::kind, p, log2_bytes, HERE); \
   }
-VOLATILE(1, 0)
-VOLATILE(2, 1)
-VOLATILE(4, 2)
-VOLATILE(8, 3)
-VOLATILE(16, 4)
-#undef VOLATILE
+#define ACCESSES(bytes, log2_bytes)                                                  \
+  ACCESS(read##bytes, access, kLoad, log2_bytes)                                     \
+  ACCESS(write##bytes, access, kStore, log2_bytes)                                   \
+  ACCESS(unaligned_read##bytes, access, kLoad, log2_bytes)                           \
+  ACCESS(unaligned_write##bytes, access, kStore, log2_bytes)                         \
+  ACCESS(volatile_read##bytes, volatile_access, kVolatileLoad, log2_bytes)           \
+  ACCESS(volatile_write##bytes, volatile_access, kVolatileStore, log2_bytes)         \
+  ACCESS(unaligned_volatile_read##bytes, volatile_access, kVolatileLoad, log2_bytes) \
+  ACCESS(unaligned_volatile_write##bytes, volatile_access, kVolatileStore, log2_bytes)
+ACCESSES(1, 0)
+ACCESSES(2, 1)
+ACCESSES(4, 2)
+ACCESSES(8, 3)
+ACCESSES(16, 4)
+#undef ACCESSES
+#undef ACCESS
 
 void __tsan_read_range(void* p, std::size_t bytes) {
   trace::range(trace::Kind::kLoad, p, bytes, trace::widest_of_range(bytes), HERE);
@@ -661,6 +606,10 @@ extern "C" __attribute__((used, visibility("hidden"))) void simt_announced(
 // std::shared_ptr, counters); they always use the strongest order. CUDA's atomics are elsewhere
 // (src/simulator/cuda/collectives.h), and only those are counted.
 
+#define FETCH(BITS, T, operation)                                          \
+  T __tsan_atomic##BITS##_fetch_##operation(volatile T* p, T value, int) { \
+    return __atomic_fetch_##operation(p, value, __ATOMIC_SEQ_CST);         \
+  }
 #define ATOMICS(BITS, T)                                                                           \
   T __tsan_atomic##BITS##_load(const volatile T* p, int) {                                         \
     return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                   \
@@ -671,24 +620,12 @@ extern "C" __attribute__((used, visibility("hidden"))) void simt_announced(
   T __tsan_atomic##BITS##_exchange(volatile T* p, T value, int) {                                  \
     return __atomic_exchange_n(p, value, __ATOMIC_SEQ_CST);                                        \
   }                                                                                                \
-  T __tsan_atomic##BITS##_fetch_add(volatile T* p, T value, int) {                                 \
-    return __atomic_fetch_add(p, value, __ATOMIC_SEQ_CST);                                         \
-  }                                                                                                \
-  T __tsan_atomic##BITS##_fetch_sub(volatile T* p, T value, int) {                                 \
-    return __atomic_fetch_sub(p, value, __ATOMIC_SEQ_CST);                                         \
-  }                                                                                                \
-  T __tsan_atomic##BITS##_fetch_and(volatile T* p, T value, int) {                                 \
-    return __atomic_fetch_and(p, value, __ATOMIC_SEQ_CST);                                         \
-  }                                                                                                \
-  T __tsan_atomic##BITS##_fetch_or(volatile T* p, T value, int) {                                  \
-    return __atomic_fetch_or(p, value, __ATOMIC_SEQ_CST);                                          \
-  }                                                                                                \
-  T __tsan_atomic##BITS##_fetch_xor(volatile T* p, T value, int) {                                 \
-    return __atomic_fetch_xor(p, value, __ATOMIC_SEQ_CST);                                         \
-  }                                                                                                \
-  T __tsan_atomic##BITS##_fetch_nand(volatile T* p, T value, int) {                                \
-    return __atomic_fetch_nand(p, value, __ATOMIC_SEQ_CST);                                        \
-  }                                                                                                \
+  FETCH(BITS, T, add)                                                                              \
+  FETCH(BITS, T, sub)                                                                              \
+  FETCH(BITS, T, and)                                                                              \
+  FETCH(BITS, T, or)                                                                               \
+  FETCH(BITS, T, xor)                                                                              \
+  FETCH(BITS, T, nand)                                                                             \
   int __tsan_atomic##BITS##_compare_exchange_strong(                                               \
       volatile T* p, T* expected, T value, int, int) {                                             \
     return __atomic_compare_exchange_n(                                                            \
@@ -720,3 +657,4 @@ void __tsan_atomic_signal_fence(int) {
 
 }  // namespace trace
 #undef ATOMICS
+#undef FETCH

@@ -72,6 +72,21 @@ __device__ float* chunk(char* buffer, int row, int number) {
   return reinterpret_cast<float*>(buffer + row * 128 + number * 16);
 }
 
+// By an operand that the threads store. Before the wait, thread 3 may store to it again.
+template <bool has_fence, bool stores_again = false>
+__device__ void multiply_stored(char* buffer) {
+  for (int i = threadIdx.x; i < 2048; i += 128) reinterpret_cast<float*>(buffer)[i] = 1;
+  if (has_fence) fence_proxy_async();
+  __syncthreads();
+  float d[32] = {};
+  const unsigned a[4] = {};
+  wgmma_fence();
+  wgmma_m64nNk8_tf32(d, a, wgmma_descriptor_of_swizzled_tile(buffer));
+  wgmma_commit_group();
+  if (stores_again && threadIdx.x == 3) *reinterpret_cast<float*>(buffer) = 2;
+  wgmma_wait_group<0>();
+}
+
 // Two groups of one multiplication each, of which that many stay in flight.
 template <int in_flight>
 __device__ __forceinline__ void multiply_twice(char* buffer, float (&d)[32], float (&e)[32]) {
@@ -265,39 +280,12 @@ extern const std::vector<trace::Misuse> trace::hopper_misuses = {
     {"an operand in global memory", SMALL(128) {
        out[0] = static_cast<float>(wgmma_descriptor_of_swizzled_tile(out));
      }>, "the shared address of something that is not in shared memory"},
-    {"an operand that a thread stored, without a fence", SMALL(128) {
-       for (int i = threadIdx.x; i < 2048; i += 128) reinterpret_cast<float*>(buffer)[i] = 1;
-       __syncthreads();
-       float d[32] = {};
-       const unsigned a[4] = {};
-       wgmma_fence();
-       wgmma_m64nNk8_tf32(d, a, wgmma_descriptor_of_swizzled_tile(buffer));
-       wgmma_commit_group();
-       wgmma_wait_group<0>();
-     }>, "not_fenced"},
-    {"an operand that a thread stored, with a fence", SMALL(128) {
-       for (int i = threadIdx.x; i < 2048; i += 128) reinterpret_cast<float*>(buffer)[i] = 1;
-       fence_proxy_async();
-       __syncthreads();
-       float d[32] = {};
-       const unsigned a[4] = {};
-       wgmma_fence();
-       wgmma_m64nNk8_tf32(d, a, wgmma_descriptor_of_swizzled_tile(buffer));
-       wgmma_commit_group();
-       wgmma_wait_group<0>();
-     }>, ""},
-    {"a store to an operand before the wait", SMALL(128) {
-       for (int i = threadIdx.x; i < 2048; i += 128) reinterpret_cast<float*>(buffer)[i] = 1;
-       fence_proxy_async();
-       __syncthreads();
-       float d[32] = {};
-       const unsigned a[4] = {};
-       wgmma_fence();
-       wgmma_m64nNk8_tf32(d, a, wgmma_descriptor_of_swizzled_tile(buffer));
-       wgmma_commit_group();
-       if (threadIdx.x == 3) *reinterpret_cast<float*>(buffer) = 2;
-       wgmma_wait_group<0>();
-     }>, "race tile_in_use"},
+    {"an operand that a thread stored, without a fence",
+     SMALL(128) { multiply_stored<false>(buffer); }>, "not_fenced"},
+    {"an operand that a thread stored, with a fence",
+     SMALL(128) { multiply_stored<true>(buffer); }>, ""},
+    {"a store to an operand before the wait",
+     SMALL(128) { multiply_stored<true, true>(buffer); }>, "race tile_in_use"},
     {"a store to the transposed operand of bf16, without a fence", SMALL(128) {
        multiply_bf16(buffer, buffer, chunk(buffer, 5, 3));
      }>, "not_fenced"},

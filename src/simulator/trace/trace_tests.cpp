@@ -37,8 +37,10 @@ struct alignas(256) Arrays {
 
 Arrays arrays;
 
+// Of whole numbers, in an array of zeros.
 model::Counts trace_block(void (*run)(const float*, float*), const char* name = "RTX 3090") {
   for (int i = 0; i < 1024; ++i) arrays.in[i] = static_cast<float>(i);
+  std::fill(std::begin(arrays.out), std::end(arrays.out), 0.0f);
   const model::Gpu& gpu = *model::find_gpu(name);
   const machine::GlobalArray known[] = {
       {"in", arrays.in, sizeof arrays.in}, {"out", arrays.out, sizeof arrays.out}};
@@ -52,22 +54,42 @@ void check_equal_lanes(const model::Traffic& traffic, int accesses, int bytes) {
   CHECK(traffic.bytes.max == bytes);
 }
 
+void check_accesses(const std::vector<Idiom>& all, const char* gpu = "RTX 3090") {
+  REQUIRE(!all.empty());
+  for (const Idiom& idiom : all) {
+    CAPTURE(std::string(idiom.text));
+    const model::Counts counts = trace_block(idiom.run, gpu);
+    CHECK(counts.threads_traced == 32);
+    check_equal_lanes(counts.gmem_loads, idiom.gmem_loads, idiom.gmem_load_bytes);
+    check_equal_lanes(counts.gmem_stores, idiom.gmem_stores, idiom.gmem_store_bytes);
+    check_equal_lanes(counts.smem_loads, idiom.smem_loads, idiom.smem_load_bytes);
+    check_equal_lanes(counts.smem_stores, idiom.smem_stores, idiom.smem_store_bytes);
+  }
+}
+
+void check_results(const std::vector<Exchange>& all) {
+  REQUIRE(!all.empty());
+  for (const Exchange& exchange : all) {
+    CAPTURE(std::string(exchange.text));
+    trace_block(exchange.run);
+    for (int t = 0; t < 32; ++t) {
+      CAPTURE(t);
+      CHECK(arrays.out[t] == exchange.expected(t));
+    }
+  }
+}
+
 }  // namespace
 
 TEST_CASE("the tracer sees every C++ idiom as the accesses in its source") {
-  REQUIRE(!idioms.empty());
-  for (const Idiom& idiom : idioms) {
-    CAPTURE(std::string(idiom.text));
-    for (const char* gpu : {"RTX 3090", "paper"}) {
-      CAPTURE(gpu);
-      const model::Counts counts = trace_block(idiom.run, gpu);
-      CHECK(counts.threads_traced == 32);
-      check_equal_lanes(counts.gmem_loads, idiom.gmem_loads, idiom.gmem_load_bytes);
-      check_equal_lanes(counts.gmem_stores, idiom.gmem_stores, idiom.gmem_store_bytes);
-      check_equal_lanes(counts.smem_loads, idiom.smem_loads, idiom.smem_load_bytes);
-      check_equal_lanes(counts.smem_stores, idiom.smem_stores, idiom.smem_store_bytes);
-    }
+  for (const char* gpu : {"RTX 3090", "paper"}) {
+    CAPTURE(gpu);
+    check_accesses(idioms, gpu);
   }
+}
+
+TEST_CASE("types of 1 and 2 bytes and pairs of them are one access each") {
+  check_accesses(narrow_idioms);
 }
 
 // A token has this many bits for a place.
@@ -108,15 +130,26 @@ TEST_CASE("lanes that diverge and reconverge make the requests of a warp in lock
 }
 
 TEST_CASE("collective operations give the GPU's results") {
-  REQUIRE(!exchanges.empty());
-  for (const Exchange& exchange : exchanges) {
-    CAPTURE(std::string(exchange.text));
-    std::fill(std::begin(arrays.out), std::end(arrays.out), 0.0f);
-    trace_block(exchange.run);
-    for (int t = 0; t < 32; ++t) {
-      CAPTURE(t);
-      CHECK(arrays.out[t] == exchange.expected(t));
-    }
+  check_results(exchanges);
+}
+
+TEST_CASE("functions of CUDA that most kernels do not use give the GPU's results") {
+  check_results(vocabulary);
+}
+
+// As seen in the code that nvcc makes for sm_80 and sm_90 (src/simulator/cuda/headers/mma.h).
+TEST_CASE("wmma fragments are loaded and stored by the requests that nvcc makes of them") {
+  REQUIRE(!matrix_requests.empty());
+  for (const Requests& expected : matrix_requests) {
+    CAPTURE(std::string(expected.text));
+    const model::Counts counts = trace_block(expected.run);
+    CHECK(counts.gmem_loads.requests == expected.gmem_load_requests);
+    CHECK(counts.gmem_loads.pieces == expected.gmem_load_sectors);
+    CHECK(counts.gmem_stores.requests == expected.gmem_store_requests);
+    CHECK(counts.gmem_stores.pieces == expected.gmem_store_sectors);
+    CHECK(counts.smem_loads.requests == expected.smem_load_requests);
+    CHECK(counts.smem_loads.pieces == expected.smem_load_wavefronts);
+    CHECK(counts.mmas == expected.mmas);
   }
 }
 
