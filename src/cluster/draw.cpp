@@ -343,11 +343,6 @@ pictures::Picture draw_ownership(const Schedule& s, int step) {
 
 namespace {
 
-using pictures::Anchor;
-using pictures::Fill;
-using pictures::Svg;
-using pictures::text_width;
-
 constexpr double kLeft = 144, kWide = 620;  // px, where time is drawn
 
 // For a lane: its row's name, its kind of spans, and their style.

@@ -45,6 +45,12 @@ struct Tile {
   int row0, col0;            // the block's first
 };
 
+// Whether it is a store of results to C.
+bool is_result(const BlockRequests& block, const Moved& moved) {
+  const Request& request = block.requests[moved.request];
+  return !request.shared && request.array == "C" && request.direction == model::Direction::store;
+}
+
 Tile tile_of(const TracedStage& stage) {
   const model::Variant& v = *stage.variant;
   const BlockRequests& block = stage.block;
@@ -54,17 +60,10 @@ Tile tile_of(const TracedStage& stage) {
   tile.depth = v.BK > 0 ? v.BK : block.K;
   tile.owner.assign(v.BM, std::vector<int>(v.BN, -1));
   const std::vector<Moved> all = elements_moved(block);
-  const auto request = [&](const Moved& moved) -> const Request& {
-    return block.requests[moved.request];
-  };
-  const auto is_result = [&](const Moved& moved) {
-    return !request(moved).shared && request(moved).array == "C" &&
-           request(moved).direction == model::Direction::store;
-  };
   tile.row0 = block.M;
   tile.col0 = block.N;
   for (const Moved& moved : all) {
-    if (!is_result(moved)) continue;
+    if (!is_result(block, moved)) continue;
     for (const Element& e : moved.elements) {
       tile.row0 = std::min(tile.row0, e.row);
       tile.col0 = std::min(tile.col0, e.col);
@@ -73,7 +72,7 @@ Tile tile_of(const TracedStage& stage) {
   for (const Moved& moved : all) {
     const bool is_thread = moved.thread == kThread,
                is_warp = block.warp.warp_of(moved.thread) == kWarp;
-    if (is_result(moved)) {
+    if (is_result(block, moved)) {
       for (const Element& e : moved.elements) {
         const int row = e.row - tile.row0, col = e.col - tile.col0;
         if (row >= v.BM || col >= v.BN) continue;
@@ -88,8 +87,8 @@ Tile tile_of(const TracedStage& stage) {
       continue;
     }
     // The operands come from shared memory, if the kernel uses it.
-    const bool multiplied =
-        request(moved).direction == model::Direction::load && request(moved).shared == (v.BK > 0);
+    const bool multiplied = block.requests[moved.request].direction == model::Direction::load &&
+                            block.requests[moved.request].shared == (v.BK > 0);
     if (!multiplied || !is_warp) continue;
     for (const Element& e : moved.elements) {
       if (e.matrix == 'A' && e.col < tile.depth) {
@@ -283,16 +282,9 @@ WarpTile warp_tile_of(const TracedStage& stage) {
   WarpTile tile{Owners(v.WM, std::vector<int>(v.WN, -1)), {}, {}};
   std::vector<Moved> all = elements_moved(block);
   std::erase_if(all, [&](const Moved& m) { return block.warp.warp_of(m.thread) != kWarp; });
-  const auto request = [&](const Moved& moved) -> const Request& {
-    return block.requests[moved.request];
-  };
-  const auto is_result = [&](const Moved& moved) {
-    return !request(moved).shared && request(moved).array == "C" &&
-           request(moved).direction == model::Direction::store;
-  };
   int row0 = block.M, col0 = block.N;
   for (const Moved& moved : all) {
-    if (!is_result(moved)) continue;
+    if (!is_result(block, moved)) continue;
     row0 = std::min(row0, moved.elements[0].row);
     col0 = std::min(col0, moved.elements[0].col);
   }
@@ -300,9 +292,11 @@ WarpTile warp_tile_of(const TracedStage& stage) {
     const int lane = block.warp.lane_of(moved.thread);
     const Element& first = moved.elements[0];
     const int floats = static_cast<int>(moved.elements.size());
-    if (is_result(moved)) {
+    if (is_result(block, moved)) {
       for (const Element& e : moved.elements) tile.lane.at(e.row - row0).at(e.col - col0) = lane;
-    } else if (request(moved).shared && request(moved).direction == model::Direction::load) {
+    } else if (
+        block.requests[moved.request].shared &&
+        block.requests[moved.request].direction == model::Direction::load) {
       if (first.matrix == 'A' && first.col == kStepShown) {
         tile.of_A[first.row - row0] |= 1u << lane;
         tile.wide_A = floats;
