@@ -190,8 +190,8 @@ Counts extrapolated(const Counts& near, const Counts& far, std::int64_t steps);
 // have one queue, because they share one data stage.
 //
 // Three things shorten a wait. Instructions between a load and the first use of its result run
-// meanwhile. So do the other warps of the block, while one waits for shared memory. And cp.async
-// with several tiles in flight copies while the block multiplies.
+// meanwhile. So do the other warps of the block, while one waits for shared memory. And while
+// a tile is multiplied, those in flight behind it arrive.
 //
 // A barrier makes a block wait for the slowest of its loads. Blocks that run together need the same
 // parts of A and B at about the same time, so the slowest load waits for DRAM, unless A and B fit

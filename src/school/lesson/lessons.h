@@ -401,8 +401,8 @@ const model::Lesson kScaledParts{
 const model::Lesson kProvenParts{
     .idea =
         "While it splits, the kernel before this one counts small and strong numbers. If that "
-        "proves that "
-        "the parts lose no more than fp32, this stage multiplies. If not, stage 17 does.",
+        "proves that the parts lose no more than fp32, this stage multiplies. If not, stage 17 "
+        "does.",
     // As before, and each thread asks once whether the parts are good enough.
     .predicted =
         {.gmem_loads = "1 + tiles*(ceil(K/BK)*4 + TN + TM*TN*3/(2 + vec)*reads_C)",
