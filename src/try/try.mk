@@ -51,9 +51,13 @@ $(BUILD)/try/toolkit: $(BUILD)/try/environment
 	touch $@
 COMPILES_TRIED := $(TRIED_HEADERS) $(REWRITER) $(ANNOUNCER) src/try/try.sh src/simulator/trace/keep_symbols.sh \
 	$(BUILD)/try/toolkit
-$(BUILD)/try/%.traced.o $(BUILD)/try/%.plain.o: examples/%.cu $(COMPILES_TRIED) | $(BUILD)/try/environment
-	$(call say,g++,$<)
-	BUILD=$(BUILD) COMPILE_S=600 KERNEL=$< MORE= src/try/try.sh compile $(BUILD)/try/$*
+# What users read is in examples/, and what only tests run in src/try/samples/.
+define COMPILE_SAMPLES
+$(BUILD)/try/%.traced.o $(BUILD)/try/%.plain.o: $1/%.cu $(COMPILES_TRIED) | $(BUILD)/try/environment
+	$$(call say,g++,$$<)
+	BUILD=$(BUILD) COMPILE_S=600 KERNEL=$$< MORE= src/try/try.sh compile $(BUILD)/try/$$*
+endef
+$(foreach folder,examples src/try/samples,$(eval $(call COMPILE_SAMPLES,$(folder))))
 $(BUILD)/try/%.debug.traced.o: examples/%.cu $(COMPILES_TRIED) | $(BUILD)/try/environment
 	$(call say,g++,$<)
 	BUILD=$(BUILD) COMPILE_S=600 COPY=debug KERNEL=$< MORE= src/try/try.sh compile $(BUILD)/try/$*.debug
@@ -92,5 +96,5 @@ endif
 .PHONY: try show step debug
 
 SAMPLES := $(filter-out eight $(notdir $(WHOLE_PROGRAMS)) $(if $(CUB),,cub),\
-	$(basename $(notdir $(wildcard examples/*.cu))))
+	$(basename $(notdir $(wildcard examples/*.cu src/try/samples/*.cu))))
 test-parts: $(BUILD)/try/architecture $(REWRITER) $(addprefix $(BUILD)/try/,$(SAMPLES) tiled.debug)
