@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
@@ -516,6 +517,31 @@ TEST_CASE("main runs in the folder of its file, where the program's data are") {
   CHECK(output.exit_code == 0);
   CHECK(output.out.starts_with("// A whole program that ends as its argument says.\n"));
   CHECK(contains(output.out, "1 stored"));
+}
+
+TEST_CASE("a kernel has the static shared memory of every function that it can call") {
+  const Output output = try_program("static_shared", "--gpu H200");
+  CAPTURE(output.err);
+  CHECK(output.exit_code == 0);
+  const auto occupancy_of = [&](const std::string& kernel) {
+    std::smatch found;
+    const std::regex row(" " + kernel + " +1 .* (\\d+)\n");
+    return std::regex_search(output.out, found, row) ? std::stoi(found[1]) : 0;
+  };
+  for (const char* kernel :
+       {"plain", "function", "levels", "inlined", "member", "lambda", "passed", "pointer",
+        "by_table", "file", "templated<float>", "not_called", "apart"}) {
+    CAPTURE(kernel);
+    CHECK(occupancy_of(kernel) == 63);
+  }
+  CHECK(occupancy_of("only_small") == 100);
+  CHECK(occupancy_of("nothing") == 100);
+
+  const Output refused = try_program("static_shared", "-- too_much");
+  CHECK(contains(
+      refused.err,
+      "twice: the __shared__ arrays of the kernel and of what it calls take 88000 "
+      "bytes; nvcc allows 49152, and more only as dynamic shared memory"));
 }
 
 TEST_CASE("ncu's counts stand beside those of a whole program's kernels") {

@@ -353,7 +353,9 @@ TEST_CASE("an invalid launch, and a call of a host function in a kernel, are eac
        2,
        {"refused: a block of 33 x 32 x 1 threads", "refused: a launch of 0 x 1 x 1 blocks",
         "refused: a block of 1 x 1 x 65 threads", "refused: a grid of 1 x 65536 x 1 blocks",
-        "too_much_static: the kernel's __shared__ arrays take 52000 bytes; nvcc allows 49152"}},
+        "too_much_static: the __shared__ arrays of the kernel and of what it calls take 52000 "
+        "bytes; "
+        "nvcc allows 49152"}},
       {"calls_the_host",
        1,
        {"calls_the_host.cu:4: calls_the_host, block (0, 0, 0), thread (0, 0, 0): it calls rand",

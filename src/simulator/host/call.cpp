@@ -228,14 +228,8 @@ int registers_of(const void* kernel) {
   return find_registers(machine::function_name(kernel)).value_or(0);
 }
 
-std::size_t static_bytes_of(const void* kernel) {
-  std::size_t bytes = 0;
-  for (const machine::SharedArray& array : machine::shared_arrays(kernel)) bytes += array.bytes;
-  return bytes;
-}
-
 int blocks_per_sm(const void* kernel, int threads, std::size_t dynamic_bytes) {
-  const std::size_t shared = static_bytes_of(kernel) + dynamic_bytes;
+  const std::size_t shared = machine::static_shared_bytes(kernel) + dynamic_bytes;
   if (shared > static_cast<std::size_t>(gpu().smem_bytes_per_block)) return 0;
   return model::occupancy(gpu(), {threads, registers_of(kernel), static_cast<int>(shared)})
       .blocks_per_sm;
@@ -261,7 +255,7 @@ std::size_t most_dynamic_shared_bytes(const void* kernel) {
   const auto found = opted_in.find(kernel);
   if (found != opted_in.end()) return found->second;
   return kSharedBytesPerBlock -
-         std::min<std::size_t>(kSharedBytesPerBlock, static_bytes_of(kernel));
+         std::min<std::size_t>(kSharedBytesPerBlock, machine::static_shared_bytes(kernel));
 }
 
 }  // namespace host
@@ -273,12 +267,13 @@ cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute
   if (kernel == nullptr) return call.fails(cudaErrorInvalidDeviceFunction, "there is no kernel");
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
   const auto most = static_cast<std::size_t>(gpu().smem_bytes_per_block);
-  if (value < 0 || static_bytes_of(kernel) + value > most) {
+  if (value < 0 || machine::static_shared_bytes(kernel) + value > most) {
     return call.fails(
-        cudaErrorInvalidValue,
-        std::to_string(value) + " bytes of dynamic shared memory, with the kernel's " +
-            std::to_string(static_bytes_of(kernel)) + " of its own, are more than a block of the " +
-            gpu().name + " can have: " + std::to_string(most));
+        cudaErrorInvalidValue, std::to_string(value) +
+                                   " bytes of dynamic shared memory, with the kernel's " +
+                                   std::to_string(machine::static_shared_bytes(kernel)) +
+                                   " of its own, are more than a block of the " + gpu().name +
+                                   " can have: " + std::to_string(most));
   }
   opted_in[kernel] = value;
   return cudaSuccess;
@@ -290,7 +285,7 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* ke
     return call.fails(cudaErrorInvalidDeviceFunction, "there is no result, or no kernel");
   }
   *attributes = {};
-  attributes->sharedSizeBytes = static_bytes_of(kernel);
+  attributes->sharedSizeBytes = machine::static_shared_bytes(kernel);
   attributes->numRegs = registers_of(kernel);
   attributes->maxThreadsPerBlock = kThreadsPerBlock;
   for (int threads = kThreadsPerBlock; threads > 0; threads -= gpu().warp.lanes) {
@@ -339,7 +334,7 @@ cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(
       of.smem_bytes_per_sm / blocks / of.smem_granularity_bytes * of.smem_granularity_bytes;
   const std::size_t most =
       std::min(share - of.smem_reserved_bytes_per_block, of.smem_bytes_per_block);
-  *bytes = most - std::min(most, static_bytes_of(kernel));
+  *bytes = most - std::min(most, machine::static_shared_bytes(kernel));
   return cudaSuccess;
 }
 

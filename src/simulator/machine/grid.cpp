@@ -116,11 +116,7 @@ class FirstFailure {
 };
 
 Launch launch_of(const void* kernel, Extent grid, Extent block, int shared_bytes) {
-  Launch launch{kernel, grid, block, 0, shared_bytes};
-  for (const SharedArray& array : shared_arrays(kernel)) {
-    launch.static_shared_bytes += static_cast<int>(array.bytes);
-  }
-  return launch;
+  return {kernel, grid, block, static_cast<int>(static_shared_bytes(kernel)), shared_bytes};
 }
 
 void run_blocks(
@@ -336,8 +332,8 @@ void require_launchable(const model::Gpu& gpu, const Launch& launch) {
   }
   if (static_bytes > kStaticSharedBytes) {
     refuse(
-        "the kernel's __shared__ arrays take " + std::to_string(static_bytes) +
-        " bytes; nvcc allows " + std::to_string(kStaticSharedBytes) +
+        "the __shared__ arrays of the kernel and of what it calls take " +
+        std::to_string(static_bytes) + " bytes; nvcc allows " + std::to_string(kStaticSharedBytes) +
         ", and more only as dynamic shared memory");
   }
   const int most = gpu.smem_bytes_per_block;

@@ -117,14 +117,11 @@ std::vector<KernelArray> arrays_of(
     arrays.back().own_pages = false;
   }
   const std::uintptr_t locals = address_of(thread_locals().data());
-  for (const SharedArray& array : shared_arrays(kernel)) {
-    arrays.push_back({array.name, locals + array.offset, array.bytes, true});
-  }
   arrays.push_back(
       {"dynamic", address_of(simt_dynamic_shared), static_cast<std::size_t>(dynamic_bytes), true});
-  for (const SharedArray& array : other_shared_arrays(kernel)) {
+  for (const SharedArray& array : shared_arrays(kernel)) {
     arrays.push_back({array.name, locals + array.offset, array.bytes, true});
-    if (array.function == nullptr) continue;
+    if (array.function == nullptr || array.function == kernel) continue;
     arrays.back().owner = place_of_code(array.function);
     arrays.back().owner_bytes = static_cast<CodePlace>(array.function_bytes);
   }

@@ -12,12 +12,19 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <mutex>
+#include <set>
 #include <span>
 #include <string_view>
 #include <system_error>
 #include <unordered_map>
 #include <utility>
+
+#include "simulator/machine/memory.h"
+
+// Of the tracer: every function that it compiles calls it.
+extern "C" [[gnu::weak]] void __sanitizer_cov_trace_pc();
 
 namespace machine {
 namespace {
@@ -79,12 +86,84 @@ auto function_at(const void* address) {
   });
 }
 
-struct ArraysOfFile {
-  std::vector<SharedArray> of_kernel, of_others;
+// What a function's code refers to: places that it calls or takes the address of, and thread-local
+// variables.
+struct References {
+  std::vector<std::uintptr_t> places, locals;
 };
 
-ArraysOfFile read_arrays(const void* kernel) {
-  ArraysOfFile arrays;
+// Instructions are not decoded: on x86-64 an offset counts behind the first bytes of a call, a jump
+// or a lea, and behind the prefix of thread-local memory. Elsewhere only calls are found.
+References references_of(std::span<const unsigned char> code) {
+  References found;
+  const auto begin = reinterpret_cast<std::uintptr_t>(code.data());
+  [[maybe_unused]] const auto thread = reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer());
+  [[maybe_unused]] std::size_t prefix = code.size();
+  for (std::size_t i = 2; i + 4 <= code.size(); ++i) {
+    std::int32_t offset = 0;
+    std::memcpy(&offset, &code[i], sizeof offset);
+#ifdef __x86_64__
+    if (code[i - 2] == 0x64) prefix = i;
+    const bool calls = (code[i - 1] | 1) == 0xe9;
+    const bool takes_address = code[i - 2] == 0x8d && (code[i - 1] & 0xc7) == 0x05;
+    if (calls || takes_address) found.places.push_back(begin + i + 4 + offset);
+    if (i - prefix < 16) found.locals.push_back(thread + offset);
+#else
+    const bool calls = i % 4 == 0 && (static_cast<std::uint32_t>(offset) >> 26) == 0x25;
+    if (calls) found.places.push_back(begin + i + (offset << 6 >> 4));
+#endif
+  }
+  return found;
+}
+
+// Marks the arrays that the kernel can use. nvcc gives a kernel the static shared memory of every
+// function that it can call, and refuses a kernel with too much of it before anything runs: so the
+// calls count that its code has, also those through a table of pointers, and not those of one run.
+void mark_reached(std::vector<SharedArray>& arrays, const void* kernel) {
+  std::map<std::uintptr_t, const Elf64_Sym*> things;
+  for (const Elf64_Sym& symbol : symbols().table) {
+    if (symbol.st_size == 0 || (type_of(symbol) != STT_FUNC && type_of(symbol) != STT_OBJECT))
+      continue;
+    things[symbol.st_value + symbols().loaded_at] = &symbol;
+  }
+  const auto hook = reinterpret_cast<std::uintptr_t>(&__sanitizer_cov_trace_pc);
+  const auto locals = reinterpret_cast<std::uintptr_t>(thread_locals().data());
+  std::set<std::uintptr_t> reached;
+  for (std::vector places{reinterpret_cast<std::uintptr_t>(kernel)}; !places.empty();) {
+    const auto after = things.upper_bound(places.back());
+    const std::uintptr_t place = places.back();
+    places.pop_back();
+    if (after == things.begin()) continue;
+    const auto [begin, symbol] = *std::prev(after);
+    if (place - begin >= symbol->st_size || !reached.insert(begin).second) continue;
+    if (type_of(*symbol) == STT_OBJECT) {
+      constexpr std::uint64_t kMostBytes = 4096;  // of a table
+      const std::span pointers(
+          reinterpret_cast<const std::uintptr_t*>(begin),
+          std::min(symbol->st_size, kMostBytes) / sizeof(std::uintptr_t));
+      std::ranges::copy_if(pointers, std::back_inserter(places), [&](std::uintptr_t pointer) {
+        const auto found = things.find(pointer);
+        return found != things.end() && type_of(*found->second) == STT_FUNC;
+      });
+      continue;
+    }
+    const auto* const code = reinterpret_cast<const unsigned char*>(begin);
+    const References references = references_of({code, symbol->st_size});
+    // The tracer's own functions are no part of a kernel.
+    if (std::ranges::find(references.places, hook) == references.places.end()) continue;
+    places.insert(places.end(), references.places.begin(), references.places.end());
+    for (SharedArray& array : arrays) {
+      const auto is_in_array = [&](std::uintptr_t local) {
+        return local - (locals + array.offset) < array.bytes;
+      };
+      if (array.function == code || std::ranges::any_of(references.locals, is_in_array))
+        array.reached = true;
+    }
+  }
+}
+
+std::vector<SharedArray> read_arrays(const void* kernel) {
+  std::vector<SharedArray> arrays;
   const std::span<const Elf64_Sym> table = symbols().table;
   const auto function = function_at(kernel);
   if (function == table.end()) return arrays;
@@ -110,31 +189,23 @@ ArraysOfFile read_arrays(const void* kernel) {
     // The Itanium C++ ABI names a static variable "As" of a function like this: _ZZ <function> E
     // 2As.
     const std::string_view local = symbols().name(*symbol);
-    const Elf64_Sym* owner = nullptr;
     for (std::size_t e = local.size(); local.starts_with("_ZZ") && e-- > 3;) {
       const auto found = functions.find(std::string(local.substr(3, e - 3)));
       if (local[e] != 'E' || found == functions.end()) continue;
-      owner = found->second;
       std::string_view name = local.substr(e + 1);
       std::size_t length = 0;
       std::from_chars(name.begin(), name.end(), length);
       name.remove_prefix(std::min(name.find_first_not_of("0123456789"), name.size()));
       array.name = name.substr(0, length);
-      array.function = reinterpret_cast<const void*>(owner->st_value + symbols().loaded_at);
-      array.function_bytes = owner->st_size;
+      array.function = reinterpret_cast<const void*>(found->second->st_value + symbols().loaded_at);
+      array.function_bytes = found->second->st_size;
       break;
     }
-    (owner == &*function ? arrays.of_kernel : arrays.of_others).push_back(array);
+    array.reached = array.function == kernel;
+    arrays.push_back(array);
   }
+  if (!std::ranges::all_of(arrays, &SharedArray::reached)) mark_reached(arrays, kernel);
   return arrays;
-}
-
-const ArraysOfFile& arrays_of_file(const void* kernel) {
-  static std::mutex lock;
-  static std::unordered_map<const void*, ArraysOfFile> known;  // its entries stay where they are
-  const std::lock_guard guard(lock);
-  const auto found = known.find(kernel);
-  return found != known.end() ? found->second : known[kernel] = read_arrays(kernel);
 }
 
 // "tiled<16>(float*, int)"
@@ -317,11 +388,17 @@ std::size_t function_bytes(const void* address) {
 }
 
 const std::vector<SharedArray>& shared_arrays(const void* kernel) {
-  return arrays_of_file(kernel).of_kernel;
+  static std::mutex lock;
+  static std::unordered_map<const void*, std::vector<SharedArray>> known;
+  const std::lock_guard guard(lock);
+  const auto found = known.find(kernel);  // an entry stays where it is
+  return found != known.end() ? found->second : known[kernel] = read_arrays(kernel);
 }
 
-const std::vector<SharedArray>& other_shared_arrays(const void* kernel) {
-  return arrays_of_file(kernel).of_others;
+std::size_t static_shared_bytes(const void* kernel) {
+  std::size_t bytes = 0;
+  for (const SharedArray& array : shared_arrays(kernel)) bytes += array.reached ? array.bytes : 0;
+  return bytes;
 }
 
 }  // namespace machine

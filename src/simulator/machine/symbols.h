@@ -9,21 +9,21 @@
 
 namespace machine {
 
-// A function's own __shared__ array. (Dynamic shared memory is not included.)
+// A __shared__ array of a kernel's file. (Dynamic shared memory is not included.)
 struct SharedArray {
   std::string name;
   std::size_t offset;  // in the thread-local block of a thread of the operating system
   std::size_t bytes;
-  const void* function =
-      nullptr;  // the function that declares it; null if it was inlined at every call
+  const void* function = nullptr;  // that declares it; null: none, or it was inlined at every call
   std::size_t function_bytes = 0;
+  bool reached = false;  // by the kernel: the array is its own, or of a function that it can call
 };
 
-// The arrays that the function at `kernel` declares; none if the executable was stripped.
+// The arrays of the file of the function at `kernel`; none if the executable was stripped.
 const std::vector<SharedArray>& shared_arrays(const void* kernel);
 
-// The arrays of all other functions in the same file as `kernel`, which it may or may not call.
-const std::vector<SharedArray>& other_shared_arrays(const void* kernel);
+// The bytes of those that the kernel reaches: what nvcc gives it.
+std::size_t static_shared_bytes(const void* kernel);
 
 // The name of the function at `address` in C++ syntax, without its parameters ("tiled<16>"); "a
 // kernel" if the executable was stripped.
