@@ -903,7 +903,7 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) balanced(
 // Rounds to the nearest tf32. The tensor core ignores the last 13 bits, so this adds half of the
 // last bit that stays: one instruction on sm_90. Its maximum keeps 0x7fffffff, the NaN that a GPU
 // writes, from becoming -0. Most other NaNs stay NaNs. But those from 0xfffff000 on become 0, and
-// those that differ from infinity only in the last 13 bits become infinity. cvt.rna.tf32 has no
+// those that differ from infinity only in the last 12 bits become infinity. cvt.rna.tf32 has no
 // such exceptions, but it takes three instructions.
 __device__ inline unsigned rounded_to_tf32(float x) {
   const int bits = __float_as_int(x);

@@ -62,6 +62,9 @@ TEST_CASE("a dot has the operations per byte of the tiles that its stage had at 
   CHECK(values[place("1024") + "dots.4.intensity"] == "16");
   CHECK(values[place("4096") + "dots.4.variant"] == "128x128x8");
   CHECK(values[place("4096") + "dots.4.intensity"] == "32");
+  // Stage 19's K tile is the deepest: 256 x 128 results by (256 + 128) * 4 bytes for each of K.
+  CHECK(values[place("4096") + "dots.18.variant"] == "256x128x64");
+  CHECK(values[place("4096") + "dots.18.intensity"] == "42.667");
 }
 
 // The charts of this data in a browser, on a narrow screen, and words for its console.

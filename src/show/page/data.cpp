@@ -179,9 +179,9 @@ std::string calculator_data(const model::StageTable& traced) {
 
 namespace {
 
-// M, N and K of what is traced. The operations per byte do not depend on K, once it is a multiple
+// M, N and K of what is traced. The operations per byte hardly depend on K, once it is a multiple
 // of every BK.
-constexpr int kSide = 256, kDepth = 32;
+constexpr int kSide = 256, kDepth = 64;
 
 report::FactValue array(const std::vector<Facts>& objects) {
   std::string json;

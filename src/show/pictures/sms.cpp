@@ -28,13 +28,6 @@ struct Sized {
 };
 constexpr Sized kH200{"H200", 256}, kRtx3090{"RTX 3090", 128};
 
-// A loop of fused multiply-adds on registers alone, measured on an H200 for this project.
-constexpr double kMeasuredFmaTflops = 64.3;
-
-double peak_tflops(const model::Gpu& gpu) {
-  return model::peak_tflops(gpu, model::Multiplier::ffma);
-}
-
 std::string kb(int bytes) {
   return text::printed("%d KB", bytes / 1024);
 }
@@ -135,8 +128,11 @@ void draw_table(Svg& svg, const model::Gpu& a, const model::Gpu& b) {
   row(200, "registers", kb(4 * a.registers_per_sm), kb(4 * b.registers_per_sm));
   row(222, "FMA lanes", number(a.fp32_lanes_per_sm), number(b.fp32_lanes_per_sm));
   svg.text(kName, 250, "all SMs, in TFLOP/s", {.bold = true, .small = true});
-  row(272, "FMA, peak", tflops(peak_tflops(a)), tflops(peak_tflops(b)));
-  row(294, "FMA, measured", tflops(kMeasuredFmaTflops), "–");
+  const auto peaks = [&](double y, const char* name, model::Multiplier of) {
+    row(y, name, tflops(model::peak_tflops(a, of)), tflops(model::peak_tflops(b, of)));
+  };
+  peaks(272, "FMA, peak", model::Multiplier::ffma);
+  peaks(294, "tensor cores, tf32, peak", model::Multiplier::wgmma_tf32);
   svg.text(kName, 326, "L1 and shared memory", {.bold = true, .small = true});
   row(348, "both, per SM", number(kH200.l1_and_smem_kb) + " KB",
       number(kRtx3090.l1_and_smem_kb) + " KB");
@@ -169,12 +165,14 @@ Picture draw_gpu() {
           "registers, shared memory and the L1 cache are the SM's own. ",
           h200.sms, rtx3090.sms, model::kSchedulers, h200.fp32_lanes_per_sm / model::kSchedulers) +
       "While DRAM brings one byte, the lanes of an H200 can do " +
-      text::significant(1e3 * peak_tflops(h200) / h200.dram_gb_per_s) + " operations.";
+      text::significant(
+          1e3 * model::peak_tflops(h200, model::Multiplier::ffma) / h200.dram_gb_per_s) +
+      " operations.";
   Svg svg;
   svg.text(
       24, 62,
       text::printed(
-          "Sizes and rates are NVIDIA's, except where it says measured. An SM reads at most %.0f "
+          "Sizes and rates are NVIDIA's. An SM reads at most %.0f "
           "bytes per cycle from L1, %.0f from L2.",
           model::l1_bytes_per_sm_clock, model::l2_bytes_per_sm_clock),
       {.small = true, .faint = true});
