@@ -234,7 +234,8 @@ bool is_one_of(const Token& token, std::initializer_list<std::string_view> words
 // Whether the text has a word of the instructions by which blocks may wait for each other, so that
 // the program needs them (src/simulator/machine/waiting.cpp).
 bool may_wait(std::string_view text) {
-  static constexpr std::string_view kWords[] = {"volatile", "gpu", "sys", "gl"};
+  static constexpr std::string_view kWords[] = {"volatile", "gpu",  "sys",
+                                                "gl",       "atom", "nanosleep"};
   std::size_t begin = 0;
   for (std::size_t i = 0; i <= text.size(); ++i) {
     if (i < text.size() &&

@@ -70,6 +70,45 @@ u32 bits_of(float a) {
   return std::bit_cast<u32>(a);
 }
 
+// What the PTX ISA says of bfe, bfi and prmt.
+u64 field(u64 a, u32 first, u32 count, u32 bits, bool is_signed) {
+  first &= 255, count &= 255;
+  const bool sign =
+      is_signed && count != 0 && (a >> std::min(first + count - 1, bits - 1) & 1) != 0;
+  u64 result = 0;
+  for (u32 i = 0; i < bits; ++i) {
+    const bool bit = i < count && first + i < bits ? (a >> (first + i) & 1) != 0 : sign;
+    result |= u64{bit} << i;
+  }
+  return result;
+}
+u32 with_field(u32 a, u32 b, u32 first, u32 count) {
+  for (u32 i = 0; i < (count & 255) && (first & 255) + i < 32; ++i) {
+    const u32 at = (first & 255) + i;
+    b = (b & ~(1u << at)) | (a >> i & 1) << at;
+  }
+  return b;
+}
+u32 permuted(u32 a, u32 b, u32 c) {
+  u32 result = 0;
+  for (int i = 0; i < 4; ++i) {
+    const u32 byte = static_cast<u32>((u64{b} << 32 | a) >> (c >> 4 * i & 7) * 8) & 255;
+    result |= ((c >> 4 * i & 8) == 0 ? byte : byte > 127 ? 255 : 0) << 8 * i;
+  }
+  return result;
+}
+u32 dot(u32 a, u32 b, u32 c, bool is_signed) {
+  for (int i = 0; i < 32; i += 8) {
+    c += is_signed
+             ? static_cast<u32>(static_cast<std::int8_t>(a >> i) * static_cast<std::int8_t>(b >> i))
+             : (a >> i & 255) * (b >> i & 255);
+  }
+  return c;
+}
+u32 saturated(u32 a) {
+  return static_cast<u32>(std::clamp(s(a), -128, 127)) & 255;
+}
+
 constexpr int kThreads = 128;
 
 // The numbers a, b and c of each thread, and instructions: their texts, and what each thread gets.
@@ -130,6 +169,55 @@ struct Instructions {
   X("{ .reg .u32 i; mov.u32 i, 0; mov.u32 %0, %1;\nLOOP: add.u32 %0, %0, %2; add.u32 i, i, 1;\n"   \
     ".reg .pred p; setp.lt.u32 p, i, 5; @p bra LOOP;\n}",                                          \
     a + 5 * b)                                                                                     \
+  X("add.sat.s32 %0, %1, %2;",                                                                     \
+    static_cast<u32>(std::clamp(s64{s(a)} + s(b), -s64{0x80000000}, s64{0x7fffffff})))             \
+  X("mul.hi.u32 %0, %1, %2;", static_cast<u32>(u64{a} * b >> 32))                                  \
+  X("mul.hi.s32 %0, %1, %2;", static_cast<u32>(s64{s(a)} * s(b) >> 32))                            \
+  X("mad.hi.u32 %0, %1, %2, %3;", static_cast<u32>(u64{a} * b >> 32) + c)                          \
+  X("{ .reg .u32 t; or.b32 t, %2, 1; div.u32 %0, %1, t; }", a / (b | 1))                           \
+  X("{ .reg .u32 t; or.b32 t, %2, 1; rem.u32 %0, %1, t; }", a % (b | 1))                           \
+  X("min.s32 %0, %1, %2;", static_cast<u32>(std::min(s(a), s(b))))                                 \
+  X("max.u32 %0, %1, %2;", std::max(a, b))                                                         \
+  X("abs.s32 %0, %1;", s(a) < 0 ? 0 - a : a)                                                       \
+  X("neg.s32 %0, %1;", 0 - a)                                                                      \
+  X("popc.b32 %0, %1;", static_cast<u32>(std::popcount(a)))                                        \
+  X("clz.b32 %0, %1;", static_cast<u32>(std::countl_zero(a)))                                      \
+  X("brev.b32 %0, %1;\nbrev.b32 %0, %0;\nshr.u32 %0, %0, 1;", a >> 1)                              \
+  X("bfe.u32 %0, %1, %2, %3;", static_cast<u32>(field(a, b, c, 32, false)))                        \
+  X("bfe.s32 %0, %1, %2, %3;", static_cast<u32>(field(a, b, c, 32, true)))                         \
+  X("bfe.s32 %0, %1, 5, 7;", static_cast<u32>(field(a, 5, 7, 32, true)))                           \
+  X("bfi.b32 %0, %1, %2, %3, 9;", with_field(a, b, c, 9))                                          \
+  X("bfind.u32 %0, %1;", a == 0 ? ~0u : 31u - std::countl_zero(a))                                 \
+  X("bfind.shiftamt.s32 %0, %1;",                                                                  \
+    a + 1 < 2 ? ~0u : static_cast<u32>(std::countl_zero(s(a) < 0 ? ~a : a)))                       \
+  X("lop3.b32 %0, %1, %2, %3, 0xe8;", (a & b) | (a & c) | (b & c))                                 \
+  X("lop3.b32 %0, %1, %2, %3, 0xd8;", (c & b) | (~c & a))                                          \
+  X("prmt.b32 %0, %1, %2, %3;", permuted(a, b, c))                                                 \
+  X("prmt.b32 %0, %1, %2, 0x5140;", permuted(a, b, 0x5140))                                        \
+  X("shf.l.wrap.b32 %0, %1, %2, %3;", static_cast<u32>((u64{b} << 32 | a) << (c & 31) >> 32))      \
+  X("shf.r.clamp.b32 %0, %1, %2, %3;", static_cast<u32>((u64{b} << 32 | a) >> std::min(c, 32u)))   \
+  X("dp4a.u32.u32 %0, %1, %2, %3;", dot(a, b, c, false))                                           \
+  X("dp4a.s32.s32 %0, %1, %2, %3;", dot(a, b, c, true))                                            \
+  X("cvt.pack.sat.s8.s32.b32 %0, %1, %2, %3;", saturated(a) << 8 | saturated(b) | c << 16)         \
+  X("{ .reg .pred p; setp.lt.s32 p, %1, 0; vote.sync.ballot.b32 %0, p, -1; }", [&] {               \
+    u32 lanes = 0;                                                                                 \
+    for (int l = 0; l < 32; ++l) lanes |= (all.as[t / 32 * 32 + l] >> 31) << l;                    \
+    return lanes;                                                                                  \
+  }())                                                                                             \
+  X("{ .reg .pred p; setp.eq.u32 p, %1, %1; vote.sync.all.pred p, p, -1; selp.u32 %0, 1, 0, p; }", \
+    1u)                                                                                            \
+  X("mov.u32 %0, %%lanemask_lt;", (1u << t % 32) - 1)                                              \
+  X("mov.u32 %0, %%lanemask_le;", (2u << t % 32) - 1)                                              \
+  X("mov.u32 %0, %%lanemask_eq;", 1u << t % 32)                                                    \
+  X("mov.u32 %0, %%lanemask_gt;", ~((2u << t % 32) - 1))                                           \
+  X("mov.u32 %0, %%lanemask_ge;", ~((1u << t % 32) - 1))                                           \
+  X("mov.u32 %0, %%dynamic_smem_size;", 0u)                                                        \
+  X("{ .reg .u32 x, y; .reg .pred p; mov.u32 x, %%clock; mov.u32 y, %%clock; sub.s32 x, y, x; "    \
+    "setp.gt.s32 p, x, 0; selp.u32 %0, 1, 0, p; }",                                                \
+    1u)                                                                                            \
+  X("{ .reg .u32 x, y; .reg .pred p; mov.u32 x, %%smid; mov.u32 y, %%nsmid; setp.lt.u32 p, x, y; " \
+    "selp.u32 %0, 1, 0, p; }",                                                                     \
+    1u)                                                                                            \
   X("cvt.u32.u8 %0, %1;", a & 255)                                                                 \
   X("cvt.s32.s16 %0, %1;", static_cast<u32>(static_cast<s32>(static_cast<std::int16_t>(a))))       \
   X("cvt.sat.u8.s32 %0, %1;", static_cast<u32>(std::clamp(s(a), 0, 255)))                          \
@@ -164,20 +252,34 @@ std::string computes_words() {
 }
 
 // The same with 64 bits.
-#define LONG_WORDS(X)                                                                       \
-  X("add.u64 %0, %1, %2;", a + b)                                                           \
-  X("sub.s64 %0, %1, %2;", a - b)                                                           \
-  X("mul.lo.u64 %0, %1, %2;", a* b)                                                         \
-  X("mad.lo.u64 %0, %1, %2, %3;", a* b + c)                                                 \
-  X("shl.b64 %0, %1, 13;", a << 13)                                                         \
-  X("shr.s64 %0, %1, 13;", static_cast<u64>(s(a) >> 13))                                    \
-  X("and.b64 %0, %1, %2;", a& b)                                                            \
-  X("{ .reg .u32 x, y; cvt.u32.u64 x, %1; cvt.u32.u64 y, %2; mul.wide.u32 %0, x, y; }",     \
-    (a & 0xffffffffu) * (b & 0xffffffffu))                                                  \
-  X("{ .reg .s32 x, y; cvt.s32.s64 x, %1; cvt.s32.s64 y, %2; mad.wide.s32 %0, x, y, %3; }", \
-    static_cast<u64>(s64{static_cast<s32>(a)} * static_cast<s32>(b)) + c)                   \
-  X("{ .reg .s32 x; cvt.s32.s64 x, %1; cvt.s64.s32 %0, x; }",                               \
-    static_cast<u64>(static_cast<s64>(static_cast<s32>(a))))                                \
+#define LONG_WORDS(X)                                                                          \
+  X("add.u64 %0, %1, %2;", a + b)                                                              \
+  X("sub.s64 %0, %1, %2;", a - b)                                                              \
+  X("mul.lo.u64 %0, %1, %2;", a* b)                                                            \
+  X("mad.lo.u64 %0, %1, %2, %3;", a* b + c)                                                    \
+  X("shl.b64 %0, %1, 13;", a << 13)                                                            \
+  X("shr.s64 %0, %1, 13;", static_cast<u64>(s(a) >> 13))                                       \
+  X("and.b64 %0, %1, %2;", a& b)                                                               \
+  X("{ .reg .u32 x, y; cvt.u32.u64 x, %1; cvt.u32.u64 y, %2; mul.wide.u32 %0, x, y; }",        \
+    (a & 0xffffffffu) * (b & 0xffffffffu))                                                     \
+  X("{ .reg .s32 x, y; cvt.s32.s64 x, %1; cvt.s32.s64 y, %2; mad.wide.s32 %0, x, y, %3; }",    \
+    static_cast<u64>(s64{static_cast<s32>(a)} * static_cast<s32>(b)) + c)                      \
+  X("{ .reg .s32 x; cvt.s32.s64 x, %1; cvt.s64.s32 %0, x; }",                                  \
+    static_cast<u64>(static_cast<s64>(static_cast<s32>(a))))                                   \
+  X("mul.hi.u64 %0, %1, %2;", (a >> 32) * (b >> 32) + (((a & ~0u) * (b >> 32)) >> 32) +        \
+                                  (((a >> 32) * (b & ~0u) + ((a & ~0u) * (b >> 32) & ~0u) +    \
+                                    ((a & ~0u) * (b & ~0u) >> 32)) >>                          \
+                                   32))                                                        \
+  X("max.s64 %0, %1, %2;", static_cast<u64>(std::max(s(a), s(b))))                             \
+  X("{ .reg .u32 x; popc.b64 x, %1; cvt.u64.u32 %0, x; }", static_cast<u64>(std::popcount(a))) \
+  X("bfe.u64 %0, %1, 7, 33;", field(a, 7, 33, 64, false))                                      \
+  X("{ .reg .f64 x, y, z; cvt.rn.f64.s64 x, %1; cvt.rn.f64.s64 y, %2; cvt.rn.f64.s64 z, %3; "  \
+    "fma.rn.f64 x, x, y, z; mov.b64 %0, x; }",                                                 \
+    std::bit_cast<u64>(std::fma(                                                               \
+        static_cast<double>(s(a)), static_cast<double>(s(b)), static_cast<double>(s(c)))))     \
+  X("{ .reg .f32 x; cvt.rn.f32.s64 x, %1; cvt.rzi.s64.f32 %0, x; }",                           \
+    s(a) > 0x7fffffbfffffffff ? u64{0x7fffffffffffffff}                                        \
+                              : static_cast<u64>(static_cast<s64>(static_cast<float>(s(a)))))  \
   X("cvta.to.global.u64 %0, %1;", a)
 
 __global__ void compute_long_words(const u64* as, const u64* bs, const u64* cs, u64* out) {
@@ -211,22 +313,83 @@ u32 integer(double a) {
   return static_cast<u32>(static_cast<s32>(std::clamp(a, -2147483648.0, 2147483647.0)));
 }
 
-#define REALS(X)                                                      \
-  X("add.f32 %0, %1, %2;", bits_of(a + b))                            \
-  X("{ .reg .f64 x, y; cvt.f64.f32 x, %1; cvt.f64.f32 y, %2; "        \
-    "add.f64 x, x, y; cvt.rn.f32.f64 %0, x; }",                       \
-    bits_of(a + b))                                                   \
-  X("cvt.rni.s32.f32 %0, %1;", integer(std::nearbyint(double{a})))    \
-  X("cvt.rzi.s32.f32 %0, %1;", integer(std::trunc(double{a})))        \
-  X("cvt.rmi.s32.f32 %0, %1;", integer(std::floor(double{a})))        \
-  X("cvt.rpi.f32.f32 %0, %1;", bits_of(std::ceil(a)))                 \
-  X("{ .reg .f16 h; cvt.rn.f16.f32 h, %1; cvt.f32.f16 %0, h; }",      \
-    bits_of(model::widened(half(a), model::kFp16)))                   \
-  X("{ .reg .b16 h; cvt.rz.f16.f32 h, %1; mov.b32 %0, {h, h}; }",     \
-    half(a, Toward::zero) * 0x10001u)                                 \
-  X("cvt.rn.f16x2.f32 %0, %1, %2;", half(a) << 16 | half(b))          \
-  X("cvt.rn.bf16x2.f32 %0, %1, %2;", brain(a) << 16 | brain(b))       \
-  X("cvt.rna.tf32.f32 %0, %1;", (bits_of(a) + 0x1000u) & 0xffffe000u) \
+// The bits of a result: there is one NaN.
+u32 result(float a) {
+  return std::isnan(a) ? 0x7fffffffu : bits_of(a);
+}
+u32 half_of(double a) {
+  return model::rounded_to(model::kFp16, a);
+}
+double as_half(float a) {
+  return model::widened(half(a), model::kFp16);
+}
+double as_brain(float a) {
+  return model::widened(brain(a), model::kBfloat16);
+}
+// 1000 times what an approximation gives, which differs in its last digits from GPU to GPU.
+#define NEAR(X, instruction, arguments, expected)  \
+  X("{ .reg .f32 x; " instruction " x, " arguments \
+    "; mul.f32 x, x, 0f447A0000; cvt.rni.s32.f32 " \
+    "%0, x; }",                                    \
+    expected)
+#define HALVES                                                                                     \
+  "{ .reg .b32 x, y, z; cvt.rn.f16x2.f32 x, %1, %2; cvt.rn.f16x2.f32 y, %2, %3; cvt.rn.f16x2.f32 " \
+  "z, %3, %1; "
+#define REALS(X)                                                                                \
+  X("add.f32 %0, %1, %2;", bits_of(a + b))                                                      \
+  X("{ .reg .f64 x, y; cvt.f64.f32 x, %1; cvt.f64.f32 y, %2; "                                  \
+    "add.f64 x, x, y; cvt.rn.f32.f64 %0, x; }",                                                 \
+    bits_of(a + b))                                                                             \
+  X("cvt.rni.s32.f32 %0, %1;", integer(std::nearbyint(double{a})))                              \
+  X("cvt.rni.sat.s8.f32 %0, %1;",                                                               \
+    static_cast<u32>(static_cast<s32>(std::clamp(std::nearbyint(a), -128.f, 127.f))) & 255)     \
+  X("sub.rn.f32 %0, %1, %2;", bits_of(a - b))                                                   \
+  X("mul.ftz.f32 %0, %1, %2;",                                                                  \
+    std::fabs(a* b) < 1.17549435e-38f ? bits_of(std::copysign(0.f, a * b)) : bits_of(a * b))    \
+  X("fma.rn.f32 %0, %1, %2, %3;", bits_of(std::fmaf(a, b, c)))                                  \
+  X("mad.rn.f32 %0, %1, %2, %3;", bits_of(std::fmaf(a, b, c)))                                  \
+  X("fma.rn.sat.f32 %0, %1, %2, %3;",                                                           \
+    bits_of(std::fmaf(a, b, c) > 0 ? std::min(std::fmaf(a, b, c), 1.f) : 0))                    \
+  X("add.rz.f32 %0, 0f4F32D05E, 0fB3D6BF95;", 0x4f32d05du)                                      \
+  X("add.rp.f32 %0, 0f3F800000, 0f00000001;", 0x3f800001u)                                      \
+  X("div.rn.f32 %0, %1, %2;", result(a / b))                                                    \
+  X("rcp.rn.f32 %0, %1;", result(1 / a))                                                        \
+  X("sqrt.rn.f32 %0, %1;", result(std::sqrt(a)))                                                \
+  X("min.f32 %0, %1, %2;", a == b ? bits_of(std::signbit(a) ? a : b) : bits_of(std::min(a, b))) \
+  X("max.NaN.f32 %0, %1, 0f7FC00000;", 0x7fffffffu)                                             \
+  X("min.f32 %0, %1, 0f7FC00000;", bits_of(a))                                                  \
+  X("abs.f32 %0, %1;", bits_of(std::fabs(a)))                                                   \
+  X("neg.f32 %0, %1;", bits_of(-a))                                                             \
+  X("copysign.f32 %0, %1, %2;", bits_of(std::copysign(b, a)))                                   \
+  NEAR(X, "ex2.approx.ftz.f32", "0f3F000000", 1414)                                             \
+  NEAR(X, "lg2.approx.f32", "0f41200000", 3322)                                                 \
+  NEAR(X, "tanh.approx.f32", "0f3F000000", 462)                                                 \
+  NEAR(X, "sin.approx.f32", "0f3F800000", 841)                                                  \
+  NEAR(X, "cos.approx.ftz.f32", "0f3F800000", 540)                                              \
+  NEAR(X, "rcp.approx.ftz.f32", "0f40400000", 333)                                              \
+  NEAR(X, "rsqrt.approx.f32", "0f40400000", 577)                                                \
+  NEAR(X, "sqrt.approx.f32", "0f40000000", 1414)                                                \
+  NEAR(X, "div.full.f32", "0f3F800000, 0f40400000", 333)                                        \
+  X(HALVES "fma.rn.f16x2 %0, x, y, z; }",                                                       \
+    half_of(std::fma(as_half(a), as_half(b), as_half(c))) << 16 |                               \
+        half_of(std::fma(as_half(b), as_half(c), as_half(a))))                                  \
+  X(HALVES "add.f16x2 %0, x, y; }",                                                             \
+    half_of(as_half(a) + as_half(b)) << 16 | half_of(as_half(b) + as_half(c)))                  \
+  X(HALVES "max.f16x2 %0, x, x; }", half(a) << 16 | half(b))                                    \
+  X("{ .reg .b16 x, y; cvt.rn.bf16.f32 x, %1; cvt.rn.bf16.f32 y, %2; fma.rn.bf16 x, x, y, y; "  \
+    "mov.b32 %0, {x, x}; }",                                                                    \
+    model::rounded_to(model::kBfloat16, std::fma(as_brain(a), as_brain(b), as_brain(b))) *      \
+        0x10001u)                                                                               \
+  X("cvt.rzi.s32.f32 %0, %1;", integer(std::trunc(double{a})))                                  \
+  X("cvt.rmi.s32.f32 %0, %1;", integer(std::floor(double{a})))                                  \
+  X("cvt.rpi.f32.f32 %0, %1;", bits_of(std::ceil(a)))                                           \
+  X("{ .reg .f16 h; cvt.rn.f16.f32 h, %1; cvt.f32.f16 %0, h; }",                                \
+    bits_of(model::widened(half(a), model::kFp16)))                                             \
+  X("{ .reg .b16 h; cvt.rz.f16.f32 h, %1; mov.b32 %0, {h, h}; }",                               \
+    half(a, Toward::zero) * 0x10001u)                                                           \
+  X("cvt.rn.f16x2.f32 %0, %1, %2;", half(a) << 16 | half(b))                                    \
+  X("cvt.rn.bf16x2.f32 %0, %1, %2;", brain(a) << 16 | brain(b))                                 \
+  X("cvt.rna.tf32.f32 %0, %1;", (bits_of(a) + 0x1000u) & 0xffffe000u)                           \
   X("{ .reg .pred p; setp.gt.f32 p, %1, %2; selp.u32 %0, 1, 0, p; }", a > b ? 1u : 0u)
 
 __global__ void compute_reals(const float* as, const float* bs, const float* cs, u32* out) {
@@ -321,6 +484,110 @@ std::string stores_matrices() {
   std::vector<u32> expected;
   for (u32 i = 0; i < 64; ++i) expected.push_back(i < 32 ? i : i + 68);
   return difference(out.fetch(), expected);
+}
+
+// Each lane has two neighbours of a row, and gets two of a column.
+__global__ void transpose_matrix(u32* out) {
+  const u32 row = threadIdx.x / 4, column = threadIdx.x % 4 * 2;
+  u32 d;
+  asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;"
+               : "=r"(d)
+               : "r"((row * 8 + column) | (row * 8 + column + 1) << 16));
+  out[threadIdx.x] = d;
+}
+std::string transposes_matrix() {
+  Array<u32> out(32);
+  launch(transpose_matrix, dim3(1), dim3(32), 0, out.device);
+  if (std::string error = error_of_launch(); !error.empty()) return error;
+  std::vector<u32> expected;
+  for (u32 l = 0; l < 32; ++l)
+    expected.push_back((l % 4 * 16 + l / 4) | (l % 4 * 16 + 8 + l / 4) << 16);
+  return difference(out.fetch(), expected);
+}
+
+// Sums of a warp.
+__global__ void reduce(u32* out) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+  u32 sum, least, bits;
+  asm volatile("redux.sync.add.u32 %0, %1, 0xffffffff;" : "=r"(sum) : "r"(threadIdx.x));
+  asm volatile("redux.sync.min.s32 %0, %1, -1;" : "=r"(least) : "r"(5 - threadIdx.x));
+  asm volatile("redux.sync.or.b32 %0, %1, 0xffffffff;" : "=r"(bits) : "r"(threadIdx.x << 8));
+  out[threadIdx.x] = sum + least + bits;
+#endif
+}
+std::string reduces() {
+  Array<u32> out(32);
+  launch(reduce, dim3(1), dim3(32), 0, out.device);
+  if (std::string error = error_of_launch(); !error.empty()) return error;
+  return difference(out.fetch(), std::vector<u32>(32, 496 - 26 + (31 << 8)));
+}
+
+// Atomics of 64 threads, in CUDA C++ and in PTX.
+__global__ void add_written(u32* out) {
+  __shared__ u32 count;
+  if (threadIdx.x == 0) count = 0;
+  __syncthreads();
+  atomicAdd(&count, 3);
+  atomicAdd(out, threadIdx.x);
+  out[16 + threadIdx.x] = atomicAdd(out + 1, 0);
+  atomicMax(reinterpret_cast<int*>(out) + 2, -5 - static_cast<int>(threadIdx.x));
+  atomicAdd(reinterpret_cast<float*>(out) + 3, 0.5f);
+  atomicAdd(reinterpret_cast<unsigned long long*>(out) + 2, 0x200000001ull);
+  atomicInc(out + 6, 5);
+  atomicCAS(out + 7, 0, 9);
+  atomicExch(out + 8, 11);
+  __syncthreads();
+  if (threadIdx.x == 0) out[9] = count;
+}
+__global__ void add_in_ptx(u32* out) {
+  __shared__ u32 count;
+  if (threadIdx.x == 0) count = 0;
+  __syncthreads();
+  const auto at = static_cast<u32>(__cvta_generic_to_shared(&count));
+  u32 old;
+  asm volatile("red.shared.add.u32 [%0], 3;" ::"r"(at) : "memory");
+  asm volatile("red.relaxed.gpu.global.add.u32 [%0], %1;" ::"l"(out), "r"(threadIdx.x) : "memory");
+  asm volatile("atom.global.add.u32 %0, [%1], %2;" : "=r"(old) : "l"(out + 1), "r"(0) : "memory");
+  out[16 + threadIdx.x] = old;
+  asm volatile("red.global.max.s32 [%0 + 8], %1;" ::"l"(out),
+               "r"(-5 - static_cast<int>(threadIdx.x))
+               : "memory");
+  asm volatile("red.global.add.f32 [%0 + 12], 0f3F000000;" ::"l"(out) : "memory");
+  asm volatile("red.global.add.u64 [%0 + 16], %1;" ::"l"(out), "l"(0x200000001ull) : "memory");
+  asm volatile("atom.global.inc.u32 %0, [%1 + 24], 5;" : "=r"(old) : "l"(out) : "memory");
+  asm volatile("atom.cas.b32 %0, [%1], 0, 9;" : "=r"(old) : "l"(out + 7) : "memory");
+  asm volatile("atom.global.exch.b32 %0, [%1], 11;" : "=r"(old) : "l"(out + 8) : "memory");
+  __syncthreads();
+  if (threadIdx.x == 0) out[9] = count;
+}
+template <void (*kernel)(u32*)>
+std::vector<u32> added() {
+  std::vector<u32> values(128);
+  values[2] = static_cast<u32>(-100);
+  Array<u32> out(values);
+  launch(kernel, dim3(1), dim3(64), 0, out.device);
+  return out.fetch();
+}
+template <void (*kernel)(u32*)>
+void run_add() {
+  added<kernel>();
+}
+std::string adds_alike() {
+  const std::vector<u32> written = added<add_written>(), in_ptx = added<add_in_ptx>();
+  if (std::string wrong = difference(in_ptx, written); !wrong.empty()) return wrong;
+  return in_ptx[0] == 2016 && in_ptx[3] == bits_of(32) && in_ptx[6] == 4 && in_ptx[9] == 192
+             ? ""
+             : "sums";
+}
+// Two halves at once.
+__global__ void add_halves(u32* out) {
+  asm volatile("red.global.add.noftz.f16x2 [%0], %1;" ::"l"(out), "r"(0x3c004000u) : "memory");
+}
+std::string adds_halves() {
+  Array<u32> out(std::vector<u32>(1));
+  launch(add_halves, dim3(1), dim3(32), 0, out.device);
+  if (std::string error = error_of_launch(); !error.empty()) return error;
+  return difference(out.fetch(), {half(32) << 16 | half(64)});
 }
 
 // mma of small integers, of which every sum is exact. Element (row, k) of a and (k, column) of b.
@@ -758,6 +1025,10 @@ extern const std::vector<trace::Check> trace::ptx_checks = {
     {"ldmatrix.x4", loads_matrices<4, false>},
     {"ldmatrix.x4.trans", loads_matrices<4, true>},
     {"stmatrix.x2", stores_matrices},
+    {"movmatrix", transposes_matrix},
+    {"redux", reduces},
+    {"atom and red as in CUDA C++", adds_alike},
+    {"red of two halves", adds_halves},
     {"mma m16n8k16 f16, sums in f32", multiplies<Shape::k16_f16>},
     {"mma m16n8k16 f16, sums in f16", multiplies<Shape::k16_f16_f16>},
     {"mma m16n8k16 bf16", multiplies<Shape::k16_bf16>},
@@ -782,6 +1053,7 @@ extern const std::vector<trace::Check> trace::ptx_checks = {
 extern const std::vector<trace::PtxTwins> trace::ptx_twins = {
     {"ld and st", run_copy<copy_written, 64>, run_copy<copy_in_ptx, 64>},
     {"cp.async", run_copy<copy_async_written, 32>, run_copy<copy_async_in_ptx, 32>},
+    {"atom and red", run_add<add_written>, run_add<add_in_ptx>},
 };
 
 // clang-format off
@@ -836,9 +1108,9 @@ extern const std::vector<trace::Misuse> trace::ptx_misuses = {
      }>, "it comes to the PTX instruction \"frobnicate.sync.b32\", which is not known on the CPU"},
     {"a known instruction in an unknown form", SMALL {
        float x;
-       asm volatile("add.rz.f32 %0, %1, %1;" : "=f"(x) : "f"(tile[0]));
+       asm volatile("ex2.rz.f32 %0, %1;" : "=f"(x) : "f"(tile[0]));
        out[at] = x;
-     }>, "\"add.rz.f32\""},
+     }>, "\"ex2.rz.f32\""},
     {"a text that cannot be read", SMALL {
        asm volatile("mov.u32 %0, [;" : "=r"(at));
        out[0] = tile[0];

@@ -6,8 +6,11 @@
 #include <iterator>
 #include <limits>
 
+#include "model/gpus.h"
 #include "model/tensor_core.h"
+#include "simulator/cuda/collectives.h"
 #include "simulator/cuda/runtime.h"
+#include "simulator/machine/grid.h"
 #include "simulator/machine/memory.h"
 #include "simulator/machine/position.h"
 #include "simulator/machine/ptx/instruction.h"
@@ -19,123 +22,49 @@ namespace {
 using Values = std::span<const std::uint64_t>;
 using model::Toward;
 
-// The bits of a real number of `type`.
-std::uint64_t real_bits(Type type, double value, Toward rounding) {
-  switch (type.base) {
-    case Base::bf16:
-      return model::rounded_to(model::kBfloat16, value, rounding);
-    case Base::tf32: {
-      constexpr int kUnused = model::kFp32Format.fraction_bits - model::kTf32Format.fraction_bits;
-      return model::rounded_to(model::kTf32Format, value, rounding) << kUnused;
-    }
-    default:
-      if (type.bits == 64) return std::bit_cast<std::uint64_t>(value);
-      if (type.bits == 16) return model::rounded_to(model::kFp16, value, rounding);
-      return model::rounded_to(model::kFp32Format, value, rounding);
-  }
-}
-
 double flushed(double value) {
   return std::fabs(value) < std::numeric_limits<float>::min() ? std::copysign(0.0, value) : value;
 }
 
-double limited(const Instruction& i, double value) {
-  if (i.relu && (value < 0 || std::isnan(value))) value = std::isnan(value) ? value : 0;
-  if (i.saturates) value = std::isnan(value) ? 0 : std::clamp(value, 0.0, 1.0);
-  return value;
-}
-
 // i.option: the number is rounded to an integer first.
 std::uint64_t real_to_real(const Instruction& i, Values in) {
-  const auto rounding = static_cast<Toward>(i.mode);
   const auto one = [&](std::uint64_t bits) {
-    double value = real_value(i.from, bits);
-    if (i.flushes && i.from.bits == 32) value = flushed(value);
-    if (i.option != 0) value = model::rounded_to_integer(value, rounding);
-    return real_bits(i.type, limited(i, value), rounding);
+    double value = number_in(i, i.from, bits);
+    if (i.option != 0) value = model::rounded_to_integer(value, static_cast<Toward>(i.mode));
+    return rounded(i, i.type, value);
   };
   // Of two numbers, the first becomes the upper half.
   return in.size() == 2 ? one(in[0]) << 16 | one(in[1]) : one(in[0]);
 }
 
+// Beyond the integers it becomes the last of them.
 std::uint64_t real_to_integer(const Instruction& i, Values in) {
-  double value = real_value(i.from, in[0]);
-  if (i.flushes) value = flushed(value);
+  const double value = number_in(i, i.from, in[0]);
   if (std::isnan(value)) return i.type.bits == 64 ? std::uint64_t{1} << 63 : 0;
-  value = model::rounded_to_integer(value, static_cast<Toward>(i.mode));
-  // Beyond the integers it becomes the last of them.
-  if (i.type.base == Base::signed_) {
-    const double end = std::ldexp(1.0, i.type.bits - 1);
-    const std::uint64_t first = std::uint64_t{1} << (i.type.bits - 1);
-    if (value >= end) return first - 1;
-    if (value < -end) return first;
-    return unsigned_value(i.type, static_cast<std::uint64_t>(static_cast<std::int64_t>(value)));
-  }
-  if (value <= 0) return 0;
-  if (value >= std::ldexp(1.0, i.type.bits)) return unsigned_value(i.type, ~std::uint64_t{0});
-  return static_cast<std::uint64_t>(value);
+  const double end = std::ldexp(1.0, 65);
+  const double integer = model::rounded_to_integer(value, static_cast<Toward>(i.mode));
+  return clamped(i.type, static_cast<Wide>(std::clamp(integer, -end, end)));
 }
 
 std::uint64_t integer_to_real(const Instruction& i, Values in) {
-  const bool is_signed = i.from.base == Base::signed_;
-  const std::int64_t value = signed_value(i.from, in[0]);
-  const std::uint64_t magnitude = unsigned_value(i.from, in[0]);
-  const auto rounding = static_cast<Toward>(i.mode);
-  if (i.from.bits == 64 && i.type.bits == 32 && rounding == Toward::nearest) {
-    return std::bit_cast<std::uint32_t>(
-        is_signed ? static_cast<float>(value) : static_cast<float>(magnitude));
-  }
-  const double real = is_signed ? static_cast<double>(value) : static_cast<double>(magnitude);
-  return real_bits(i.type, limited(i, real), rounding);
+  const Wide value = wide_value(i.from, in[0]);
+  const auto real = static_cast<double>(value);
+  const auto rest = static_cast<double>(value - static_cast<Wide>(real));
+  return rounded(i, i.type, i.type.bits == 64 ? real : odd(real, rest));
 }
 
 std::uint64_t integer_to_integer(const Instruction& i, Values in) {
-  const bool from_signed = i.from.base == Base::signed_, to_signed = i.type.base == Base::signed_;
-  if (!i.saturates) {
-    return unsigned_value(
-        i.type, from_signed ? static_cast<std::uint64_t>(signed_value(i.from, in[0]))
-                            : unsigned_value(i.from, in[0]));
-  }
-  __extension__ using Wide = __int128;
-  const Wide value =
-      from_signed ? Wide{signed_value(i.from, in[0])} : Wide{unsigned_value(i.from, in[0])};
-  const Wide most = (Wide{1} << (i.type.bits - (to_signed ? 1 : 0))) - 1;
-  const Wide least = to_signed ? -most - 1 : Wide{0};
-  return unsigned_value(i.type, static_cast<std::uint64_t>(std::clamp(value, least, most)));
+  const Wide value = wide_value(i.from, in[0]);
+  return i.saturates ? clamped(i.type, value)
+                     : unsigned_value(i.type, static_cast<std::uint64_t>(value));
 }
-
-bool decode_cvt(Instruction& i, Modifiers& modifiers) {
-  const int to_integer = modifiers.take_one_of({"rni", "rzi", "rpi", "rmi"});
-  const int to_real = modifiers.take_one_of({"rn", "rna", "rz", "rp", "rm"});
-  constexpr Toward kOfIntegers[] = {Toward::nearest, Toward::zero, Toward::above, Toward::below};
-  constexpr Toward kOfReals[] = {
-      Toward::nearest, Toward::nearest_away, Toward::zero, Toward::above, Toward::below};
-  i.mode = static_cast<std::uint32_t>(
-      to_integer >= 0 ? kOfIntegers[to_integer] : kOfReals[std::max(to_real, 0)]);
-  i.option = to_integer >= 0;
-  i.flushes = modifiers.take("ftz");
-  i.saturates = modifiers.take("sat");
-  i.relu = modifiers.take("relu");
-  if (!modifiers.take_type(i.type) || !modifiers.take_type(i.from)) return false;
-  const auto is_number = [](Type type) {
-    return type.is_real() || type.base == Base::signed_ || type.base == Base::unsigned_ ||
-           type.base == Base::bits;
-  };
-  if (!is_number(i.type) || !is_number(i.from) || i.from.packed != 1) return false;
-  if (i.type.bits > 64 || i.from.bits > 64) return false;
-  if (i.type.packed == 2) {
-    if (i.from != Type{Base::real, 32} || !has_operands(i, 1, 2)) return false;
-    compute(i, real_to_real);
-    return true;
+// cvt.pack: a becomes the upper part, b the lower one, and c follows above them.
+std::uint64_t pack(const Instruction& i, Values in) {
+  std::uint64_t result = in.size() > 2 ? in[2] << 2 * i.type.bits : 0;
+  for (std::size_t n = 0; n < 2; ++n) {
+    result |= clamped(i.type, wide_value(i.from, in[n])) << (n == 0 ? i.type.bits : 0);
   }
-  if (!has_operands(i, 1, 1)) return false;
-  if (i.type.is_real()) {
-    compute(i, i.from.is_real() ? real_to_real : integer_to_real);
-  } else {
-    if (i.from.is_real() && to_integer < 0) return false;
-    compute(i, i.from.is_real() ? real_to_integer : integer_to_integer);
-  }
-  return true;
+  return static_cast<std::uint32_t>(result);
 }
 
 void run_to_shared(Execution& thread, const Instruction& i) {
@@ -151,29 +80,71 @@ void run_same(Execution& thread, const Instruction& i) {
   thread.write(i.operand(0), thread.read(i.operand(1)));
 }
 
-// Every state space but shared memory has the generic addresses here.
-bool decode_cvta(Instruction& i, Modifiers& modifiers) {
-  const bool to = modifiers.take("to");
-  const bool shared = modifiers.take_any({"shared", "shared::cta", "shared::cluster"});
-  if (!shared && !modifiers.take_any({"global", "local", "const", "param"})) return false;
-  if (!modifiers.take_any({"u64", "u32"}) || !has_operands(i, 1, 1)) return false;
-  i.run = !shared ? run_same : to ? run_to_shared : run_from_shared;
-  return true;
-}
-
-// A block is a cluster of its own: its shared memory has its own addresses.
-bool decode_mapa(Instruction& i, Modifiers& modifiers) {
-  modifiers.take("shared::cluster");
-  if (!modifiers.take_any({"u32", "u64"}) || !has_operands(i, 1, 2)) return false;
-  i.run = run_same;
-  return true;
-}
+#define REALS "f16|bf16|f32|f64"
+#define INTEGERS "u8|u16|u32|u64|s8|s16|s32|s64|b8|b16|b32|b64"
+#define TO_REAL "cvt #rni|rzi|rpi|rmi? rn|rna|rz|rp|rm? ftz? sat? relu?"
+#define SHARED "shared|shared::cta|shared::cluster"
+// Every state space but shared memory has the generic addresses here. A block is a cluster of its
+// own: its shared memory has its own addresses.
+constexpr Row kRows[] = {
+    computes("cvt pack sat u8|s8|u16|s16 s32 b32?", "dss?s", pack),
+    computes(TO_REAL " f16|bf16|tf32|f32|f64 " REALS, "ds", real_to_real),
+    computes(TO_REAL " f16x2|bf16x2 f32", "dss", real_to_real),
+    computes(TO_REAL " " REALS " " INTEGERS, "ds", integer_to_real),
+    computes("cvt rni|rzi|rpi|rmi ftz? sat? " INTEGERS " " REALS, "ds", real_to_integer),
+    computes("cvt sat? " INTEGERS " " INTEGERS, "ds", integer_to_integer),
+    {"cvta to " SHARED " u64|u32", "ds", run_to_shared},
+    {"cvta " SHARED " u64|u32", "ds", run_from_shared},
+    {"cvta to? global|local|const|param u64|u32", "ds", run_same},
+    {"mapa shared::cluster? u32|u64", "dss", run_same}};
 }  // namespace
 
-std::span<const Family> conversions() {
-  static constexpr Family kFamilies[] = {
-      {"cvt", decode_cvt}, {"cvta", decode_cvta}, {"mapa", decode_mapa}};
-  return kFamilies;
+std::span<const Row> conversions() {
+  return kRows;
+}
+
+double odd(double value, double rest) {
+  const auto bits = std::bit_cast<std::int64_t>(value);
+  if (!std::isfinite(value) || std::isnan(rest) || rest == 0 || bits % 2 != 0) return value;
+  return std::bit_cast<double>((rest > 0) == (value > 0) ? bits + 1 : bits - 1);
+}
+double number_in(const Instruction& i, Type type, std::uint64_t bits) {
+  if (type.bits == 64) return std::bit_cast<double>(bits);
+  if (type.base == Base::bf16) return model::widened(bits & 0xffff, model::kBfloat16);
+  if (type.bits == 16) return model::widened(bits & 0xffff, model::kFp16);
+  const double value = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+  return i.flushes ? flushed(value) : value;
+}
+
+std::uint64_t rounded(const Instruction& i, Type type, double value) {
+  const auto rounding = static_cast<Toward>(i.mode);
+  if (i.relu && !std::isnan(value)) value = std::max(value, 0.0);
+  if (i.saturates) value = std::isnan(value) ? 0 : std::clamp(value, 0.0, 1.0);
+  if (i.flushes && type.bits == 32) value = flushed(value);
+  switch (type.base) {
+    case Base::bf16:
+      return model::rounded_to(model::kBfloat16, value, rounding);
+    case Base::tf32: {
+      constexpr int kUnused = model::kFp32Format.fraction_bits - model::kTf32Format.fraction_bits;
+      return model::rounded_to(model::kTf32Format, value, rounding) << kUnused;
+    }
+    default:
+      if (type.bits == 64) return std::bit_cast<std::uint64_t>(value);
+      return model::rounded_to(
+          type.bits == 16 ? model::kFp16 : model::kFp32Format, value, rounding);
+  }
+}
+
+Wide wide_value(Type type, std::uint64_t bits) {
+  return type.base == Base::signed_ ? Wide{signed_value(type, bits)}
+                                    : Wide{unsigned_value(type, bits)};
+}
+
+std::uint64_t clamped(Type type, Wide value) {
+  const bool is_signed = type.base == Base::signed_;
+  const Wide most = (Wide{1} << (type.bits - (is_signed ? 1 : 0))) - 1;
+  const Wide least = is_signed ? -most - 1 : Wide{0};
+  return unsigned_value(type, static_cast<std::uint64_t>(std::clamp(value, least, most)));
 }
 
 namespace {
@@ -199,31 +170,60 @@ std::uint64_t first_of_cluster() {
 std::uint64_t one_of_cluster() {
   return simt::use_cluster(), 1;
 }
-// A block is a cluster of its own, and runs on the multiprocessor 0.
+std::uint64_t cycles() {
+  return static_cast<std::uint64_t>(clock64());
+}
+std::uint64_t of_gpu(int model::Gpu::*number) {
+  const model::Gpu* const gpu = current_gpu();
+  return gpu == nullptr ? 0 : static_cast<std::uint64_t>(gpu->*number);
+}
+std::uint64_t shared_bytes(bool only_dynamic) {
+  std::uint64_t bytes = 0;
+  for (const KernelArray& array : running_worker->memory().arrays) {
+    if (array.shared && (!only_dynamic || array.name == "dynamic")) bytes += array.bytes;
+  }
+  return bytes;
+}
+// The lanes from `first` on, as bits.
+std::uint64_t lanes_from(std::uint64_t first) {
+  return 0xffffffffu & ~((std::uint64_t{1} << first) - 1);
+}
+// A block is a cluster of its own, and runs on the multiprocessor 0. The clock runs while it is
+// read.
 struct Special {
   std::string_view name;
   std::uint64_t (*value)();
 };
 constexpr Special kSpecials[] = {
-    {"%tid.x", [] { return std::uint64_t{threadIdx.x}; }},
-    {"%tid.y", [] { return std::uint64_t{threadIdx.y}; }},
-    {"%tid.z", [] { return std::uint64_t{threadIdx.z}; }},
-    {"%ntid.x", [] { return std::uint64_t{blockDim.x}; }},
-    {"%ntid.y", [] { return std::uint64_t{blockDim.y}; }},
-    {"%ntid.z", [] { return std::uint64_t{blockDim.z}; }},
-    {"%ctaid.x", [] { return std::uint64_t{blockIdx.x}; }},
-    {"%ctaid.y", [] { return std::uint64_t{blockIdx.y}; }},
-    {"%ctaid.z", [] { return std::uint64_t{blockIdx.z}; }},
-    {"%nctaid.x", [] { return std::uint64_t{gridDim.x}; }},
-    {"%nctaid.y", [] { return std::uint64_t{gridDim.y}; }},
-    {"%nctaid.z", [] { return std::uint64_t{gridDim.z}; }},
+#define ALONG_AXES(name, of)                             \
+  {name ".x", [] { return std::uint64_t{of.x}; }},       \
+      {name ".y", [] { return std::uint64_t{of.y}; }}, { \
+    name ".z", [] { return std::uint64_t{of.z}; }        \
+  }
+    ALONG_AXES("%tid", threadIdx),
+    ALONG_AXES("%ntid", blockDim),
+    ALONG_AXES("%ctaid", blockIdx),
+    ALONG_AXES("%nctaid", gridDim),
     {"%cluster_ctarank", first_of_cluster},
     {"%cluster_nctarank", one_of_cluster},
     {"%laneid", lane},
+    {"%lanemask_eq", [] { return std::uint64_t{1} << lane(); }},
+    {"%lanemask_lt", [] { return 0xffffffffu ^ lanes_from(lane()); }},
+    {"%lanemask_le", [] { return 0xffffffffu ^ lanes_from(lane() + 1); }},
+    {"%lanemask_gt", [] { return lanes_from(lane() + 1); }},
+    {"%lanemask_ge", [] { return lanes_from(lane()); }},
     {"%warpid", [] { return thread_in_block() / warp_size(); }},
+    {"%nwarpid", [] { return of_gpu(&model::Gpu::threads_per_sm) / warp_size(); }},
     {"%smid", [] { return std::uint64_t{0}; }},
+    {"%nsmid", [] { return of_gpu(&model::Gpu::sms); }},
+    {"%dynamic_smem_size", [] { return shared_bytes(true); }},
+    {"%total_smem_size", [] { return shared_bytes(false); }},
     {"%globaltimer", nanoseconds},
-    {"%clock64", nanoseconds},
+    {"%globaltimer_lo", [] { return nanoseconds() & 0xffffffffu; }},
+    {"%globaltimer_hi", [] { return nanoseconds() >> 32; }},
+    {"%clock", [] { return cycles() & 0xffffffffu; }},
+    {"%clock_hi", [] { return cycles() >> 32; }},
+    {"%clock64", cycles},
     {"WARP_SZ", warp_size}};
 
 }  // namespace

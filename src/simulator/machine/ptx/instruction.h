@@ -84,51 +84,85 @@ struct Instruction {
   const Operand& operand(std::size_t i) const { return line.operands[i]; }
 };
 
-// The modifiers of an instruction that were not taken yet.
+// The modifiers of an instruction that were not taken yet. `names`: a|b is either of them.
 class Modifiers {
  public:
-  explicit Modifiers(const Line& line);
+  explicit Modifiers(const Line& line) : rest_(line.modifiers.begin(), line.modifiers.end()) {}
   bool empty() const { return rest_.empty(); }
-  // Each removes the modifier, if it is there; take_type the first that is a type.
-  bool take(std::string_view name);
-  bool take_first(std::string_view name);  // only if no other modifier is before it
-  bool take_any(std::initializer_list<std::string_view> names);
-  bool take_prefix(std::string_view prefix) { return take_with_prefix(prefix).data() != nullptr; }
+  void clear() { rest_.clear(); }
+  // Each removes the first modifier that has one of these names, or is a type, if there is one.
+  bool take(std::string_view names) { return take_one_of(names) >= 0; }
+  // The number of its name; -1 if there is none.
+  int take_one_of(std::string_view names, std::string_view* taken = nullptr);
+  bool take_type(Type& type);
   // What follows the prefix in the first modifier that begins with it.
   std::string_view take_with_prefix(std::string_view prefix);
-  bool take_type(Type& type);
-  // The number of the first of these names that is there; -1 if none is.
-  int take_one_of(std::initializer_list<std::string_view> names);
+  bool take_prefix(std::string_view prefix) { return take_with_prefix(prefix).data() != nullptr; }
 
  private:
   std::vector<std::string_view> rest_;
 };
 
-// The meaning of the instructions with one opcode. Returns whether it knows the instruction; then
-// it has set `run`, and taken all modifiers.
+// For what a row does not say: takes all other modifiers and checks the operands. Returns whether
+// it knows the instruction; then it has set `run`.
 using Decode = bool(Instruction& instruction, Modifiers& modifiers);
-struct Family {
-  std::string_view opcode;
-  Decode* decode;
+
+// An instruction with its modifiers, which may stand in any order, and with its operands.
+//
+// `name`: a|b is one of two, and what ends in ? may be missing. The number of what begins with =
+// goes into `mode`, with # into `option`: it counts from 0, or from 1 if it may be missing. Types,
+// and roundings (as `mode`), ftz, sat and relu are remembered in any case. `operands`: d is
+// written, s is read, a is an address, b a box in global memory, l a label. D and S are lists of 2
+// to the power of `mode` registers. What follows a ? may be missing.
+struct Row {
+  std::string_view name, operands;
+  Run* run;
+  Evaluate* evaluate = nullptr;  // in place of `run`
+  Decode* decode = nullptr;      // in place of both, and of `operands`
 };
+constexpr Row computes(std::string_view name, std::string_view operands, Evaluate* evaluate) {
+  return {name, operands, nullptr, evaluate};
+}
+constexpr Row decoded(std::string_view name, Decode* decode) {
+  return {name, "", nullptr, nullptr, decode};
+}
+
+// Takes all, and has no effect here.
+bool decode_hint(Instruction& instruction, Modifiers& modifiers);
 
 // The files of this folder, one for each kind of instruction.
-std::span<const Family> arithmetic();
-std::span<const Family> conversions();
-std::span<const Family> control();
-std::span<const Family> memory_accesses();
-std::span<const Family> async_copies();
-std::span<const Family> barriers();
-std::span<const Family> matrices();
-std::span<const Family> warpgroups();
+std::span<const Row> arithmetic();
+std::span<const Row> conversions();
+std::span<const Row> control();
+std::span<const Row> memory_accesses();
+std::span<const Row> async_copies();
+std::span<const Row> barriers();
+std::span<const Row> matrices();
+std::span<const Row> warpgroups();
 
-// Whether there are that many operands, the first `outputs` of which can be written.
-bool has_operands(const Instruction& instruction, std::size_t outputs, std::size_t inputs);
+// Sets `run`; false if the instruction is not known.
+bool find_meaning(Instruction& instruction);
+
 bool is_output(const Operand& operand);
 bool is_input(const Operand& operand);
+// The operands that a vector lists; a register stands for a list of one.
+std::span<const Operand> listed(const Operand& operand);
+bool is_list(const Operand& operand, std::size_t count, bool (*fits)(const Operand&));
 
 // Sets `run` to one that evaluates: reads the operands after the first as `type`, and writes it.
 void compute(Instruction& instruction, Evaluate* evaluate);
+
+// A number as the instruction reads it, and the bits of a result, which it limits and rounds.
+double number_in(const Instruction& instruction, Type type, std::uint64_t bits);
+std::uint64_t rounded(const Instruction& instruction, Type type, double value);
+// A value that was rounded to a double, so that rounding it again, to fewer digits, is as good as
+// rounding once: its last bit is set if a `rest` was lost. Boldo and Melquiond, "Emulation of FMA
+// and correctly rounded sums: proved algorithms using rounding to odd", 2008.
+double odd(double value, double rest);
+// The nearest number of an integer type.
+__extension__ using Wide = __int128;
+std::uint64_t clamped(Type type, Wide value);
+Wide wide_value(Type type, std::uint64_t bits);
 
 // How instructions name memory, and how their accesses become known to the observer of the block.
 
@@ -141,11 +175,8 @@ bool is_address(const Operand& operand);
 
 // Takes the state space, if there is one.
 void take_space(Instruction& instruction, Modifiers& modifiers);
-// Takes .volatile, .acquire.gpu and their like; `option` remembers it. A fence takes only the
-// scope, one of these, of which the first are of a block. Returns whether it was there.
+// Takes .volatile, .acquire.gpu and their like; `option` remembers it.
 void take_order(Instruction& instruction, Modifiers& modifiers);
-bool take_scope(
-    Instruction& instruction, Modifiers& modifiers, std::initializer_list<std::string_view> names);
 // A fence of that scope; and what the order of an access needs before it.
 void fence(const Execution& thread, bool wide);
 void begin_access(const Execution& thread, const Instruction& instruction);

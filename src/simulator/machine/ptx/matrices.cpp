@@ -4,34 +4,24 @@
 #include <string>
 
 #include "simulator/cuda/wgmma.h"
+#include "simulator/machine/collectives.h"
 #include "simulator/machine/fault.h"
 #include "simulator/machine/memory.h"
 #include "simulator/machine/ptx/instruction.h"
 #include "simulator/machine/tensor_cores.h"
+#include "simulator/machine/worker.h"
 
 namespace machine::ptx {
 namespace {
-
-bool is_list(const Operand& operand, int count, bool (*fits)(const Operand&)) {
-  if (operand.kind != Operand::Kind::vector) return count == 1 && fits(operand);
-  return operand.parts.size() == static_cast<std::size_t>(count) &&
-         std::all_of(operand.parts.begin(), operand.parts.end(), fits);
-}
-
-// The operands that a vector lists; a register stands for a list of one.
-std::span<const Operand> listed(const Operand& operand) {
-  if (operand.kind == Operand::Kind::vector) return operand.parts;
-  return {&operand, 1};
-}
 
 void* row_of(const Execution& thread, const Operand& address) {
   return pointer_to_shared(static_cast<std::uint32_t>(thread.address(address)));
 }
 
-// i.option: transposed.
+// i.mode: the binary logarithm of the number of matrices. i.option: transposed.
 void run_ldmatrix(Execution& thread, const Instruction& i) {
   std::uint32_t words[4];
-  const std::span<std::uint32_t> used(words, static_cast<std::size_t>(i.count));
+  const std::span<std::uint32_t> used(words, std::size_t{1} << i.mode);
   load_matrices(used, i.option != 0, row_of(thread, i.operand(1)), thread.place);
   std::size_t n = 0;
   for (const Operand& to : listed(i.operand(0))) thread.write(to, words[n++]);
@@ -43,23 +33,21 @@ void run_stmatrix(Execution& thread, const Instruction& i) {
   for (const Operand& from : listed(i.operand(1))) {
     words[n++] = static_cast<std::uint32_t>(thread.read(from));
   }
-  store_matrices(
-      {words, static_cast<std::size_t>(i.count)}, i.option != 0, row_of(thread, i.operand(0)),
-      thread.place);
+  store_matrices({words, n}, i.option != 0, row_of(thread, i.operand(0)), thread.place);
 }
 
-bool decode_rows(Instruction& i, Modifiers& modifiers) {
-  const bool loads = i.line.opcode == "ldmatrix";
-  const int count = modifiers.take_one_of({"x1", "x2", "x4"});
-  modifiers.take("aligned");
-  modifiers.take_any({"shared", "shared::cta"});
-  if (!modifiers.take("sync") || !modifiers.take("m8n8") || !modifiers.take("b16")) return false;
-  i.option = modifiers.take("trans");
-  i.count = count == 2 ? 4 : count == 1 ? 2 : 1;
-  if (count < 0 || i.line.operands.size() != 2) return false;
-  const Operand &memory = i.operand(loads ? 1 : 0), &words = i.operand(loads ? 0 : 1);
-  i.run = loads ? run_ldmatrix : run_stmatrix;
-  return is_address(memory) && is_list(words, i.count, loads ? is_output : is_input);
+// The lanes hold a row of four words each; its column becomes a row.
+void run_movmatrix(Execution& thread, const Instruction& i) {
+  const int lane = thread.worker.lane(), column = lane / 4;
+  const std::uint64_t word = thread.read(i.operand(1));
+  std::uint64_t result = 0;
+  for (int half = 0; half < 2; ++half) {
+    const int row = lane % 4 * 2 + half;
+    const std::uint64_t other =
+        shuffle_in_warp(0xffffffffu, word, row * 4 + column / 2, simt::warp_lanes(), thread.place);
+    result |= (other >> column % 2 * 16 & 0xffff) << 16 * half;
+  }
+  thread.write(i.operand(0), result);
 }
 
 // The shapes that are known here, each once.
@@ -126,8 +114,6 @@ bool decode_mma(Instruction& i, Modifiers& modifiers) {
   };
   static constexpr Size kSizes[] = {{"m16n8k4", 16, 4},   {"m16n8k8", 16, 8}, {"m16n8k16", 16, 16},
                                     {"m16n8k32", 16, 32}, {"m8n8k4", 8, 4},   {"m8n8k16", 8, 16}};
-  modifiers.take("aligned");
-  if (!modifiers.take("sync") || !modifiers.take("row") || !modifiers.take("col")) return false;
   const Size* const size = std::find_if(
       std::begin(kSizes), std::end(kSizes), [&](const Size& s) { return modifiers.take(s.name); });
   if (size == std::end(kSizes)) return false;
@@ -145,21 +131,19 @@ bool decode_mma(Instruction& i, Modifiers& modifiers) {
   i.mode = static_cast<std::uint32_t>(shape - std::begin(kShapes));
   i.type = d.base == Base::real && d.bits != 16 ? d : Type{Base::bits, 32};
   i.run = run_mma;
-  return is_list(i.operand(0), shape->d_words(), is_output) &&
-         is_list(i.operand(1), shape->a_words(), is_input) &&
-         is_list(i.operand(2), shape->b_words(), is_input) &&
-         is_list(i.operand(3), shape->d_words(), is_input);
+  const auto has = [&](int operand, int words, bool (*fits)(const Operand&)) {
+    return is_list(i.operand(operand), static_cast<std::size_t>(words), fits);
+  };
+  return has(0, shape->d_words(), is_output) && has(1, shape->a_words(), is_input) &&
+         has(2, shape->b_words(), is_input) && has(3, shape->d_words(), is_input);
 }
 
-}  // namespace
-
-std::span<const Family> matrices() {
-  static constexpr Family kFamilies[] = {
-      {"ldmatrix", decode_rows}, {"stmatrix", decode_rows}, {"mma", decode_mma}};
-  return kFamilies;
-}
-
-namespace {
+#define ROWS_OF_MATRICES " sync aligned? m8n8 =x1|x2|x4 #trans? shared|shared::cta? b16"
+constexpr Row kMatrices[] = {
+    {"ldmatrix" ROWS_OF_MATRICES, "Da", run_ldmatrix},
+    {"stmatrix" ROWS_OF_MATRICES, "aS", run_stmatrix},
+    {"movmatrix sync aligned m8n8 trans b16", "ds", run_movmatrix},
+    decoded("mma sync aligned? row col", decode_mma)};
 
 // wgmma: matrices that the 128 threads of a warpgroup multiply together. Known are the forms for
 // tf32, f16 and bf16 that add to floats.
@@ -259,20 +243,20 @@ bool decode_multiply(Instruction& i, Modifiers& modifiers) {
          std::all_of(operands.begin() + 2, operands.end(), is_input);
 }
 
-bool decode_wgmma(Instruction& i, Modifiers& modifiers) {
-  const int action = modifiers.take_one_of({"fence", "commit_group", "wait_group", "mma_async"});
-  if (action < 0 || !modifiers.take("sync") || !modifiers.take("aligned")) return false;
-  if (action == 3) return decode_multiply(i, modifiers);
-  constexpr Run* kRuns[] = {run_fence, run_commit, run_wait};
-  i.run = kRuns[action];
-  return has_operands(i, 0, action == 2 ? 1 : 0);
-}
+constexpr Row kWarpgroups[] = {
+    {"wgmma fence sync aligned", "", run_fence},
+    {"wgmma commit_group sync aligned", "", run_commit},
+    {"wgmma wait_group sync aligned", "s", run_wait},
+    decoded("wgmma mma_async sync aligned", decode_multiply)};
 
 }  // namespace
 
-std::span<const Family> warpgroups() {
-  static constexpr Family kFamilies[] = {{"wgmma", decode_wgmma}};
-  return kFamilies;
+std::span<const Row> matrices() {
+  return kMatrices;
+}
+
+std::span<const Row> warpgroups() {
+  return kWarpgroups;
 }
 
 }  // namespace machine::ptx

@@ -35,12 +35,11 @@ void run_ld(Execution& thread, const Instruction& i) {
     const OwnAccess own;
     std::memcpy(memory, from, static_cast<std::size_t>(bytes));
   }
-  const int size = i.type.bytes();
-  for (int n = 0; n < i.count; ++n) {
-    const Operand& to =
-        i.count == 1 ? i.operand(0) : i.operand(0).parts[static_cast<std::size_t>(n)];
+  const char* at = memory;
+  for (const Operand& to : listed(i.operand(0))) {
     std::uint64_t value = 0;
-    std::memcpy(&value, memory + n * size, static_cast<std::size_t>(size));
+    std::memcpy(&value, at, static_cast<std::size_t>(i.type.bytes()));
+    at += i.type.bytes();
     if (i.type.base == Base::signed_) {
       value = static_cast<std::uint64_t>(signed_value(i.type, value));
     }
@@ -49,13 +48,13 @@ void run_ld(Execution& thread, const Instruction& i) {
 }
 
 void run_st(Execution& thread, const Instruction& i) {
-  const int size = i.type.bytes(), bytes = bytes_of(i);
+  const int bytes = bytes_of(i);
   char memory[kMostBytes];
-  for (int n = 0; n < i.count; ++n) {
-    const Operand& from =
-        i.count == 1 ? i.operand(1) : i.operand(1).parts[static_cast<std::size_t>(n)];
+  char* at = memory;
+  for (const Operand& from : listed(i.operand(1))) {
     const std::uint64_t value = thread.read(from, i.type);
-    std::memcpy(memory + n * size, &value, static_cast<std::size_t>(size));
+    std::memcpy(at, &value, static_cast<std::size_t>(i.type.bytes()));
+    at += i.type.bytes();
   }
   void* const to = accessed(
       thread, i, i.operand(0), bytes,
@@ -64,14 +63,8 @@ void run_st(Execution& thread, const Instruction& i) {
   std::memcpy(to, memory, static_cast<std::size_t>(bytes));
 }
 
-bool is_vector(const Operand& operand, int count, bool (*fits)(const Operand&)) {
-  if (count == 1) return fits(operand);
-  if (operand.kind != Operand::Kind::vector) return false;
-  if (operand.parts.size() != static_cast<std::size_t>(count)) return false;
-  for (const Operand& part : operand.parts) {
-    if (!fits(part)) return false;
-  }
-  return true;
+int count_of(Modifiers& modifiers) {
+  return modifiers.take("v2") ? 2 : modifiers.take("v4") ? 4 : 1;
 }
 
 bool decode(Instruction& i, Modifiers& modifiers) {
@@ -80,12 +73,14 @@ bool decode(Instruction& i, Modifiers& modifiers) {
   take_space(i, modifiers);
   const bool policy = take_cache_hints(modifiers);
   if (modifiers.take("nc")) i.option |= kReadOnly;
-  i.count = modifiers.take("v2") ? 2 : modifiers.take("v4") ? 4 : 1;
+  i.count = count_of(modifiers);
   if (!modifiers.take_type(i.type) || i.type.packed != 1 || i.type.bits < 8) return false;
   if (bytes_of(i) > kMostBytes) return false;
   if (i.line.operands.size() != (policy ? 3u : 2u)) return false;
   const Operand &memory = i.operand(loads ? 1 : 0), &value = i.operand(loads ? 0 : 1);
-  if (!is_address(memory) || !is_vector(value, i.count, loads ? is_output : is_input)) return false;
+  if (!is_address(memory)) return false;
+  if (!is_list(value, static_cast<std::size_t>(i.count), loads ? is_output : is_input))
+    return false;
   i.run = loads ? run_ld : run_st;
   return true;
 }
@@ -97,28 +92,18 @@ bool is_address(const Operand& operand) {
 }
 
 void take_space(Instruction& i, Modifiers& modifiers) {
-  const bool shared = modifiers.take_any({"shared", "shared::cta", "shared::cluster"});
-  if (!shared) modifiers.take_any({"global", "local"});
+  const bool shared = modifiers.take("shared|shared::cta|shared::cluster");
+  if (!shared) modifiers.take("global|local");
   i.space = shared ? kShared : kGeneric;
 }
 
 void take_order(Instruction& i, Modifiers& modifiers) {
-  const int strong =
-      modifiers.take_one_of({"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"});
-  take_scope(i, modifiers, {"cta", "cluster", "gpu", "sys"});
+  const int strong = modifiers.take_one_of("volatile|relaxed|acquire|release|acq_rel|mmio");
+  const int scope = modifiers.take_one_of("cta|cluster|gpu|sys");
+  i.wide = scope < 0 || scope >= 2;
   modifiers.take("weak");
   if (strong >= 0) i.option |= kStrong;
   i.releases = strong == 3 || strong == 4;
-}
-
-bool take_scope(
-    Instruction& i, Modifiers& modifiers, std::initializer_list<std::string_view> names) {
-  for (const std::string_view name : names) {
-    if (!modifiers.take(name)) continue;
-    i.wide = name != "cta" && name != "cluster";
-    return true;
-  }
-  return false;
 }
 
 void fence(const Execution& thread, bool wide) {
@@ -131,7 +116,7 @@ void begin_access(const Execution& thread, const Instruction& i) {
 }
 
 bool take_cache_hints(Modifiers& modifiers) {
-  modifiers.take_any({"ca", "cg", "cs", "lu", "cv", "wb", "wt"});
+  modifiers.take("ca|cg|cs|lu|cv|wb|wt");
   const bool policy = modifiers.take("L2::cache_hint");
   while (modifiers.take_prefix("L1::") || modifiers.take_prefix("L2::")) {
   }
@@ -164,9 +149,85 @@ void require_space(Execution& thread, const Instruction& i, const void* pointer)
   fault("its inline PTX accesses an address that is not in shared memory", thread.place);
 }
 
-std::span<const Family> memory_accesses() {
-  static constexpr Family kFamilies[] = {{"ld", decode}, {"ldu", decode}, {"st", decode}};
-  return kFamilies;
+namespace {
+
+// atom and red.
+
+enum Operation : std::uint32_t { kComputed, kExchange, kCompareAndSwap, kIncrement, kDecrement };
+
+AtomicUse use_of(const Instruction& i) {
+  if (i.option == kExchange) return AtomicUse::kExchange;
+  if (i.option == kCompareAndSwap) return AtomicUse::kLock;
+  return i.type.is_real() ? AtomicUse::kSum : AtomicUse::kCounter;
+}
+
+template <class Bits>
+void run_atomic(Execution& thread, const Instruction& i) {
+  const std::size_t first = i.line.opcode == "atom" ? 1 : 0;
+  begin_access(thread, i);
+  auto* at = static_cast<Bits*>(pointer_to(thread, i, i.operand(first)));
+  require_space(thread, i, at);
+  for (std::size_t n = 0; n < static_cast<std::size_t>(i.count); ++n, ++at) {
+    const auto value = static_cast<Bits>(thread.read(listed(i.operand(first + 1))[n], i.type));
+    const bool swaps = i.option == kCompareAndSwap;
+    const auto wanted =
+        swaps ? static_cast<Bits>(thread.read(i.operand(first + 2), i.type)) : value;
+    const Bits old = atomically(at, use_of(i), const_cast<void*>(thread.place), [&](Bits now) {
+      switch (i.option) {
+        case kComputed:
+          return static_cast<Bits>(i.evaluate(i, std::array<std::uint64_t, 2>{now, value}));
+        case kIncrement:
+          return static_cast<Bits>(now >= value ? 0 : now + 1);
+        case kDecrement:
+          return static_cast<Bits>(now == 0 || now > value ? value : now - 1);
+        default:
+          return swaps && now != value ? now : wanted;
+      }
+    });
+    if (swaps && old == value) tell_swapped(at, sizeof(Bits));
+    if (first == 1) thread.write(listed(i.operand(0))[n], old);
+  }
+}
+
+// The new value is that of the instruction with the operation's name.
+bool decode_atomic(Instruction& i, Modifiers& modifiers) {
+  take_order(i, modifiers);
+  take_space(i, modifiers);
+  const bool policy = take_cache_hints(modifiers);
+  modifiers.take("noftz");
+  i.count = count_of(modifiers);
+  std::string_view operation, type;
+  const int special = modifiers.take_one_of("exch|cas|inc|dec", &operation) + 1;
+  const bool known =
+      special > 0 || modifiers.take_one_of("add|min|max|and|or|xor", &operation) >= 0;
+  if (!known ||
+      modifiers.take_one_of("u32|s32|u64|s64|b16|b32|b64|f16|f16x2|bf16|bf16x2|f32|f64", &type) < 0)
+    return false;
+  i.type = *type_named(type);
+  i.option = static_cast<std::uint32_t>(special);
+  if (i.option == kComputed) {
+    const Operand any{.kind = Operand::Kind::reg, .reg = 0};
+    Instruction computes{.line = {std::string(operation), {std::string(type)}, {any, any, any}}};
+    if (!find_meaning(computes)) return false;
+    compute(i, computes.evaluate);
+  }
+  i.run = i.type.bytes() == 2   ? run_atomic<std::uint16_t>
+          : i.type.bytes() == 4 ? run_atomic<std::uint32_t>
+                                : run_atomic<std::uint64_t>;
+  const std::size_t first = i.line.opcode == "atom" ? 1 : 0, swapped = i.option == kCompareAndSwap;
+  const auto count = static_cast<std::size_t>(i.count);
+  return i.line.operands.size() == first + 2 + swapped + policy &&
+         (first == 0 || is_list(i.operand(0), count, is_output)) && is_address(i.operand(first)) &&
+         is_list(i.operand(first + 1), count, is_input) &&
+         (swapped == 0 || is_input(i.operand(first + 2)));
+}
+
+constexpr Row kAccesses[] = {decoded("ld|ldu|st", decode), decoded("atom|red", decode_atomic)};
+
+}  // namespace
+
+std::span<const Row> memory_accesses() {
+  return kAccesses;
 }
 
 namespace {
@@ -213,40 +274,14 @@ void run_wait_all(Execution& thread, const Instruction&) {
   wait_for_async_copies(0, thread.place);
 }
 
-// The option: noinc, without which the barrier expects one arrival more.
+// The mode: noinc, without which the barrier expects one arrival more.
 void run_arrive(Execution& thread, const Instruction& i) {
-  arrive_when_copied(shared_at(thread, i.operand(0)), i.option == 0, thread.place);
+  arrive_when_copied(shared_at(thread, i.operand(0)), i.mode == 0, thread.place);
 }
 
-bool decode_bulk(Instruction& i, Modifiers& modifiers);
-
-bool decode_cp(Instruction& i, Modifiers& modifiers) {
-  if (!modifiers.take_first("async")) return false;
-  if (modifiers.take_first("bulk")) return decode_bulk(i, modifiers);
+bool decode_copy(Instruction& i, Modifiers& modifiers) {
   const std::vector<Operand>& operands = i.line.operands;
-  if (modifiers.take_first("commit_group")) {
-    i.run = run_commit;
-    return operands.empty();
-  }
-  if (modifiers.take_first("wait_group")) {
-    i.run = run_wait;
-    return has_operands(i, 0, 1);
-  }
-  if (modifiers.take_first("wait_all")) {
-    i.run = run_wait_all;
-    return operands.empty();
-  }
-  if (modifiers.take_first("mbarrier")) {
-    i.option = modifiers.take("arrive") && modifiers.take("noinc");
-    modifiers.take_any({"shared", "shared::cta"});
-    i.run = run_arrive;
-    return modifiers.take("b64") && operands.size() == 1 && is_address(operands[0]);
-  }
-  const int cache = modifiers.take_one_of({"ca", "cg"});
-  if (cache < 0 || !modifiers.take_any({"shared", "shared::cta"}) || !modifiers.take("global")) {
-    return false;
-  }
-  i.option = static_cast<std::uint32_t>(cache);
+  i.option = i.mode;
   const bool policy = take_cache_hints(modifiers);
   const std::size_t count = operands.size() - (policy ? 1 : 0);
   if (operands.size() < 3 || (count != 3 && count != 4)) return false;
@@ -261,14 +296,12 @@ bool decode_cp(Instruction& i, Modifiers& modifiers) {
 }
 
 // Boxes. [shared], [map, {x, y}], [barrier]
-struct Place {
-  std::array<int, kMostDimensions> at{};
-};
+using Place = std::array<int, kMostDimensions>;
 Place place_of(const Execution& thread, const Operand& coordinates) {
-  Place place;
+  Place place{};
   std::size_t n = 0;
-  for (const Operand& part : coordinates.parts[0].parts) {
-    place.at[n++] = static_cast<int>(thread.read(part));
+  for (const Operand& part : listed(coordinates.parts[0])) {
+    place[n++] = static_cast<int>(thread.read(part));
   }
   return place;
 }
@@ -281,14 +314,13 @@ void run_load_box(Execution& thread, const Instruction& i) {
   const Place place = place_of(thread, i.operand(1));
   load_box_async(
       shared_at(thread, i.operand(0)), map_of(thread, i.operand(1)),
-      std::span(place.at).first(static_cast<std::size_t>(i.count)), shared_at(thread, i.operand(2)),
-      thread.place);
+      std::span(place).first(i.mode + 1), shared_at(thread, i.operand(2)), thread.place);
 }
 void run_store_box(Execution& thread, const Instruction& i) {
   const Place place = place_of(thread, i.operand(0));
   store_box_async(
       shared_at(thread, i.operand(1)), map_of(thread, i.operand(0)),
-      std::span(place.at).first(static_cast<std::size_t>(i.count)), thread.place);
+      std::span(place).first(i.mode + 1), thread.place);
 }
 // [shared], [global], size, [barrier]
 void run_load_bytes(Execution& thread, const Instruction& i) {
@@ -307,71 +339,30 @@ void run_commit_bulk(Execution&, const Instruction&) {
   commit_bulk_stores();
 }
 void run_wait_bulk(Execution& thread, const Instruction& i) {
-  wait_for_bulk_stores(static_cast<int>(thread.read(i.operand(0))), i.option != 0, thread.place);
+  wait_for_bulk_stores(static_cast<int>(thread.read(i.operand(0))), i.mode == 1, thread.place);
 }
-void run_nothing(Execution&, const Instruction&) {}
-
-bool is_box(const Operand& operand, int dimensions) {
-  return operand.kind == Operand::Kind::address && operand.name.empty() &&
-         operand.parts.size() == 1 && operand.parts[0].kind == Operand::Kind::vector &&
-         operand.parts[0].parts.size() == static_cast<std::size_t>(dimensions) &&
-         std::all_of(operand.parts[0].parts.begin(), operand.parts[0].parts.end(), is_input);
-}
-
-bool decode_bytes(Instruction& i, Modifiers& modifiers) {
-  const std::vector<Operand>& operands = i.line.operands;
-  const std::size_t count = operands.size() - (take_cache_hints(modifiers) ? 1 : 0);
-  if (operands.size() < 3 || !is_address(operands[0]) || !is_address(operands[1])) return false;
-  if (modifiers.take_first("global")) {
-    i.run = run_store_bytes;
-    return modifiers.take("shared::cta") && modifiers.take("bulk_group") && count == 3 &&
-           is_input(operands[2]);
-  }
-  i.run = run_load_bytes;
-  return modifiers.take_any({"shared::cluster", "shared::cta"}) && modifiers.take("global") &&
-         modifiers.take("mbarrier::complete_tx::bytes") && count == 4 && is_input(operands[2]) &&
-         is_address(operands[3]);
-}
-
-bool decode_bulk(Instruction& i, Modifiers& modifiers) {
-  const std::vector<Operand>& operands = i.line.operands;
-  if (modifiers.take_first("commit_group")) {
-    i.run = run_commit_bulk;
-    return operands.empty();
-  }
-  if (modifiers.take_first("wait_group")) {
-    i.option = modifiers.take("read");
-    i.run = run_wait_bulk;
-    return has_operands(i, 0, 1);
-  }
-  if (modifiers.take_first("prefetch")) {
-    modifiers = Modifiers({});
-    i.run = run_nothing;
-    return true;
-  }
-  if (!modifiers.take_first("tensor")) return decode_bytes(i, modifiers);
-  i.count = modifiers.take_one_of({"1d", "2d", "3d", "4d", "5d"}) + 1;
-  modifiers.take("tile");
-  const bool policy = take_cache_hints(modifiers);
-  const std::size_t count = operands.size() - (policy ? 1 : 0);
-  if (i.count == 0 || operands.empty()) return false;
-  if (modifiers.take_first("global")) {
-    if (!modifiers.take("shared::cta") || !modifiers.take("bulk_group") || count != 2) return false;
-    i.run = run_store_box;
-    return is_box(operands[0], i.count) && is_address(operands[1]);
-  }
-  if (!modifiers.take_any({"shared::cluster", "shared::cta"}) || !modifiers.take("global"))
-    return false;
-  if (!modifiers.take("mbarrier::complete_tx::bytes") || count != 3) return false;
-  i.run = run_load_box;
-  return is_address(operands[0]) && is_box(operands[1], i.count) && is_address(operands[2]);
-}
+#define BULK "cp async bulk L2::cache_hint? "
+#define BOX BULK "tensor =1d|2d|3d|4d|5d tile? "
+#define TO_GLOBAL "global shared::cta bulk_group"
+#define TO_SHARED "shared::cluster|shared::cta global mbarrier::complete_tx::bytes"
+constexpr Row kCopies[] = {
+    {"cp async commit_group", "", run_commit},
+    {"cp async wait_group", "s", run_wait},
+    {"cp async wait_all", "", run_wait_all},
+    {"cp async mbarrier arrive =noinc? shared|shared::cta? b64", "a", run_arrive},
+    decoded("cp async =ca|cg shared|shared::cta global", decode_copy),
+    {"cp async bulk commit_group", "", run_commit_bulk},
+    {"cp async bulk wait_group =read?", "s", run_wait_bulk},
+    decoded("cp async bulk prefetch", decode_hint),
+    {BOX TO_GLOBAL, "ba?s", run_store_box},
+    {BOX TO_SHARED, "aba?s", run_load_box},
+    {BULK TO_GLOBAL, "aas?s", run_store_bytes},
+    {BULK TO_SHARED, "aasa?s", run_load_bytes}};
 
 }  // namespace
 
-std::span<const Family> async_copies() {
-  static constexpr Family kFamilies[] = {{"cp", decode_cp}};
-  return kFamilies;
+std::span<const Row> async_copies() {
+  return kCopies;
 }
 
 }  // namespace machine::ptx

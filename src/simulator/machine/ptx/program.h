@@ -2,7 +2,6 @@
 #pragma once
 
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,9 +12,8 @@ namespace machine::ptx {
 
 struct Program {
   std::vector<Instruction> instructions;
-  std::size_t accesses = 0;        // the number of those that access memory
-  std::size_t registers = 0;       // the operands of the statement come first
-  std::vector<std::string> names;  // of the operands; empty: without a name
+  std::size_t accesses = 0;   // the number of those that access memory
+  std::size_t registers = 0;  // the operands of the statement come first
 };
 
 // An instruction that is not known becomes one that is a fault. Throws a Refusal if the text cannot

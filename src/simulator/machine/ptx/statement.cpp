@@ -20,11 +20,7 @@
 namespace machine::ptx {
 
 std::optional<Type> type_named(std::string_view name) {
-  struct Named {
-    std::string_view name;
-    Type type;
-  };
-  static constexpr Named kTypes[] = {
+  static const std::map<std::string_view, Type> types = {
       {"b8", {Base::bits, 8}},        {"b16", {Base::bits, 16}},
       {"b32", {Base::bits, 32}},      {"b64", {Base::bits, 64}},
       {"u8", {Base::unsigned_, 8}},   {"u16", {Base::unsigned_, 16}},
@@ -35,24 +31,23 @@ std::optional<Type> type_named(std::string_view name) {
       {"f32", {Base::real, 32}},      {"f64", {Base::real, 64}},
       {"bf16", {Base::bf16, 16}},     {"bf16x2", {Base::bf16, 16, 2}},
       {"tf32", {Base::tf32, 32}},     {"pred", {Base::predicate, 1}}};
-  for (const Named& known : kTypes) {
-    if (known.name == name) return known.type;
-  }
-  return std::nullopt;
-}
-
-double real_value(Type type, std::uint64_t bits) {
-  if (type.base == Base::bf16) return model::widened(bits & 0xffff, model::kBfloat16);
-  if (type.bits == 16) return model::widened(bits & 0xffff, model::kFp16);
-  if (type.bits == 32) return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
-  return std::bit_cast<double>(bits);
+  const auto known = types.find(name);
+  return known == types.end() ? std::nullopt : std::optional(known->second);
 }
 
 namespace {
 
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (std::size_t end; !text.empty(); text.remove_prefix(std::min(end + 1, text.size()))) {
+    end = std::min(text.find(separator), text.size());
+    parts.push_back(text.substr(0, end));
+  }
+  return parts;
+}
+
 void run_evaluate(Execution& thread, const Instruction& instruction) {
-  constexpr std::size_t kMost = 4;
-  std::array<std::uint64_t, kMost> values{};
+  std::array<std::uint64_t, 4> values{};
   const std::size_t count = instruction.line.operands.size() - 1;
   for (std::size_t i = 0; i < count; ++i) {
     values[i] = thread.read(instruction.operand(i + 1), instruction.from);
@@ -69,23 +64,18 @@ std::uint64_t Execution::read(const Operand& operand, Type type) const {
   return std::bit_cast<std::uint32_t>(value);
 }
 
-Modifiers::Modifiers(const Line& line) : rest_(line.modifiers.begin(), line.modifiers.end()) {}
-
-bool Modifiers::take(std::string_view name) {
-  const auto found = std::find(rest_.begin(), rest_.end(), name);
-  if (found == rest_.end()) return false;
-  rest_.erase(found);
-  return true;
-}
-
-bool Modifiers::take_first(std::string_view name) {
-  if (rest_.empty() || rest_[0] != name) return false;
-  rest_.erase(rest_.begin());
-  return true;
-}
-
-bool Modifiers::take_any(std::initializer_list<std::string_view> names) {
-  return take_one_of(names) >= 0;
+int Modifiers::take_one_of(std::string_view names, std::string_view* taken) {
+  const std::vector<std::string_view> known = split(names, '|');
+  for (auto modifier = rest_.begin(); modifier != rest_.end(); ++modifier) {
+    const auto found = std::find(known.begin(), known.end(), *modifier);
+    // Types stand in their order.
+    if (found == known.end() && type_named(known[0]) && type_named(*modifier)) return -1;
+    if (found == known.end()) continue;
+    if (taken != nullptr) *taken = *modifier;
+    rest_.erase(modifier);
+    return static_cast<int>(found - known.begin());
+  }
+  return -1;
 }
 
 std::string_view Modifiers::take_with_prefix(std::string_view prefix) {
@@ -109,15 +99,6 @@ bool Modifiers::take_type(Type& type) {
   return false;
 }
 
-int Modifiers::take_one_of(std::initializer_list<std::string_view> names) {
-  int number = 0;
-  for (const std::string_view name : names) {
-    if (take(name)) return number;
-    ++number;
-  }
-  return -1;
-}
-
 bool is_output(const Operand& operand) {
   return operand.kind == Operand::Kind::reg || operand.kind == Operand::Kind::none;
 }
@@ -127,11 +108,14 @@ bool is_input(const Operand& operand) {
          operand.kind == Operand::Kind::real || operand.kind == Operand::Kind::special;
 }
 
-bool has_operands(const Instruction& instruction, std::size_t outputs, std::size_t inputs) {
-  const std::vector<Operand>& all = instruction.line.operands;
-  return all.size() == outputs + inputs &&
-         std::all_of(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(outputs), is_output) &&
-         std::all_of(all.begin() + static_cast<std::ptrdiff_t>(outputs), all.end(), is_input);
+std::span<const Operand> listed(const Operand& operand) {
+  if (operand.kind == Operand::Kind::vector) return operand.parts;
+  return {&operand, 1};
+}
+
+bool is_list(const Operand& operand, std::size_t count, bool (*fits)(const Operand&)) {
+  const std::span<const Operand> parts = listed(operand);
+  return parts.size() == count && std::all_of(parts.begin(), parts.end(), fits);
 }
 
 void compute(Instruction& instruction, Evaluate* evaluate) {
@@ -149,35 +133,115 @@ void run_unknown(Execution& thread, const Instruction& instruction) {
       thread.place);
 }
 
-Decode* decoder_of(std::string_view opcode) {
-  static const std::map<std::string_view, Decode*> known = [] {
-    std::map<std::string_view, Decode*> all;
-    for (const auto families :
+void remember(Instruction& i, std::string_view modifier) {
+  using model::Toward;
+  static const std::map<std::string_view, Toward> kRoundings = {
+      {"rn", Toward::nearest}, {"rz", Toward::zero},     {"rp", Toward::above},
+      {"rm", Toward::below},   {"rni", Toward::nearest}, {"rzi", Toward::zero},
+      {"rpi", Toward::above},  {"rmi", Toward::below},   {"rna", Toward::nearest_away}};
+  const auto rounding = kRoundings.find(modifier);
+  if (rounding != kRoundings.end()) i.mode = static_cast<std::uint32_t>(rounding->second);
+  if (const auto type = type_named(modifier)) {
+    if (i.type.bits != 0 && i.from.bits == 0) i.from = *type;
+    if (i.type.bits == 0) i.type = *type;
+  }
+  i.flushes |= modifier == "ftz";
+  i.saturates |= modifier == "sat";
+  i.relu |= modifier == "relu";
+}
+
+bool takes_name(const Row& row, Instruction& i, Modifiers& modifiers) {
+  const std::vector<std::string_view> words = split(row.name, ' ');
+  for (std::size_t n = 1; n < words.size(); ++n) {
+    std::string_view names = words[n], taken;
+    const bool to_mode = names[0] == '=', to_option = names[0] == '#',
+               optional = names.back() == '?';
+    names.remove_prefix(to_mode || to_option ? 1 : 0);
+    names.remove_suffix(optional ? 1 : 0);
+    const int number = modifiers.take_one_of(names, &taken);
+    if (number < 0 && !optional) return false;
+    if (number >= 0) remember(i, taken);
+    const auto counted = static_cast<std::uint32_t>(number + (optional ? 1 : 0));
+    if (to_mode) i.mode = counted;
+    if (to_option) i.option = counted;
+  }
+  return true;
+}
+
+bool fits(char letter, const Operand& operand, std::uint32_t mode) {
+  if (letter == 'd') return is_output(operand);
+  if (letter == 's') return is_input(operand);
+  if (letter == 'a') return is_address(operand);
+  if (letter == 'b') {
+    return operand.kind == Operand::Kind::address && operand.name.empty() &&
+           operand.parts.size() == 1 && is_list(operand.parts[0], mode + 1, is_input) &&
+           operand.parts[0].kind == Operand::Kind::vector;
+  }
+  if (letter == 'l') return operand.kind == Operand::Kind::symbol && ~operand.number != 0;
+  return is_list(operand, std::size_t{1} << mode, letter == 'D' ? is_output : is_input);
+}
+
+bool has_operands(const Row& row, const Instruction& i) {
+  std::size_t operand = 0;
+  bool optional = false;
+  for (const char letter : row.operands) {
+    optional |= letter == '?';
+    if (letter == '?' || (optional && operand == i.line.operands.size())) continue;
+    if (operand == i.line.operands.size()) return false;
+    if (!fits(letter, i.operand(operand++), i.mode)) return false;
+  }
+  return operand == i.line.operands.size();
+}
+
+bool is_meant(const Row& row, Instruction& i) {
+  Modifiers modifiers(i.line);
+  if (!takes_name(row, i, modifiers)) return false;
+  if (row.decode != nullptr) return row.decode(i, modifiers) && modifiers.empty();
+  if (!modifiers.empty() || !has_operands(row, i)) return false;
+  i.run = row.run;
+  if (row.evaluate != nullptr) compute(i, row.evaluate);
+  return true;
+}
+
+const std::vector<const Row*>& rows_of(std::string_view opcode) {
+  static std::map<std::string_view, std::vector<const Row*>> all = [] {
+    std::map<std::string_view, std::vector<const Row*>> rows_of;
+    for (const auto rows :
          {arithmetic, conversions, control, memory_accesses, async_copies, barriers, matrices,
           warpgroups}) {
-      for (const Family& family : families()) all[family.opcode] = family.decode;
+      for (const Row& row : rows()) {
+        for (const std::string_view name : split(split(row.name, ' ')[0], '|')) {
+          rows_of[name].push_back(&row);
+        }
+      }
     }
-    return all;
+    return rows_of;
   }();
-  const auto found = known.find(opcode);
-  return found == known.end() ? nullptr : found->second;
+  static const std::vector<const Row*> none;
+  const auto found = all.find(opcode);
+  return found == all.end() ? none : found->second;
 }
 
 }  // namespace
+
+bool find_meaning(Instruction& instruction) {
+  for (const Row* row : rows_of(instruction.line.opcode)) {
+    Instruction meant{.line = instruction.line};
+    if (!is_meant(*row, meant)) continue;
+    instruction = std::move(meant);
+    return true;
+  }
+  return false;
+}
 
 Program compile(std::string_view text, std::span<const std::string_view> names) {
   Syntax syntax = parse(text, names);
   Program program;
   program.registers = static_cast<std::size_t>(syntax.registers);
-  program.names.assign(names.begin(), names.end());
   for (Line& line : syntax.lines) {
     Instruction instruction;
     instruction.line = std::move(line);
-    Modifiers modifiers(instruction.line);
-    Decode* const decode = decoder_of(instruction.line.opcode);
-    if (decode == nullptr || !decode(instruction, modifiers) || !modifiers.empty()) {
-      instruction.run = run_unknown;
-    }
+    if (!find_meaning(instruction)) instruction.run = run_unknown;
     instruction.access = program.accesses;
     const std::vector<Operand>& operands = instruction.line.operands;
     program.accesses += std::any_of(operands.begin(), operands.end(), [](const Operand& operand) {
@@ -218,19 +282,8 @@ Constraint parts_of(const char* text) {
 
 // The bytes of a register for that constraint; 0 if it is not known.
 int bytes_of(char kind) {
-  switch (kind) {
-    case 'h':
-      return 2;
-    case 'r':
-    case 'f':
-      return 4;
-    case 'l':
-    case 'd':
-    case 'n':
-      return 8;
-    default:
-      return 0;
-  }
+  const auto is_one_of = [&](std::string_view kinds) { return kinds.find(kind) != kinds.npos; };
+  return kind == 'h' ? 2 : is_one_of("rf") ? 4 : is_one_of("ldn") ? 8 : 0;
 }
 
 // A program and what is wrong with its text; an empty sentence if it can be read.
@@ -239,40 +292,25 @@ struct Known {
   std::string refusal;
 };
 
-std::unique_ptr<Known> known_as(std::string_view text, std::span<const std::string_view> names) {
-  auto known = std::make_unique<Known>();
-  try {
-    known->program = compile(text, names);
-  } catch (const model::Refusal& refusal) {
-    known->refusal = refusal.what();
-  }
-  return known;
-}
-
-bool has_names(const std::vector<std::string>& names, std::span<const simt::PtxOperand> operands) {
-  if (names.size() != operands.size()) return false;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (parts_of(operands[i].constraint).name != names[i]) return false;
-  }
-  return true;
-}
-
 // Kept for good.
-const Known* find_or_compile(std::string text, std::span<const simt::PtxOperand> operands) {
+const Known& find_or_compile(const char* text, std::span<const simt::PtxOperand> operands) {
   static std::mutex mutex;
-  static std::multimap<std::string, std::unique_ptr<Known>, std::less<>> all;
-  const std::lock_guard lock(mutex);
-  const auto [begin, end] = all.equal_range(text);
-  for (auto known = begin; known != end; ++known) {
-    if (has_names(known->second->program.names, operands)) return known->second.get();
-  }
+  static std::map<std::pair<std::string, std::vector<std::string_view>>, Known> all;
   std::vector<std::string_view> names;
   for (const simt::PtxOperand& operand : operands) {
     names.push_back(parts_of(operand.constraint).name);
   }
-  auto known = known_as(text, names);
-  known->program.names.assign(names.begin(), names.end());
-  return all.emplace(std::move(text), std::move(known))->second.get();
+  const std::lock_guard lock(mutex);
+  const auto [found, is_new] = all.try_emplace({text, names});
+  Known& known = found->second;
+  if (is_new) {
+    try {
+      known.program = compile(text, names);
+    } catch (const model::Refusal& refusal) {
+      known.refusal = refusal.what();
+    }
+  }
+  return known;
 }
 
 // The compiler keeps each text at one address, which is its name here: the programs that this
@@ -290,12 +328,11 @@ const Known& known_for(const char* text, std::span<const simt::PtxOperand> opera
   const auto bits = reinterpret_cast<std::uintptr_t>(text);
   Remembered& slot = remembered[(bits ^ bits >> 8) % kRemembered];
   if (slot.text == text && slot.operands == operands.size() && !slot.has_names) return *slot.known;
-  const Known* known = find_or_compile(text, operands);
-  const std::vector<std::string>& names = known->program.names;
-  const bool named =
-      std::any_of(names.begin(), names.end(), [](const auto& name) { return !name.empty(); });
-  slot = {text, operands.size(), named, known};
-  return *known;
+  const bool has_names = std::any_of(operands.begin(), operands.end(), [](const auto& operand) {
+    return !parts_of(operand.constraint).name.empty();
+  });
+  slot = {text, operands.size(), has_names, &find_or_compile(text, operands)};
+  return *slot.known;
 }
 
 std::string described(std::size_t number, const simt::PtxOperand& operand) {

@@ -206,36 +206,29 @@ class Parser {
       at_ += end - rest.data();
       if (now() == 'U' || now() == 'u') ++at_;
     };
-    const char second = rest.size() > 1 ? rest[1] : '\0';
-    const bool zero = !rest.empty() && rest[0] == '0';
-    if (zero && (second == 'f' || second == 'F' || second == 'd' || second == 'D')) {
+    const char second = rest.size() > 1 && rest[0] == '0' ? rest[1] : '\0';
+    const auto is_prefix = [&](std::string_view letters) {
+      return second != '\0' && letters.find(second) != letters.npos;
+    };
+    if (is_prefix("fFdDxX")) {
       take_digits(2, 16);
-      result.kind = Operand::Kind::real;
-      if (second == 'f' || second == 'F') {
+      if (!is_prefix("xX")) result.kind = Operand::Kind::real;
+      if (is_prefix("fF")) {
         const auto bits = static_cast<std::uint32_t>(result.number);
         result.number = std::bit_cast<std::uint64_t>(double{std::bit_cast<float>(bits)});
       }
-    } else if (zero && (second == 'x' || second == 'X')) {
-      take_digits(2, 16);
-    } else if (zero && (second == 'b' || second == 'B')) {
+    } else if (is_prefix("bB")) {
       take_digits(2, 2);
     } else {
-      std::size_t end = 0;
-      while (end < rest.size() &&
-             (is_digit(rest[end]) || rest[end] == '.' || rest[end] == 'e' || rest[end] == 'E' ||
-              ((rest[end] == '-' || rest[end] == '+') && end > 0 &&
-               (rest[end - 1] == 'e' || rest[end - 1] == 'E')))) {
-        ++end;
-      }
-      if (rest.substr(0, end).find_first_of(".eE") != rest.npos) {
-        double value = 0;
-        const auto [stop, error] = std::from_chars(rest.data(), rest.data() + end, value);
-        if (error != std::errc{}) refuse("a number is missing before " + in_quotes(rest));
-        at_ += stop - rest.data();
+      double value = 0;
+      const auto [stop, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+      const std::string_view text = rest.substr(0, static_cast<std::size_t>(stop - rest.data()));
+      if (error == std::errc{} && text.find_first_of(".eE") != text.npos) {
+        at_ += text.size();
         result.kind = Operand::Kind::real;
         result.number = std::bit_cast<std::uint64_t>(value);
       } else {
-        take_digits(0, zero && is_digit(second) ? 8 : 10);
+        take_digits(0, is_digit(second) ? 8 : 10);
       }
     }
     if (!negative) return result;

@@ -1,5 +1,5 @@
 // The syntax of PTX, as far as it may stand in an asm statement: a text becomes instructions whose
-// operands are registers, numbers and addresses. What an instruction means is in family.h.
+// operands are registers, numbers and addresses. instruction.h has what an instruction means.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +27,6 @@ struct Type {
 
 // "u32", "f16x2", "pred"; nothing if it is not a type that is known here.
 std::optional<Type> type_named(std::string_view name);
-
-// A number in a register as a number, and back. Integers are exact up to 53 bits.
-double real_value(Type type, std::uint64_t bits);
 
 // The value's bits of an integer type, extended to 64 bits by its sign.
 inline std::int64_t signed_value(Type type, std::uint64_t bits) {

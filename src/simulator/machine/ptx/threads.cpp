@@ -1,6 +1,8 @@
 // Barriers of a block and of some of its warps, barriers in shared memory (mbarrier), fences, and
 // shuffles.
 
+#include <bit>
+
 #include "simulator/cuda/collectives.h"
 #include "simulator/machine/collectives.h"
 #include "simulator/machine/copy_engine.h"
@@ -44,63 +46,14 @@ void run_cluster_wait(Execution&, const Instruction&) {
   simt::block_barrier();
 }
 
-bool decode_bar(Instruction& i, Modifiers& modifiers) {
-  if (modifiers.take_first("warp")) {
-    i.run = run_warp_sync;
-    return modifiers.take("sync") && has_operands(i, 0, 1);
-  }
-  // A cluster is one block here: arriving does not wait, and the wait is the block's barrier.
-  if (modifiers.take_first("cluster")) {
-    const bool waits = modifiers.take("wait");
-    if (!waits && !modifiers.take("arrive")) return false;
-    modifiers.take_any({"acquire", "release", "relaxed"});
-    modifiers.take("aligned");
-    i.run = waits ? run_cluster_wait : run_nothing;
-    return i.line.operands.empty();
-  }
-  modifiers.take_first("cta");
-  const bool sync = modifiers.take("sync");
-  if (!sync && !modifiers.take("arrive")) return false;
-  modifiers.take("aligned");
-  i.run = sync ? run_sync : run_arrive_named;
-  return has_operands(i, 0, 2) || (sync && has_operands(i, 0, 1));
-}
-
 void run_fence(Execution& thread, const Instruction& i) {
-  fence(thread, i.wide);
+  fence(thread, i.mode >= 2);
 }
 void run_barrier_fence(Execution& thread, const Instruction&) {
   fence_mbarriers(thread.place);
 }
 void run_proxy_fence(Execution& thread, const Instruction&) {
   fence_async_proxy(thread.place);
-}
-
-bool decode_membar(Instruction& i, Modifiers& modifiers) {
-  i.run = run_fence;
-  if (modifiers.take("proxy")) {
-    i.run = run_proxy_fence;
-    return modifiers.take("async");
-  }
-  return take_scope(i, modifiers, {"cta", "gl", "sys"});
-}
-
-bool decode_fence(Instruction& i, Modifiers& modifiers) {
-  if (!i.line.operands.empty()) return false;
-  if (modifiers.take_first("mbarrier_init")) {
-    i.run = run_barrier_fence;
-    return modifiers.take("release") && modifiers.take("cluster");
-  }
-  if (modifiers.take_first("proxy")) {
-    modifiers.take("async");
-    modifiers.take_any(
-        {"async::generic", "async.shared::cta", "shared::cta", "shared::cluster", "global"});
-    i.run = run_proxy_fence;
-    return true;
-  }
-  modifiers.take_any({"sc", "acq_rel", "acquire", "release"});
-  i.run = run_fence;
-  return take_scope(i, modifiers, {"cta", "cluster", "gpu", "sys"});
 }
 
 // mbarrier. A token is the number of the phase in progress.
@@ -112,16 +65,14 @@ void run_init(Execution& thread, const Instruction& i) {
 void run_inval(Execution& thread, const Instruction& i) {
   invalidate_mbarrier(barrier_in(thread, i.operand(0)), thread.place);
 }
+// A barrier of another block gives no token: the address is then the first operand.
 void run_arrive(Execution& thread, const Instruction& i) {
-  const unsigned count =
-      i.line.operands.size() > 2 ? static_cast<unsigned>(thread.read(i.operand(2))) : 1;
-  thread.write(
-      i.operand(0), arrive_at_mbarrier(barrier_in(thread, i.operand(1)), count, thread.place));
-}
-void run_arrive_expect(Execution& thread, const Instruction& i) {
-  char* const barrier = barrier_in(thread, i.operand(1));
-  expect_at_mbarrier(barrier, static_cast<unsigned>(thread.read(i.operand(2))), thread.place);
-  thread.write(i.operand(0), arrive_at_mbarrier(barrier, 1, thread.place));
+  const std::size_t at = is_address(i.operand(0)) ? 0 : 1;
+  char* const barrier = barrier_in(thread, i.operand(at));
+  const bool has_number = i.line.operands.size() > at + 1;
+  const auto number = has_number ? static_cast<unsigned>(thread.read(i.operand(at + 1))) : 1;
+  if (i.option == 1) expect_at_mbarrier(barrier, number, thread.place);
+  thread.write(i.operand(0), arrive_at_mbarrier(barrier, i.option == 1 ? 1 : number, thread.place));
 }
 void run_expect(Execution& thread, const Instruction& i) {
   expect_at_mbarrier(
@@ -135,50 +86,6 @@ void run_wait(Execution& thread, const Instruction& i) {
       wait_for_mbarrier(barrier_in(thread, i.operand(1)), phase % 2, thread.place);
   thread.write(i.operand(0), complete);
 }
-
-bool decode_mbarrier(Instruction& i, Modifiers& modifiers) {
-  const std::vector<Operand>& operands = i.line.operands;
-  const int action =
-      modifiers.take_one_of({"init", "inval", "arrive", "expect_tx", "try_wait", "test_wait"});
-  const bool expects = modifiers.take("expect_tx");
-  modifiers.take("parity");
-  modifiers.take_any({"release", "acquire", "relaxed"});
-  modifiers.take_any({"cta", "cluster"});
-  modifiers.take_any({"shared", "shared::cta", "shared::cluster"});
-  if (!modifiers.take("b64") && action != 5) return false;
-  const auto is = [&](std::size_t number, bool (*fits)(const Operand&)) {
-    return number < operands.size() && fits(operands[number]);
-  };
-  switch (action) {
-    case 0:
-      i.run = run_init;
-      return operands.size() == 2 && is(0, is_address) && is(1, is_input);
-    case 1:
-      i.run = run_inval;
-      return operands.size() == 1 && is(0, is_address);
-    case 2:
-      // A barrier of another block gives no token.
-      if (!operands.empty() && is_address(operands[0])) {
-        i.line.operands.insert(i.line.operands.begin(), Operand{});
-      }
-      i.run = expects ? run_arrive_expect : run_arrive;
-      return is(0, is_output) && is(1, is_address) &&
-             (operands.size() == 2 ? !expects : operands.size() == 3 && is(2, is_input));
-    case 3:
-      i.run = run_expect;
-      return operands.size() == 2 && is(0, is_address) && is(1, is_input);
-    case 4:
-    case 5:
-      i.run = run_wait;
-      return is(0, is_output) && is(1, is_address) && is(2, is_input) && operands.size() <= 4;
-    default:
-      return false;
-  }
-}
-
-}  // namespace
-
-namespace {
 
 enum ShuffleMode : std::uint32_t { kUp, kDown, kButterfly, kIndex };
 
@@ -199,53 +106,78 @@ void run_shfl(Execution& thread, const Instruction& i) {
   thread.write(to, static_cast<std::uint32_t>(received));
   if (to.second >= 0) thread.registers[to.second] = inside;
 }
-bool decode_shfl(Instruction& i, Modifiers& modifiers) {
-  const int mode = modifiers.take_one_of({"up", "down", "bfly", "idx"});
-  if (mode < 0 || !modifiers.take("sync") || !modifiers.take("b32")) return false;
-  i.mode = static_cast<std::uint32_t>(mode);
-  i.run = run_shfl;
-  return has_operands(i, 1, 4);
+
+// d, the lane's vote, mask.
+void run_vote(Execution& thread, const Instruction& i) {
+  const bool vote = thread.is_true(i.operand(1));
+  const auto mask = static_cast<std::uint32_t>(thread.read(i.operand(2)));
+  const std::uint32_t yes = simt::warp_ballot(mask, vote);
+  if (i.mode == 0) return thread.write(i.operand(0), yes);
+  const bool all = yes == simt::warp_ballot(mask, true);
+  const bool results[] = {yes != 0, all, all || yes == 0};
+  thread.write(i.operand(0), results[i.mode - 1]);
+}
+// The first lane is the leader.
+void run_elect(Execution& thread, const Instruction& i) {
+  const std::uint32_t lanes =
+      simt::warp_ballot(static_cast<std::uint32_t>(thread.read(i.operand(1))), true);
+  const int leader = std::countr_zero(lanes);
+  thread.write(i.operand(0), static_cast<std::uint64_t>(leader));
+  if (i.operand(0).second >= 0) {
+    thread.registers[i.operand(0).second] = thread.worker.lane() == leader;
+  }
+}
+template <class T>
+void run_redux(Execution& thread, const Instruction& i) {
+  const auto mask = static_cast<unsigned>(thread.read(i.operand(2)));
+  const T value = static_cast<T>(thread.read(i.operand(1)));
+  using Reduce = T(unsigned mask, T value);
+  constexpr Reduce* kFirst[] = {__reduce_add_sync, __reduce_min_sync, __reduce_max_sync};
+  constexpr unsigned (*kOthers[])(unsigned, unsigned) = {
+      __reduce_and_sync, __reduce_or_sync, __reduce_xor_sync};
+  const T result = i.mode < 3
+                       ? kFirst[i.mode](mask, value)
+                       : static_cast<T>(kOthers[i.mode - 3](mask, static_cast<unsigned>(value)));
+  thread.write(i.operand(0), static_cast<unsigned>(result));
 }
 
-}  // namespace
-
-std::span<const Family> barriers() {
-  static constexpr Family kFamilies[] = {{"bar", decode_bar},           {"barrier", decode_bar},
-                                         {"membar", decode_membar},     {"fence", decode_fence},
-                                         {"mbarrier", decode_mbarrier}, {"shfl", decode_shfl}};
-  return kFamilies;
-}
-
-namespace {
+#define SHARED " shared|shared::cta|shared::cluster? "
+#define ORDER " release|acquire|relaxed? cta|cluster?"
+constexpr Row kBarriers[] = {
+    {"bar|barrier cta? sync aligned?", "s?s", run_sync},
+    {"bar|barrier cta? arrive aligned?", "ss", run_arrive_named},
+    {"bar|barrier warp sync", "s", run_warp_sync},
+    // A cluster is one block here: arriving does not wait, and the wait is the block's barrier.
+    {"bar|barrier cluster arrive release|relaxed? aligned?", "", run_nothing},
+    {"bar|barrier cluster wait acquire? aligned?", "", run_cluster_wait},
+    {"membar =cta|cluster|gl|sys", "", run_fence},
+    {"membar proxy async", "", run_proxy_fence},
+    {"fence sc|acq_rel|acquire|release? =cta|cluster|gpu|sys", "", run_fence},
+    {"fence mbarrier_init release cluster", "", run_barrier_fence},
+    {"fence proxy async|async::generic? async.shared::cta|shared::cta|shared::cluster|global?", "",
+     run_proxy_fence},
+    {"mbarrier init" SHARED "b64", "as", run_init},
+    {"mbarrier inval" SHARED "b64", "a", run_inval},
+    {"mbarrier arrive #expect_tx?" SHARED "b64" ORDER, "da?s", run_arrive},
+    {"mbarrier arrive #expect_tx?" SHARED "b64" ORDER, "a?s", run_arrive},
+    {"mbarrier expect_tx" SHARED "b64" ORDER, "as", run_expect},
+    {"mbarrier try_wait|test_wait parity?" SHARED "b64?" ORDER, "das?s", run_wait},
+    {"shfl sync =up|down|bfly|idx b32", "dssss", run_shfl},
+    {"vote sync =ballot|any|all|uni b32|pred", "dss", run_vote},
+    {"elect sync", "ds", run_elect},
+    {"redux sync =add|min|max s32", "dss", run_redux<int>},
+    {"redux sync =add|min|max|and|or|xor u32|b32", "dss", run_redux<unsigned>}};
 
 // Jumps, and instructions that have no effect here.
 
 void run_bra(Execution& thread, const Instruction& i) {
   thread.next = i.operand(0).number;
 }
-bool decode_bra(Instruction& i, Modifiers& modifiers) {
-  modifiers.take("uni");
-  const bool has_label = i.line.operands.size() == 1 &&
-                         i.operand(0).kind == Operand::Kind::symbol &&
-                         i.operand(0).number != ~std::uint64_t{0};
-  if (!has_label) return false;
-  i.run = run_bra;
-  return true;
-}
-
 void run_trap(Execution& thread, const Instruction& i) {
   fault("its inline PTX comes to \"" + i.line.name() + "\"", thread.place);
 }
-bool decode_trap(Instruction& i, Modifiers&) {
-  i.run = run_trap;
-  return i.line.operands.empty();
-}
-
-// Hints, and waits for work that is already complete here.
-bool decode_hint(Instruction& i, Modifiers& modifiers) {
-  modifiers = Modifiers({});
-  i.run = run_nothing;
-  return true;
+void run_sleep(Execution& thread, const Instruction&) {
+  thread.worker.pause(State::kYields);
 }
 
 // A cache policy is a number that is never read.
@@ -253,35 +185,36 @@ void run_policy(Execution& thread, const Instruction& i) {
   thread.write(i.operand(0), 0);
 }
 bool decode_policy(Instruction& i, Modifiers& modifiers) {
-  modifiers = Modifiers({});
+  modifiers.clear();
   i.run = run_policy;
   return !i.line.operands.empty() && is_output(i.operand(0));
 }
 
 void run_setmaxnreg(Execution& thread, const Instruction& i) {
-  set_registers(static_cast<int>(thread.read(i.operand(0))), i.option != 0, thread.place);
+  set_registers(static_cast<int>(thread.read(i.operand(0))), i.mode == 1, thread.place);
 }
-bool decode_setmaxnreg(Instruction& i, Modifiers& modifiers) {
-  const int direction = modifiers.take_one_of({"dec", "inc"});
-  modifiers.take("sync");
-  modifiers.take("aligned");
-  if (direction < 0 || !modifiers.take("u32") || !has_operands(i, 0, 1)) return false;
-  i.option = static_cast<std::uint32_t>(direction);
-  i.run = run_setmaxnreg;
-  return true;
-}
+constexpr Row kControl[] = {
+    {"bra uni?", "l", run_bra},
+    {"trap", "", run_trap},
+    {"nanosleep u32", "s", run_sleep},
+    decoded("prefetch|prefetchu|applypriority|discard|griddepcontrol", decode_hint),
+    decoded("createpolicy", decode_policy),
+    {"setmaxnreg =dec|inc sync? aligned? u32", "s", run_setmaxnreg}};
 
 }  // namespace
 
-std::span<const Family> control() {
-  static constexpr Family kFamilies[] = {
-      {"bra", decode_bra},
-      {"trap", decode_trap},
-      {"prefetch", decode_hint},
-      {"griddepcontrol", decode_hint},
-      {"createpolicy", decode_policy},
-      {"setmaxnreg", decode_setmaxnreg}};
-  return kFamilies;
+bool decode_hint(Instruction& i, Modifiers& modifiers) {
+  modifiers.clear();
+  i.run = run_nothing;
+  return true;
+}
+
+std::span<const Row> barriers() {
+  return kBarriers;
+}
+
+std::span<const Row> control() {
+  return kControl;
 }
 
 }  // namespace machine::ptx
