@@ -58,6 +58,30 @@ TEST_CASE("all blocks of every launch run, traced or not, on one set of device v
   }
 }
 
+TEST_CASE("random numbers in kernels are NVIDIA's, or have the same distributions and a note") {
+  for (const char* name : {"random_numbers", "own_random_numbers"}) {
+    for (const char* what : {"walk", "pi", "dropout", "kinds", "skips"}) {
+      CAPTURE(name + std::string(" ") + what);
+      const Output output = try_program(name, "-- " + std::string(what));
+      CAPTURE(output.out);
+      CHECK(output.exit_code == 0);
+      CHECK(contains(output.out, "PASSED\n"));
+      CHECK((
+          output.err == "" || contains(output.err, "note: cuRAND's numbers in kernels have the ")));
+    }
+  }
+  const Output own = try_program("own_random_numbers", "-- shared");
+  CHECK(contains(own.err, "toolkit"));
+  CHECK(contains(own.err, "share, block (0, 0): race on states"));
+  CHECK(own.exit_code == 1);
+  const Output unset = try_program("random_numbers", "-- unset");
+  CHECK(contains(unset.err, "from element 0 of states, which nobody has written"));
+  CHECK(unset.exit_code == 1);
+  const Output walk = try_program("random_numbers", "-- walk");
+  CHECK(contains(walk.out, "3 walk_in_memory  1    330     0         32.0 "));
+  CHECK(contains(walk.out, "Audited: "));
+}
+
 TEST_CASE("every form of a launch reaches the kernel that C++ chooses") {
   const Output output = try_program("launches");
   CAPTURE(output.err);

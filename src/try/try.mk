@@ -41,12 +41,12 @@ $(TRIED_HEADERS): $(BUILD)/try/%.h.gch: $(BUILD)/try.flags | $(BUILD)/headers.ma
 	mkdir -p $(@D) && echo '#include "src/try/prefix.h"' > $(NEW) && mv -f $(NEW) $(basename $@)
 	$(CXX) $(TRY_AS_CPU) $(TRIED_$*) $(DEPENDENCIES) -x c++-header -c $(basename $@) -o $(NEW) $(KEEP)
 # CUB, and what it includes, of the toolkit whose nvcc is here. (Since CUDA 13 they have a folder of their
-# own.) Thrust's algorithms are not among them.
+# own.) Thrust's algorithms are not among them. And cuRAND's generators for kernels.
 TOOLKIT := $(wildcard $(abspath $(dir $(realpath $(shell command -v $(NVCC))))/../include))
 CUB := $(patsubst %/cub,%,$(firstword $(wildcard $(addprefix $(TOOLKIT),/cccl/cub /cub))))
 $(BUILD)/try/toolkit: $(BUILD)/try/environment
 	mkdir -p $@/thrust && rm -f $@/[cn]* $@/thrust/*
-	$(if $(CUB),ln -sfn $(addprefix $(CUB)/,cub cuda nv) $@ && \
+	$(if $(CUB),ln -sfn $(addprefix $(CUB)/,cub cuda nv) $(wildcard $(TOOLKIT)/curand_*.h) $@ && \
 		ln -sfn $(addprefix $(CUB)/thrust/,detail iterator system type_traits version.h) $@/thrust)
 	touch $@
 COMPILES_TRIED := $(TRIED_HEADERS) $(REWRITER) $(ANNOUNCER) src/try/try.sh src/simulator/trace/keep_symbols.sh \

@@ -586,8 +586,10 @@ TEST_CASE("what of CUDA is not traced is refused in one sentence, with its name 
       {"#include <cute/tensor.hpp>",
        "cute/tensor.hpp: CuTe's and CUTLASS's headers are not here; name their folder by "
        "TRY_FLAGS=-I..."},
-      {"#include <curand_kernel.h>",
-       "random numbers in kernels are not traced here; make them on the host (curand.h)"},
+      {"#define SIMT_OWN_CURAND\n#include <curand_kernel.h>\nvoid f(curandStateMRG32k3a* s) {}",
+       "curandStateMRG32k3a: without the CUDA toolkit, only the generators XORWOW and "
+       "Philox4_32_10 "
+       "are here"},
       {"#include <cublas_v2.h>\nvoid f(cublasHandle_t h, float* x) { cublasSasum(h, 1, x, 1, x); }",
        "cublasSasum: of cuBLAS, only products of matrices, and of a matrix and a vector, run here"},
       {"#include <cuda.h>\nvoid f() { cuInit(0); }",

@@ -406,6 +406,34 @@ SIMT_INLINE double normcdf(double a) {
 SIMT_INLINE float normcdff(float a) {
   return static_cast<float>(normcdf(a));
 }
+// A start from Abramowitz and Stegun, 26.2.22, and steps by Halley's method.
+SIMT_INLINE double erfcinv(double a) {
+  const double tail = a < 1 ? a : 2 - a, t = sqrt(-2 * log(tail / 2));
+  double x = tail == 0
+                 ? HUGE_VAL
+                 : M_SQRT1_2 * (t - (2.30753 + t * 0.27061) / (1 + t * (0.99229 + t * 0.04481)));
+  for (int step = 0; step < 3 && tail > 0; ++step) {
+    const double error = erfc(x) - tail;
+    x += error / (M_2_SQRTPI * exp(-x * x) - x * error);
+  }
+  return a < 1 ? x : -x;
+}
+SIMT_INLINE float erfcinvf(float a) {
+  return static_cast<float>(erfcinv(a));
+}
+SIMT_INLINE double erfinv(double a) {
+  const double x = erfcinv(1 - a);
+  return fabs(a) < 0.5 ? x - (erf(x) - a) / (M_2_SQRTPI * exp(-x * x)) : x;
+}
+SIMT_INLINE float erfinvf(float a) {
+  return static_cast<float>(erfinv(a));
+}
+SIMT_INLINE double normcdfinv(double a) {
+  return -M_SQRT2 * erfcinv(2 * a);
+}
+SIMT_INLINE float normcdfinvf(float a) {
+  return static_cast<float>(normcdfinv(a));
+}
 // A NaN becomes 0.
 SIMT_INLINE float __saturatef(float a) {
   return fminf(fmaxf(a, 0), 1);

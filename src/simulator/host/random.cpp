@@ -1,7 +1,9 @@
-// cuRAND's generators for host code.
+// cuRAND's generators for host code, and what those in kernels need (headers/curand_kernel.h).
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <numbers>
 #include <set>
@@ -180,4 +182,52 @@ curandStatus_t curandGenerateNormalDouble(
   return generate_pairs(Call(), generator, numbers, count, [=](Bits& bits) {
     return mean + deviation * normal(bits);
   });
+}
+
+namespace {
+
+// A linear map of XORWOW's 160 bits: what each of them becomes.
+using Map = std::array<std::array<std::uint32_t, 5>, 160>;
+
+Map squared(const Map& map) {
+  Map result{};
+  for (std::size_t row = 0; row < map.size(); ++row) {
+    for (std::size_t bit = 0; bit < map.size(); ++bit) {
+      if ((map[row][bit / 32] >> bit % 32 & 1) == 0) continue;
+      for (std::size_t word = 0; word < 5; ++word) result[row][word] ^= map[bit][word];
+    }
+  }
+  return result;
+}
+
+// How XORWOW draws one number.
+Map one_step() {
+  Map map{};
+  for (std::size_t bit = 0; bit < map.size(); ++bit) {
+    std::array<std::uint32_t, 5> v{};
+    v[bit / 32] = std::uint32_t{1} << bit % 32;
+    const std::uint32_t t = v[0] ^ v[0] >> 2;
+    map[bit] = {v[1], v[2], v[3], v[4], v[4] ^ v[4] << 4 ^ t ^ t << 1};
+  }
+  return map;
+}
+
+}  // namespace
+
+bool simt::fill_skips(Skips& numbers, Skips& sequences) {
+  Map map = one_step();  // of 2^power numbers
+  for (int power = 0; power < 67 + 64; ++power) {
+    const int digit = power / 2, of_sequences = (power - 67) / 2;
+    if (power < 64 && power % 2 == 0) std::memcpy(numbers[digit], &map, sizeof map);
+    if (power >= 67 && power % 2 == 1) std::memcpy(sequences[of_sequences], &map, sizeof map);
+    map = squared(map);
+  }
+  return true;
+}
+
+bool simt::note_other_random_numbers() {
+  note(
+      "cuRAND's numbers in kernels have the right distribution here, but are others than a GPU's, "
+      "because the CUDA toolkit's curand_kernel.h is not here.");
+  return true;
 }

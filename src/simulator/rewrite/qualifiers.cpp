@@ -193,7 +193,7 @@ class Qualifiers {
     if (!defines) return;
     const std::size_t end = end_of(names.back());
     for (std::size_t at = first; at < names.front(); ++at) {
-      if (tokens_[at].is("static")) edits_.remove(tokens_[at]);
+      if (is_any_of(tokens_[at], {"static", "inline"})) edits_.remove(tokens_[at]);
     }
     name_namespaces();
     if (tokens_[first].is("template") || end == tokens_.size()) return;

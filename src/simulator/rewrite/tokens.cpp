@@ -253,10 +253,11 @@ std::vector<bool> are_users(const std::vector<Token>& tokens) {
   for (const Token& token : tokens) {
     const std::string_view line = token.text;
     if (is_line_marker(token)) {
-      // Flag 3 means a system's header. CUB's and libcu++'s call themselves that.
+      // Flag 3 means a system's header. CUB's, libcu++'s and cuRAND's call themselves that.
       const std::size_t quote = line.rfind('"');
       in_user_file = quote == line.npos || line.find('3', quote) == line.npos ||
-                     line.find("/cub/") != line.npos || line.find("/cuda/") != line.npos;
+                     line.find("/cub/") != line.npos || line.find("/cuda/") != line.npos ||
+                     line.find("/curand_") != line.npos;
     }
     users.push_back(in_user_file);
   }

@@ -41,7 +41,7 @@ std::vector<Token> code_of(std::string_view source);
 
 // For each token, whether it stands in a file of the user: a line marker says whether the lines
 // after it come from a system's header. Without markers, every token is the user's. CUB counts as
-// the user's: its inline PTX is for a GPU.
+// the user's: its inline PTX is for a GPU. So do libcu++ and cuRAND.
 std::vector<bool> are_users(const std::vector<Token>& tokens);
 
 // The index of the bracket that closes the one at `open`, which is (, [ or {; tokens.size() if none
