@@ -145,10 +145,11 @@ struct Hazard {
   std::int64_t other_block = -1;  // the second access's block, if it differs
   bool shared = false;            // for out_of_bounds: the array is in shared memory
   std::int64_t index = 0;         // as model/hazards.inc says
-  std::int64_t extent = 0;  // index_out_of_range: elements of the dimension; out_of_bounds: bytes
-                            // of the array; never_written: the number of such elements;
+  std::int64_t extent = 0;        // index_out_of_range: elements of the dimension; out_of_bounds:
+                            // elements of the array; never_written: the number of such elements;
                             // unwritten: bytes of the access, negative if a part is written
   Remedy remedy = Remedy::block_barrier;
+  std::array<unsigned, 3> grid{}, block_size{};  // of its launch
 };
 
 struct Counts {

@@ -13,9 +13,11 @@
 #include "simulator/cuda/vector_types.h"
 #include "simulator/host/call.h"
 #include "simulator/host/memory.h"
+#include "simulator/machine/device_heap.h"
 #include "simulator/machine/grid.h"
 #include "simulator/machine/observer.h"
 #include "simulator/machine/position.h"
+#include "text/numbers.h"
 #include "try/guarded_kernel.h"
 #include "try/options.h"
 #include "try/print.h"
@@ -25,6 +27,15 @@ namespace attempt {
 bool print_notes() {
   if (const std::string why = why_not_compiled(); !why.empty()) {
     std::fprintf(stderr, "try: note: %s; so its registers are not known\n", why.c_str());
+  }
+  if (const auto [pieces, bytes, place] = machine::never_freed(); pieces > 0) {
+    host::note(
+        "kernels have allocated memory that none has freed: " +
+            text::grouped(static_cast<long long>(bytes)) + " bytes in " +
+            text::grouped(static_cast<long long>(pieces)) + (pieces == 1 ? " piece" : " pieces") +
+            "; the heap of kernels has " +
+            text::grouped(static_cast<long long>(machine::heap_bytes)),
+        place);
   }
   std::set<std::string> printed;  // the copies of a file make the same calls
   bool any_hazard = false;
@@ -62,6 +73,13 @@ void put(const char* text, std::size_t bytes) {
 void refuse_in_kernel(const char* call, const char* instead, const void* place) {
   if (!machine::in_kernel()) return;
   machine::fault(std::string("it calls ") + call + ", which is not for kernels; " + instead, place);
+}
+
+// Whether the running kernel allocates and frees memory of its own.
+bool allocates_in_kernel(const char* call, const void* place) {
+  if (machine::in_kernel() && machine::kernels_may_allocate) return true;
+  refuse_in_kernel(call, "let the host provide the memory", place);
+  return false;
 }
 
 // What a function of the library has allocated for the host. If there was too little memory, this
@@ -135,7 +153,7 @@ void try_assert_fail(const char* condition, const char* file, unsigned line, con
 }
 
 void* try_malloc(std::size_t bytes) {
-  refuse_in_kernel("malloc", "let the host provide the memory", HERE);
+  if (allocates_in_kernel("malloc", HERE)) return machine::allocate_in_kernel(bytes, HERE);
   return known("malloc", std::malloc(bytes), bytes);
 }
 void* try_calloc(std::size_t count, std::size_t bytes) {
@@ -158,35 +176,35 @@ int try_posix_memalign(void** memory, std::size_t alignment, std::size_t bytes) 
   return error;
 }
 void try_free(void* memory) {
-  refuse_in_kernel("free", "let the host free the memory", HERE);
+  if (allocates_in_kernel("free", HERE)) return machine::free_in_kernel(memory, HERE);
   host::forget_heap(memory);
   std::free(memory);
 }
 void* try_new(std::size_t bytes) {
-  refuse_in_kernel("new", "let the host provide the memory", HERE);
+  if (allocates_in_kernel("new", HERE)) return machine::allocate_in_kernel(bytes, HERE);
   return known("new", operator new(bytes), bytes);
 }
 void* try_new_array(std::size_t bytes) {
-  refuse_in_kernel("new", "let the host provide the memory", HERE);
+  if (allocates_in_kernel("new", HERE)) return machine::allocate_in_kernel(bytes, HERE);
   return known("new", operator new[](bytes), bytes);
 }
 void try_delete(void* memory) {
-  refuse_in_kernel("delete", "let the host free the memory", HERE);
+  if (allocates_in_kernel("delete", HERE)) return machine::free_in_kernel(memory, HERE);
   host::forget_heap(memory);
   operator delete(memory);
 }
 void try_delete_sized(void* memory, std::size_t) {
-  refuse_in_kernel("delete", "let the host free the memory", HERE);
+  if (allocates_in_kernel("delete", HERE)) return machine::free_in_kernel(memory, HERE);
   host::forget_heap(memory);
   operator delete(memory);
 }
 void try_delete_array(void* memory) {
-  refuse_in_kernel("delete", "let the host free the memory", HERE);
+  if (allocates_in_kernel("delete", HERE)) return machine::free_in_kernel(memory, HERE);
   host::forget_heap(memory);
   operator delete[](memory);
 }
 void try_delete_array_sized(void* memory, std::size_t) {
-  refuse_in_kernel("delete", "let the host free the memory", HERE);
+  if (allocates_in_kernel("delete", HERE)) return machine::free_in_kernel(memory, HERE);
   host::forget_heap(memory);
   operator delete[](memory);
 }

@@ -85,6 +85,7 @@ std::optional<guard::Thrown> explain(const std::exception& thrown, bool watching
 // project.
 bool is_ours(const std::string& file) {
   static const std::filesystem::path own = std::filesystem::weakly_canonical(SOURCE_FOLDER);
+  if (file.find("/src/try/samples/") != file.npos) return false;
   if (file.starts_with("??") || file.starts_with("/usr/") || file.starts_with("./") ||
       file.find("/../sysdeps/") != file.npos ||
       std::filesystem::weakly_canonical(file).string().starts_with(own.string() + "/")) {

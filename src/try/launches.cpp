@@ -23,6 +23,7 @@
 #include "simulator/cuda/headers/driver_types.h"
 #include "simulator/guard/guard.h"
 #include "simulator/host/call.h"
+#include "simulator/host/memory.h"
 #include "simulator/host/stream.h"
 #include "simulator/machine/fault.h"
 #include "simulator/machine/grid.h"
@@ -60,6 +61,19 @@ auto traced_thread(const machine::ProgramLaunch& launch) {
   return reinterpret_cast<void (*)(void*)>(const_cast<void*>(twin));
 }
 
+// What may make a launch do what no other of its kernel has done.
+std::vector<std::uintptr_t> key_of(const machine::ProgramLaunch& launch) {
+  const auto [grid, block] = std::pair(launch.grid, launch.block);
+  std::vector<std::uintptr_t> key{
+      grid.x, grid.y, grid.z, block.x, block.y, block.z, launch.shared_bytes};
+  for (const void* pointer : launch.pointers) {
+    key.push_back(reinterpret_cast<std::uintptr_t>(pointer));
+  }
+  return key;
+}
+constexpr std::size_t kMostAlsoTraced = 8;  // of each kernel
+constexpr std::chrono::seconds kAlsoTracing{1};
+
 }  // namespace
 
 Launches::Launches(machine::Machine machine, int most_traced, double limit_s)
@@ -86,6 +100,7 @@ void Launches::launch(const machine::ProgramLaunch& launch) {
     }
     trace(launch, kernel);
   } catch (const machine::LaunchRefusal& refusal) {
+    any_refused_ = true;
     simt::set_launch_error(refusal.error);
     add_note(refusal.what());
   } catch (const machine::KernelFault& fault) {
@@ -137,7 +152,7 @@ void Launches::leave_out(const void* kernel) {
 }
 
 void Launches::trace(const machine::ProgramLaunch& launch, const void* kernel) {
-  int& launches = launches_[kernel];
+  OfKernel& launches = launches_[kernel];
   machine::Machine machine = machine_;
   const auto run_with = [&launch](const void* function, void (*thread)(void*)) {
     return [&launch, function, thread] {
@@ -149,18 +164,23 @@ void Launches::trace(const machine::ProgramLaunch& launch, const void* kernel) {
   bool is_whole = false, cut = false, is_abandoned = false;
   const host::Operation operation = host::begin_operation();
   std::vector<machine::Touched> touched;
-  // A launch that is not counted is watched if other work may run at the same time. That takes a
-  // part of the time.
-  const bool counted = launches < most_traced_;
-  const bool watches = !counted && machine.hazards && host::may_conflict(operation) && !is_late() &&
-                       watching_ < whole_time_ / 4;
+  const bool counted = launches.made < most_traced_;
+  // A launch that is not counted is watched if other work may run at the same time, which takes a
+  // part of the time, or if it differs from those traced.
+  const bool differs = !launches.traced.contains(key_of(launch)) &&
+                       (launches.also_traced == 0 ||
+                        (launches.also_traced < kMostAlsoTraced && watching_ < kAlsoTracing));
+  const bool watches = !counted && machine.hazards && !is_late() &&
+                       (differs || (host::may_conflict(operation) && watching_ < whole_time_ / 4));
   if (counted || watches) {
     const auto thread = traced_thread(launch);
     if (thread == nullptr) {
       throw model::Refusal(
           machine::function_name(kernel) + ": the traced copy of its launch is missing");
     }
-    if (launches > 0) machine.audit = nullptr;
+    if (launches.made > 0) machine.audit = nullptr;
+    if (watches && differs) ++launches.also_traced;
+    if (launches.traced.size() <= kMostAlsoTraced) launches.traced.insert(key_of(launch));
     if (watches) machine.recorder = nullptr;
     machine.touched = [&](std::vector<machine::Touched> all) { touched = std::move(all); };
     const auto begin = std::chrono::steady_clock::now();
@@ -188,7 +208,6 @@ void Launches::trace(const machine::ProgramLaunch& launch, const void* kernel) {
     machine::came_to_volatile = false;
     trace::trace(machine, {}, run_with(kernel, thread));
     if (machine::came_to_volatile) volatile_.insert(kernel);
-    ++launches;
     if (cut) {
       note_lateness();
       add_note(
@@ -205,8 +224,9 @@ void Launches::trace(const machine::ProgramLaunch& launch, const void* kernel) {
     machine.recorder = nullptr;
     machine.audit = nullptr;
     machine.blocks = machine::Blocks::kAll;
-    ++launches;
+    ++untraced;
   }
+  ++launches.made;
   if (is_abandoned && keep_going) leave_out(launch.kernel);
   if (is_whole || is_abandoned) return;
   machine.launched = {};
@@ -224,7 +244,7 @@ void Launches::trace(const machine::ProgramLaunch& launch, const void* kernel) {
 
 int Launches::launches_of(const void* kernel) const {
   const auto found = launches_.find(kernel);
-  return found == launches_.end() ? 0 : found->second;
+  return found == launches_.end() ? 0 : found->second.made;
 }
 
 std::string sentence_about(const model::Audit::Surprise& surprise) {
@@ -302,6 +322,9 @@ int run_main(const Options& options, Launches& launches) {
   int exit_code = 0;
   machine::program_launches = &launches;
   guard::watched([&] { exit_code = call_main(words); });
+  for (const machine::GlobalArray& array : machine::device_arrays()) {
+    host::note_unwritten(*machine::array_at(array.data), nullptr);
+  }
   machine::program_launches = nullptr;
   return exit_code;
 }
@@ -421,6 +444,14 @@ guard::Outcome run_program(
         "try: note: the program was cut short; if it finds its results wrong, this may be the "
         "reason\n",
         stderr);
+  }
+  if (run.exit_code != 0 && !hazardous && launches.untraced > 0) {
+    std::fprintf(
+        stderr,
+        "try: note: the program ends with %d, and %s of its %s launches were not traced; "
+        "TRY_FLAGS=\"--launches all\" traces them and may find why\n",
+        run.exit_code, text::grouped(launches.untraced).c_str(),
+        text::grouped(launches.made).c_str());
   }
   return {hazardous || !agrees ? 1 : run.exit_code, ""};
 }

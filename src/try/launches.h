@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <deque>
 #include <exception>
@@ -53,8 +54,10 @@ struct Kernels {
 lab::Row row_of(
     const model::Gpu& model, const Kernels::Entry& entry, std::optional<int> registers, int number);
 
-// Each launch runs at once, and completely: blocks that are not traced run in the plain copy. When
-// most of the program's time is over, only traced blocks run, so that more kernels are seen.
+// Each launch runs at once, and completely: blocks that are not traced run in the plain copy.
+// Besides the launches that are counted, those that differ from all before in shape or pointers are
+// traced to find hazards: the first of each kernel, and a few more while that takes little time.
+// When most of the program's time is over, only traced blocks run, so that more kernels are seen.
 class Launches : public machine::ProgramLaunches {
  public:
   // `most_traced`: of each kernel, its first launches. The first of them is audited, if the machine
@@ -65,6 +68,7 @@ class Launches : public machine::ProgramLaunches {
   const model::Gpu* gpu() const override { return machine_.gpu; }
   bool is_late() const override;
   void note_lateness() override;
+  bool any_refused() const override { return any_refused_; }
 
   std::function<void()> traced;  // called when the counts of a launch are there; may be empty
   bool any_cut_short = false;    // launches, because the program was late
@@ -79,6 +83,8 @@ class Launches : public machine::ProgramLaunches {
 
   // All launches of that kernel.
   int launches_of(const void* kernel) const;
+  // Those of which no block was traced.
+  int untraced = 0;
 
  private:
   void trace(const machine::ProgramLaunch& launch, const void* kernel);
@@ -88,12 +94,18 @@ class Launches : public machine::ProgramLaunches {
   void leave_out(const void* kernel);
 
   machine::Machine machine_;
+  bool any_refused_ = false;
   int most_traced_;
   std::chrono::milliseconds whole_time_;  // in which launches are whole
-  std::map<const void*, int> launches_;   // by the traced copy's kernel
-  std::set<const void*> volatile_;        // the same, if it has volatile accesses
-  std::set<const void*> left_out_;        // by the plain copy's kernel
-  // In which launches that are not counted were traced, to see which memory they use.
+  struct OfKernel {
+    int made = 0;
+    std::size_t also_traced = 0;  // launches; of them, those traced because they differ
+    std::set<std::vector<std::uintptr_t>> traced;  // their shapes and pointers
+  };
+  std::map<const void*, OfKernel> launches_;  // by the traced copy's kernel
+  std::set<const void*> volatile_;            // the same, if it has volatile accesses
+  std::set<const void*> left_out_;            // by the plain copy's kernel
+  // In which launches that are not counted were traced.
   std::chrono::steady_clock::duration watching_{};
 };
 

@@ -82,6 +82,79 @@ TEST_CASE("random numbers in kernels are NVIDIA's, or have the same distribution
   CHECK(contains(walk.out, "Audited: "));
 }
 
+TEST_CASE("mistakes around launches are named, and right programs like them are left in peace") {
+  struct Case {
+    const char* how;
+    int exit_code;
+    const char* says;  // "": nothing at all
+  };
+  const char* const kHalf = ": 232 of 1,000 elements of y, copied here, were never written. A GPU";
+  const Case cases[] = {
+      {"floats", 1, kHalf},
+      {"floats-all", 0, ""},
+      {"bytes", 1, kHalf},
+      {"bytes-all", 0, ""},
+      {"halves", 1, kHalf},
+      {"doubles", 1, kHalf},
+      {"pairs", 0, kHalf},
+      {"pairs-all", 0, ""},
+      {"async", 1, kHalf},
+      {"zeros-first", 0, ""},
+      {"two-copies", 1, ": 928 of 4,000 bytes of z, copied here, were never written"},
+      {"rows", 0, ": 100 of 500 elements of y, copied here, were never written"},
+      {"managed", 1, "try: note: 232 of 1,000 elements of y, which the host can read, were never"},
+      {"managed-all", 0, ""},
+      {"mapped", 1, ": 232 of 1,000 elements of y, which the host can read, were never written"},
+      {"counted", 0, ": 50 of 100 elements of device_kept, copied here, were never written"},
+      {"refused", 1, ": 32 of 32 elements of y, copied here, were never written"},
+      {"not-refused", 0, ""},
+      {"second-step", 1,
+       "sum, block (0, 0): thread (16, 0) loads on line 129 from element 16 of out"},
+      {"second-step-all", 0, ""},
+      {"turns", 0, ""},
+      {"turns-wrong", 1,
+       "ends with 1, and 998 of its 1,000 launches were not traced; TRY_FLAGS=\"--"},
+      {"outside-bytes", 1, "thread (100, 0) accesses element 100 of y on line"},
+      {"inside-bytes", 0, ""},
+      {"outside-halves", 1, "thread (100, 0) accesses element 100 of y on line"},
+      {"outside-doubles", 1, "thread (100, 0) accesses element 100 of y on line"},
+      {"outside-triples", 1, "thread (100, 0) accesses element 100 of y on line"},
+      {"outside-untyped", 1, "thread (100, 0) accesses element 100 of untyped_y on line"},
+      {"before-halves", 1, "accesses element -3 of y on line"},
+      {"outside-vectors", 1, "accesses element 1,001 of y on line 177, but there are only 1,001;"},
+      {"outside-atomics", 1, "accesses element 99 of y on line 181, but there are only 99;"},
+      {"outside-shared", 1, "accesses element 63 of dynamic shared memory on line"},
+      {"threads-3d", 1, "thread (0, 0, 0) stores on line 212 and thread (0, 0, 1) stores"},
+      {"blocks-3d", 1, "block (0, 0, 0) stores on line 215 and block (0, 0, 1) stores"},
+      {"grid", 1,
+       "block (0, 0): thread (0, 0) waits at grid.sync() on line 221 forever, because block "
+       "(3, 0) has left the kernel on line 220; let every block"},
+      {"grid-first", 1, "because block (0, 0) has left the kernel on line"},
+      {"grid-second", 1, "because block (2, 0) has left the kernel on line 229;"},
+      {"grid-all", 0, ""},
+      {"allocates", 0, ""},
+      {"allocates-often", 0, ""},
+      {"leaks", 0, "10,240 bytes in 256 pieces; the heap of kernels has 8,388,608"},
+      {"past-allocated", 1, "accesses element 10 of memory of malloc or new on line"},
+      {"too-much", 0,
+       "kernels have allocated memory that none has freed: 5,242,880 bytes in 1 piece"},
+      {"heap-store-past", 1, "accesses element 4 of memory of malloc or new on line"},
+      {"heap-free-inside", 1, "it frees memory that no kernel has got from malloc or new"},
+      {"heap-free-twice", 1, "it frees memory that was freed before"},
+      {"heap-use-after", 1, "heap, which nobody has written"},
+      {"called", 1,
+       ": the host calls the kernel fill<float> as a function, which launches nothing"},
+      {"launched", 0, ""}};
+  for (const Case& c : cases) {
+    CAPTURE(std::string(c.how));
+    const Output output = try_program("judged", std::string("-- ") + c.how);
+    CAPTURE(output.err);
+    CHECK(output.exit_code == c.exit_code);
+    CHECK(contains(output.err, c.says));
+    if (c.says[0] == '\0') CHECK(output.err == "");
+  }
+}
+
 TEST_CASE("every form of a launch reaches the kernel that C++ chooses") {
   const Output output = try_program("launches");
   CAPTURE(output.err);

@@ -29,6 +29,7 @@
 #include "show/report/words.h"
 #include "show/step/step_command.h"
 #include "simulator/guard/guard.h"
+#include "simulator/machine/device_heap.h"
 #include "simulator/machine/grid.h"
 #include "simulator/machine/symbols.h"
 #include "simulator/machine/worker.h"
@@ -307,6 +308,7 @@ int try_program(
 int try_or_refuse(int argc, char** argv) {
   using namespace attempt;
   guard::main_begins();
+  machine::kernels_may_allocate = true;
   try {
     lab::prepare_threads();
     const Options options = parse_options(argc, argv);

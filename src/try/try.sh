@@ -37,9 +37,10 @@ done
 # A kernel and its shared arrays are found by the name of their file in the symbol table
 # (machine/symbols.cpp), so several files become one, the first.
 copy() {
-  local copy=$1 flags=TRIED_$1 objects=() object written names name permissive
+  local copy=$1 flags=TRIED_$1 objects=() others=() object written names name permissive
   flags="$CXX $TRY_AS_CPU ${!flags} $color"
   shift
+  [ ${#files[@]} = 1 ] || others=("${files[@]}")
   for i in "${!files[@]}"; do
     written=$out.$copy.$i
     object=$out.raw_$copy.o
@@ -50,7 +51,7 @@ copy() {
       continue
     fi
     src/try/limited.sh "${files[i]}" $flags -include "$BUILD/try/$copy.h" "$@" -fpch-preprocess \
-      -E "${files[i]}" -o "$written.cpp" && "$REWRITER" < "$written.cpp" > "$written.ii" || return 1
+      -E "${files[i]}" -o "$written.cpp" && "$REWRITER" "${others[@]}" < "$written.cpp" > "$written.ii" || return 1
     # In CUB, aliases hide their own templates, which nvcc accepts.
     ! grep -q '^# .*/cub/' "$written.cpp" && permissive= || permissive=-fpermissive
     src/try/limited.sh "$KERNEL" $flags $permissive -x c++-cpp-output -fpreprocessed -c "$written.ii" -o "$object" ||
@@ -252,7 +253,7 @@ split() {
   words=()
   [[ $2 =~ [^[:space:]] ]] || return 0
   mapfile -t words < <(xargs -n 1 printf '%s\n' <<< "$2" 2> /dev/null)
-  xargs true <<< "$2" 2> /dev/null || { echo "$1=$2: a quote is not closed" >&2; exit 2; }
+  xargs printf '%s' <<< "$2" > /dev/null 2>&1 || { echo "$1=$2: a quote is not closed" >&2; exit 2; }
 }
 split TRY_FLAGS "${TRY_FLAGS:-}"
 of_compiler=() of_program=(--file "$KERNEL")

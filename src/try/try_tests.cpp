@@ -203,7 +203,6 @@ TEST_CASE("an error in other people's code is one sentence with line, block and 
       {"greedy", "", 1, "", "more memory than it may have"},
       {"asserts", "--size 50", 1, "examples/asserts.cu:7: asserts, block (0, 0, 0), thread (7,",
        "the assertion \"col < 7\" fails"},
-      {"allocates", "", 1, "examples/allocates.cu:7: allocates, block (0, 0, 0)", "it calls new"},
       {"too_much_shared", "", 2, "too_much_shared: a block with 0 + 307200 bytes",
        "more than the H200 takes: at most 232448"},
       {"too_much_shared", "--gpu rtx3090", 2, "too_much_shared: a block with", "at most 101376"},
@@ -359,8 +358,8 @@ TEST_CASE("an invalid launch, and a call of a host function in a kernel, are eac
       {"calls_the_host",
        1,
        {"calls_the_host.cu:4: calls_the_host, block (0, 0, 0), thread (0, 0, 0): it calls rand",
-        "calls_the_host.cu:5: calls_the_host, block (0, 0, 0), thread (0, 0, 0): it calls new",
-        "calls_the_host.cu:6: calls_the_host, block (0, 0, 0), thread (0, 0, 0): it calls malloc",
+        "calls_the_host.cu:5: calls_the_host, block (0, 0, 0), thread (0, 0, 0): it calls calloc",
+        "calls_the_host.cu:6: calls_the_host, block (0, 0, 0), thread (0, 0, 0): it calls realloc",
         "calls_the_host.cu:7: calls_the_host, block (0, 0, 0), thread (0, 0, 0): it calls "
         "cudaMalloc"}},
   };

@@ -446,7 +446,7 @@ Complaint about_hazard(const Case& c, const model::Hazard& hazard) {
         at, by_byte.size(), element_text(c, matrix, static_cast<std::int64_t>(hazard.byte / 4)));
   }
   return {
-      model::entry_of(hazard.kind).symptom, report::hazard_place(hazard, c.run, c.row), sentence,
+      model::entry_of(hazard.kind).symptom, report::hazard_place(hazard, c.run), sentence,
       Gravity::hazard};
 }
 

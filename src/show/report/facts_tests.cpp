@@ -37,7 +37,7 @@ TEST_CASE("every word in a hazard's texts has a value") {
       if (full) hazard.second = {34, 12, true, {}};
       if (full) hazard.other_block = 2;
       for (const std::string& text :
-           {hazard_sentence(hazard, run, run.rows[3]), hazard_place(hazard, run, run.rows[3])}) {
+           {hazard_sentence(hazard, run, run.rows[3]), hazard_place(hazard, run)}) {
         CAPTURE(text);
         CHECK(text.size() > 10);
         CHECK(text.find_first_of("{}[]|") == text.npos);

@@ -1,7 +1,6 @@
 #include "show/report/hazard_sentence.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <string_view>
 
@@ -9,6 +8,13 @@
 #include "text/numbers.h"
 
 namespace report {
+
+std::string place_in(std::int64_t number, std::array<unsigned, 3> of) {
+  if (number < 0) return "";  // there is none
+  const std::int64_t x = std::max(1u, of[0]), y = of[2] > 1 ? of[1] : number / x + 1;
+  return "(" + std::to_string(number % x) + ", " + std::to_string(number / x % y) +
+         (of[2] > 1 ? ", " + std::to_string(number / (x * y)) : "") + ")";
+}
 
 namespace {
 
@@ -42,19 +48,10 @@ std::string on_line(const model::Hazard::Actor& actor) {
 }
 
 // The words of model/hazards.inc.
-Words words_for(const model::Hazard& hazard, const lab::Run& run, const lab::Row& row) {
-  const std::int64_t blocks_across =
-      row.launch ? row.launch->grid.x
-                 : std::max<std::int64_t>(1, (run.N + row.variant->BN - 1) / row.variant->BN);
-  // "block (1, 0)"
-  const auto place = [](const char* what, std::int64_t number, std::int64_t across) {
-    return text::printed(
-        "%s (%lld, %lld)", what, static_cast<long long>(number % across),
-        static_cast<long long>(number / across));
-  };
+Words words_for(const model::Hazard& hazard, const lab::Run& run) {
   // "thread (3, 0)", and "thread (3, 0) stores on line 254"
   const auto thread = [&](const model::Hazard::Actor& actor) {
-    return place("thread", actor.thread, row.variant->block_x);
+    return "thread " + place_in(actor.thread, hazard.block_size);
   };
   const auto accesses = [](const model::Hazard::Actor& actor) {
     return actor.stores ? "stores" : "loads";
@@ -63,15 +60,13 @@ Words words_for(const model::Hazard& hazard, const lab::Run& run, const lab::Row
     return thread(actor) + " " + accesses(actor) + on_line(actor);
   };
   const auto byte = static_cast<unsigned long long>(hazard.byte);
-  // Rounded down: byte -1 is in element -1.
-  const std::int64_t element = static_cast<std::int64_t>(hazard.byte) >> 2;
   const auto number = static_cast<std::int64_t>(hazard.byte / 4),
              N = std::int64_t{std::max(1, run.N)};
   const bool has_second = hazard.second.thread >= 0;
   return {
-      {"block", place("block", hazard.block, blocks_across)},
+      {"block", "block " + place_in(hazard.block, hazard.grid)},
       {"other block",
-       hazard.other_block < 0 ? "" : place("block", hazard.other_block, blocks_across)},
+       hazard.other_block < 0 ? "" : "block " + place_in(hazard.other_block, hazard.grid)},
       {"thread", thread(hazard.first)},
       {"other", thread(hazard.second)},
       {"other thread", has_second ? thread(hazard.second) : ""},
@@ -88,8 +83,6 @@ Words words_for(const model::Hazard& hazard, const lab::Run& run, const lab::Row
       {"is shared", hazard.shared ? "yes" : ""},
       {"where", hazard.array + text::printed(" (byte %llu)", byte)},
       {"address", text::printed("0x%llx", byte)},
-      {"element", (element < 0 ? "-" : "") + text::grouped(std::abs(element))},
-      {"elements", text::grouped(hazard.extent / 4)},
       {"row", std::to_string(number / N)},
       {"column", std::to_string(number % N)},
       {"others", hazard.extent > 1 ? text::grouped(hazard.extent - 1) : ""},
@@ -140,17 +133,17 @@ std::string hazard_sentence(
   std::string_view words = model::entry_of(hazard.kind).sentence;
   const std::string kernel = lab::kernel_name(row);
   const std::string sentence =
-      (kernel.empty() ? "" : kernel + ", ") + filled(words, words_for(hazard, run, row));
+      (kernel.empty() ? "" : kernel + ", ") + filled(words, words_for(hazard, run));
   if (!remedy) return sentence;
   return sentence.substr(0, sentence.find("; ")) + (remedy->empty() ? "" : "; " + *remedy);
 }
 
-std::string hazard_place(const model::Hazard& hazard, const lab::Run& run, const lab::Row& row) {
+std::string hazard_place(const model::Hazard& hazard, const lab::Run& run) {
   std::string_view place = model::entry_of(hazard.kind).place;
   if (place.empty()) {
     place = "[array?in the part that reads or writes {array}|where a pointer is computed]";
   }
-  return filled(place, words_for(hazard, run, row));
+  return filled(place, words_for(hazard, run));
 }
 
 bool report_hazards(const char* program, const lab::Run& run, std::FILE* out) {

@@ -13,6 +13,7 @@
 #include "model/recording.h"
 #include "model/warp_access.h"
 #include "show/pictures/block_requests.h"
+#include "show/report/hazard_sentence.h"
 #include "text/numbers.h"
 
 namespace step {
@@ -100,10 +101,8 @@ std::vector<Line> header(const StepScene& scene, const StepState& state, StepSty
   const model::RecordedEvent& event = recording.events[state.at];
   const BlockSteps block = steps_of_block(recording, state.at);
   const std::string bar = style.ascii ? " | " : " │ ";
-  const std::int64_t across = std::max<std::int64_t>(recording.grid.x, 1);
-  const std::string where = text::printed(
-                                "block (%lld, %lld)", static_cast<long long>(event.block % across),
-                                static_cast<long long>(event.block / across)) +
+  const model::RecordedExtent grid = recording.grid;
+  const std::string where = "block " + report::place_in(event.block, {grid.x, grid.y, grid.z}) +
                             bar + text::printed("warp %d of %d", state.warp, warps_of(recording)) +
                             bar + text::printed("lane %d", state.lane);
   return {
@@ -123,10 +122,8 @@ Line footer(const StepState& state) {
 using Kind = model::RecordedEvent::Kind;
 
 std::string thread_text(const model::Recording& recording, int thread) {
-  const int x = static_cast<int>(recording.block.x), y = static_cast<int>(recording.block.y);
-  std::string text = text::printed("(%d, %d", thread % x, thread / x % y);
-  if (recording.block.z > 1) text += text::printed(", %d", thread / x / y);
-  return text + ")";
+  const model::RecordedExtent block = recording.block;
+  return report::place_in(thread, {block.x, block.y, block.z});
 }
 
 Line action(const StepScene& scene, std::size_t at) {

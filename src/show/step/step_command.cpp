@@ -101,16 +101,17 @@ StepScene scene_of(
   const model::RecordedExtent grid = recording.grid, block = recording.block;
   model::Variant variant{};
   variant.kernel.name = kernel.c_str();
-  variant.block_x = static_cast<int>(block.x);
   lab::Row row;
   row.variant = &variant;
-  row.launch = lab::LaunchShape{{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, 0, 0, 1};
   lab::Run run{};
   run.M = M;
   run.N = N;
   run.K = K;
   for (const model::RecordedHazard& recorded : recording.hazards) {
-    scene.sentences.push_back(report::hazard_sentence(recorded.hazard, run, row, remedy));
+    model::Hazard hazard = recorded.hazard;
+    hazard.grid = {grid.x, grid.y, grid.z};
+    hazard.block_size = {block.x, block.y, block.z};
+    scene.sentences.push_back(report::hazard_sentence(hazard, run, row, remedy));
   }
   scene.recording = std::move(recording);
   return scene;

@@ -84,6 +84,7 @@ void launch(
     void (*kernel)(Parameters...), dim3 grid, dim3 block, int shared_bytes,
     Arguments... arguments) {
   auto thread = [=] { simt::copy_to_run(kernel)(arguments...); };
+  (simt::know_argument<Parameters>(arguments), ...);
   using Thread = decltype(thread);
   simt::run_grid(
       reinterpret_cast<const void*>(kernel), {grid.x, grid.y, grid.z}, {block.x, block.y, block.z},

@@ -57,6 +57,7 @@ class Launched {
   template <class... Arguments>
   [[gnu::always_inline]] void operator()(Arguments... arguments) {
     begin_in(stream_);
+    (know_argument<Arguments>(arguments), ...);
     std::uint64_t references = 0;
     auto thread = [&] {
       call_begins();

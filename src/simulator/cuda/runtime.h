@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace simt {
 
@@ -56,8 +57,26 @@ void run_called(
 // A namespace's __device__, __constant__ or __managed__ variable.
 enum class VariableKind { device, constant, managed };
 struct DeviceVariable {
-  DeviceVariable(const char* name, const volatile void* data, std::size_t bytes, VariableKind kind);
+  template <class T>
+  DeviceVariable(const char* name, const T* data, std::size_t bytes, VariableKind kind)
+      : DeviceVariable(name, data, bytes, sizeof(std::remove_all_extents_t<T>), kind) {}
+  DeviceVariable(
+      const char* name, const volatile void* data, std::size_t bytes, std::size_t element,
+      VariableKind kind);
 };
+
+// The next launch's kernel gets this pointer, to elements of so many bytes (0: unknown).
+void know_elements(const volatile void* pointer, std::size_t bytes);
+// The same for an argument that becomes a kernel's parameter of type P.
+template <class P, class Argument>
+void know_argument(Argument& argument) {
+  using Element = std::remove_all_extents_t<std::remove_pointer_t<P>>;
+  if constexpr (std::is_pointer_v<P> && std::is_object_v<Element> && requires {
+                  sizeof(Element);
+                }) {
+    know_elements(static_cast<P>(argument), sizeof(Element));
+  }
+}
 
 // The cudaError_t of the last launch, or call of a CUDA function, that failed. cudaGetLastError
 // takes it: 0 is none.

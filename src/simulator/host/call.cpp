@@ -194,6 +194,7 @@ cudaError_t simt::prepare(UntypedCall* call, const void* kernel, void** argument
   int integers = 0, floats = 0;
   for (const std::string& type : *parameters) {
     const void* const argument = *arguments++;
+    if (type.ends_with('*')) know_elements(*static_cast<void* const*>(argument), 0);
     if (const auto number = host::float_of(type, argument); number && floats < call->kRegisters) {
       call->floats[floats++] = *number;
     } else if (const auto word = host::integer_of(type, argument);

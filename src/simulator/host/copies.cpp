@@ -69,12 +69,52 @@ bool fits(const simt::Symbol& symbol, std::size_t bytes, std::size_t offset) {
   return offset <= symbol.bytes && bytes <= symbol.bytes - offset;
 }
 
+// What host code reads only after it has copied it, or has waited for the GPU.
+bool is_of_gpu(const machine::DeviceArray& array) {
+  return array.kind == machine::MemoryKind::device || array.kind == machine::MemoryKind::managed;
+}
+
+const char* const kNeverWritten =
+    " were never written. A GPU leaves anything there; here it is a large number, so that a check "
+    "of the results fails";
+
 std::string too_small(const simt::Symbol& symbol, std::size_t bytes, std::size_t offset) {
   return "the variable has " + in_bytes(symbol.bytes) + ", and the call is for " + in_bytes(bytes) +
          (offset > 0 ? " after the first " + in_bytes(offset) : "");
 }
 
 }  // namespace
+
+void note_unwritten(
+    const machine::DeviceArray& array, const void* from, const Rows& rows, const std::string& how,
+    const void* place) {
+  const std::size_t element = std::max<std::size_t>(array.element, 1);
+  const auto all = static_cast<long long>(rows.width * rows.height / element);
+  long long unwritten = 0;
+  const machine::OpenDeviceMemory open(array.data);
+  for (std::size_t row = 0; row < rows.height; ++row) {
+    const char* const begin = static_cast<const char*>(from) + row * rows.pitch;
+    unwritten += static_cast<long long>(machine::unwritten_bytes(array, begin, rows.width));
+  }
+  unwritten /= static_cast<long long>(element);
+  // Only the first copy of a call is told, and none when results are left out.
+  const bool known = std::any_of(notes().begin(), notes().end(), [&](const Note& note) {
+    return note.place == place && note.sentence.find(kNeverWritten) != std::string::npos;
+  });
+  if (unwritten == 0 || known || is_late()) return;
+  const auto* const launches = machine::program_launches;
+  note(
+      text::grouped(unwritten) + " of " + text::grouped(all) +
+          (array.element > 0 ? " elements of " : " bytes of ") + array.name + how + kNeverWritten,
+      place, launches != nullptr && launches->any_refused());
+}
+
+void note_unwritten(const machine::DeviceArray& array, const void* place) {
+  const bool is_shared =
+      array.kind == machine::MemoryKind::managed || array.kind == machine::MemoryKind::pinned;
+  if (!is_shared || array.element == 0) return;
+  note_unwritten(array, array.data, one_row(array.bytes), ", which the host can read,", place);
+}
 
 cudaError_t copy(
     const Call& call, void* to, const Rows& rows, const void* from, std::size_t from_pitch,
@@ -104,6 +144,10 @@ cudaError_t copy(
         std::memmove(
             static_cast<char*>(to) + row * rows.pitch,
             static_cast<const char*>(from) + row * from_pitch, rows.width);
+      }
+      const auto source = machine::array_at(from), result = machine::array_at(to);
+      if (source && is_of_gpu(*source) && !(result && is_of_gpu(*result))) {
+        note_unwritten(*source, from, from_rows, ", copied here,", place);
       }
     }
     std::vector<machine::Touched> touched = used(to, rows, true);

@@ -8,6 +8,7 @@
 
 #include "simulator/cuda/headers/cuda_runtime_api.h"
 #include "simulator/host/stream.h"
+#include "simulator/machine/device_heap.h"
 #include "simulator/machine/grid.h"
 #include "simulator/machine/memory.h"
 
@@ -325,6 +326,7 @@ cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t value) {
     return call.fails(cudaErrorUnsupportedLimit, "there is no such limit");
   }
   limits[limit] = value;
+  if (limit == cudaLimitMallocHeapSize) machine::heap_bytes = value;
   return cudaSuccess;
 }
 

@@ -139,6 +139,7 @@ cudaError_t allocate(
 
 cudaError_t free(const Call& call, void* pointer, MemoryKind kind, MemoryKind or_kind) {
   host_waits();  // as a GPU does
+  if (const auto array = machine::array_at(pointer)) note_unwritten(*array, call.place());
   if (pointer == nullptr || machine::free_array(pointer, kind, or_kind)) return cudaSuccess;
   return call.fails(cudaErrorInvalidValue, why_not_free(pointer));
 }

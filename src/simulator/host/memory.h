@@ -38,6 +38,15 @@ struct Rows {
   std::size_t bytes() const { return (height - 1) * pitch + width; }
 };
 
+// Notes the elements in rows of the GPU's memory that nobody has written, and that the host gets by
+// this call or may read: they fail its own check (machine::kUnwritten). It need not read them, so
+// this is a note; but the run fails if a launch was refused whose results they may be.
+void note_unwritten(
+    const machine::DeviceArray& array, const void* from, const Rows& rows, const std::string& how,
+    const void* place);
+// The same for all of an array that host and GPU share, if a kernel has got it.
+void note_unwritten(const machine::DeviceArray& array, const void* place);
+
 // Copies the rows from memory in which they are `from_pitch` bytes apart. `call` notes wrong
 // arguments.
 cudaError_t copy(

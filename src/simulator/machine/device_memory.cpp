@@ -206,11 +206,27 @@ void free_all_arrays() {
   }
 }
 
+std::size_t unwritten_bytes(const DeviceArray& array, const void* from, std::size_t bytes) {
+  const std::size_t step = std::max<std::size_t>(array.element, 4) % 4 == 0
+                               ? std::max<std::size_t>(array.element, 4)
+                               : 4;
+  const auto begin = static_cast<std::size_t>(static_cast<const char*>(from) - array.data);
+  std::size_t found = 0;
+  for (std::size_t at = begin / step * step; at < begin + bytes; at += step) {
+    const auto* const words = reinterpret_cast<const std::uint32_t*>(array.data + at);
+    const bool is =
+        std::all_of(words, words + step / 4, [](std::uint32_t word) { return word == kUnwritten; });
+    if (is) found += std::min(at + step, begin + bytes) - std::max(at, begin);
+  }
+  return found;
+}
+
 std::vector<GlobalArray> device_arrays() {
   std::vector<GlobalArray> all;
   for (const auto& [data, array] : arrays) {
     all.push_back({array.name.c_str(), data, array.bytes});
     all.back().own_pages = array.kind != MemoryKind::registered;
+    all.back().element = array.element;
   }
   return all;
 }
@@ -488,3 +504,23 @@ HostLock::~HostLock() {
 }
 
 }  // namespace machine
+
+namespace machine {
+namespace {
+
+std::vector<const void*> pointers;
+
+}  // namespace
+
+std::vector<const void*> take_pointers() {
+  return std::exchange(pointers, {});
+}
+
+}  // namespace machine
+
+void simt::know_elements(const volatile void* pointer, std::size_t bytes) {
+  using namespace machine;
+  pointers.push_back(const_cast<const void*>(pointer));
+  const DeviceArray* const array = holder(arrays, pointers.back());
+  if (array != nullptr && bytes > 0) arrays.at(array->data).element = bytes;
+}

@@ -1,5 +1,6 @@
 #include "simulator/machine/grid.h"
 
+#include <execinfo.h>
 #include <omp.h>
 
 #include <algorithm>
@@ -18,6 +19,7 @@
 
 #include "model/refusal.h"
 #include "simulator/cuda/runtime.h"
+#include "simulator/machine/device_heap.h"
 #include "simulator/machine/fault.h"
 #include "simulator/machine/fiber.h"
 #include "simulator/machine/memory.h"
@@ -126,6 +128,7 @@ void run_blocks(
   ChosenBlocks chosen(launch.grid, machine);
   const std::vector<MemoryRange> uncounted = uncounted_memory(context, context_bytes);
   watch_for_access_errors();
+  if (kernels_may_allocate) make_heap();
   const OpenDeviceMemory open;
   if (observer != nullptr) observer->begin_launch(launch);
 
@@ -165,11 +168,14 @@ void run_blocks(
     }
     return std::nullopt;
   };
-  source.is_over = [&] { return bool(failure); };
+  // If blocks wait at a barrier of the grid, one that was abandoned will not come.
+  std::atomic<bool> any_abandoned = false;
+  source.is_over = [&] { return failure || (any_abandoned && waits_for_all()); };
   source.ended = [&] {
     if (machine.progress) machine.progress(1);
   };
   source.abandoned = [&](const Abandoned& abandoned) {
+    any_abandoned = true;
 #pragma omp critical
     if (abandoned.hazard) model::add(counts.hazards, *abandoned.hazard);
   };
@@ -212,6 +218,10 @@ void run_blocks(
     counts = std::move(without);
   }
   counts.blocks = launch.grid.volume();
+  for (model::Hazard& hazard : counts.hazards) {
+    hazard.grid = {launch.grid.x, launch.grid.y, launch.grid.z};
+    hazard.block_size = {launch.block.x, launch.block.y, launch.block.z};
+  }
   model::add(session->counts, counts);
   session->counts.blocks += counts.blocks;
   if (machine.launched) machine.launched(launch, counts);
@@ -253,10 +263,11 @@ void simt::run_grid(
     void* context, std::size_t context_bytes) {
   using namespace machine;
   const HostLock lock;
+  std::vector<const void*> pointers = take_pointers();
   if (session == nullptr && program_launches != nullptr) {
     return program_launches->launch(
         {kernel, grid, block, static_cast<std::size_t>(shared_bytes), thread, context,
-         context_bytes});
+         context_bytes, std::move(pointers)});
   }
   if (model::has_fatal(session->counts)) return;  // further errors would only follow from that
   name_kernel(function_name(kernel));
@@ -417,6 +428,18 @@ void search_kernel() {
   search->fiber.pause(search->caller);
 }
 
+// The host has called a kernel that has just begun: the frames are this one, that of
+// kernel_begins(), the kernel's and its caller's.
+[[noreturn]] [[gnu::noinline]] void refuse_call_by_host() {
+  void* frames[4] = {};
+  backtrace(frames, 4);
+  throw KernelFault(
+      "the host calls the kernel " + function_name(function_containing(frames[2])) +
+          " as a function, which launches nothing; launch it with <<<blocks, threads>>> before its "
+          "arguments",
+      frames[3]);
+}
+
 void outside_kernel(bool outside) {
   if (running_worker == nullptr) return;
   if (BlockObserver* observer = running_worker->observer()) observer->outside_kernel(outside);
@@ -479,6 +502,7 @@ void simt::use_cluster() {
 void simt::kernel_begins() {
   using machine::search;
   cluster_blocks = 1;
+  if (search == nullptr && machine::running_worker == nullptr) machine::refuse_call_by_host();
   if (search == nullptr) return machine::outside_kernel(false);
   search->found = __builtin_return_address(0);
   search->fiber.pause(search->caller);
@@ -522,10 +546,11 @@ int simt::launch_error() {
 }
 
 simt::DeviceVariable::DeviceVariable(
-    const char* name, const volatile void* data, std::size_t bytes, VariableKind kind) {
+    const char* name, const volatile void* data, std::size_t bytes, std::size_t element,
+    VariableKind kind) {
   std::vector<machine::DeviceVariable>& known = machine::variables();
   const bool again = std::any_of(known.begin(), known.end(), [data](const auto& variable) {
     return variable.data == data;  // both copies of the file register it
   });
-  if (!again) known.push_back({name, const_cast<const void*>(data), bytes, kind});
+  if (!again) known.push_back({name, const_cast<const void*>(data), bytes, kind, element});
 }

@@ -41,6 +41,7 @@ struct GlobalArray {
   bool result = false;       // it is a hazard if two threads write the same element,
   bool all_written = false;  // or if no thread writes an element
   bool own_pages = true;     // nothing else lies in its pages, so that an audit may protect them
+  std::size_t element = 0;   // bytes of one; 0: unknown
 };
 
 // Bytes of global memory that a launch's traced blocks, or a copy, used in one way.
@@ -153,7 +154,8 @@ struct ProgramLaunch {
   std::size_t shared_bytes;
   void (*thread)(void*);  // thread(context) runs one thread
   void* context;
-  std::size_t context_bytes;  // of it that the threads read
+  std::size_t context_bytes;          // of it that the threads read
+  std::vector<const void*> pointers;  // among the kernel's arguments
 };
 
 // Handles such launches; null while no program runs.
@@ -166,8 +168,13 @@ class ProgramLaunches {
   // note. Several threads may call this.
   virtual bool is_late() const = 0;
   virtual void note_lateness() = 0;
+  // Whether a launch was refused, so that its results are missing.
+  virtual bool any_refused() const { return false; }
 };
 extern ProgramLaunches* program_launches;
+
+// The pointers that simt::know_elements got for the next launch.
+std::vector<const void*> take_pointers();
 
 // The kernels that simt::traced_kernel() replaces, and their replacements.
 struct TracedKernel {
@@ -185,6 +192,7 @@ struct DeviceVariable {
   const void* data;
   std::size_t bytes;
   simt::VariableKind kind;
+  std::size_t element;  // bytes of one, if it is an array
 };
 const std::vector<DeviceVariable>& device_variables();
 

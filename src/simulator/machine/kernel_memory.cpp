@@ -109,12 +109,14 @@ std::vector<KernelArray> arrays_of(
   for (const GlobalArray& array : device_arrays()) {
     arrays.push_back({array.name, address_of(array.data), array.bytes, false, false, true});
     arrays.back().own_pages = array.own_pages;
+    arrays.back().element = array.element;
   }
   for (const DeviceVariable& variable : device_variables()) {
     if (variable.kind == simt::VariableKind::constant) continue;
     arrays.push_back(
         {variable.name, address_of(variable.data), variable.bytes, false, false, true});
     arrays.back().own_pages = false;
+    arrays.back().element = variable.element;
   }
   const std::uintptr_t locals = address_of(thread_locals().data());
   arrays.push_back(
@@ -174,7 +176,14 @@ model::Hazard out_of_bounds(
     hazard.array = array.name;
     hazard.shared = array.shared;
     hazard.byte = address - array.begin;
-    hazard.extent = static_cast<std::int64_t>(array.bytes);
+    const auto element = static_cast<std::int64_t>(
+        array.element > 0         ? array.element
+        : bytes == 0 || bytes > 8 ? 4
+                                  : bytes);
+    const auto byte = static_cast<std::int64_t>(hazard.byte);
+    hazard.extent = static_cast<std::int64_t>(array.bytes) / element;
+    // Rounded down: byte -1 is in element -1. A vector may begin inside of the array.
+    hazard.index = byte < 0 ? (byte + 1) / element - 1 : std::max(byte / element, hazard.extent);
   }
   // Also for an index beyond the end of freed memory.
   if (const std::optional<DeviceArray> freed = freed_array_near(pointer, nearest)) {

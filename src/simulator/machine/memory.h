@@ -35,6 +35,7 @@ struct KernelArray {
   // that function. A thread that never entered the function must not access the array.
   CodePlace owner = 0, owner_bytes = 0;
   std::uint32_t shared_address = 0;  // of a shared array: see shared_address_of()
+  std::size_t element = 0;           // bytes of one; 0: unknown
   bool holds(std::uintptr_t address) const { return address - begin < bytes; }
   bool holds(std::uintptr_t address, std::size_t access_bytes) const {
     return holds(address) && bytes - (address - begin) >= access_bytes;
@@ -70,8 +71,10 @@ std::vector<KernelArray> arrays_of(
 // The program itself, with its constants and __device__ variables, and the kernel's arguments.
 std::vector<MemoryRange> uncounted_memory(const void* arguments, std::size_t bytes);
 
-// A hazard for an access of `bytes` outside of all `arrays`, described by the memory that it
-// reaches, else by the nearest array. `places` as in Hazard::Actor.
+// A hazard for an access of `bytes` (0: unknown) outside of all `arrays`, described by the memory
+// that it reaches, else by the nearest array. If the type of the array's elements is not known,
+// they are as wide as the access, but those of a vector of 16 bytes have 4. `places` as in
+// Hazard::Actor.
 model::Hazard out_of_bounds(
     std::span<const KernelArray> arrays, std::uintptr_t address, int bytes, std::int64_t block,
     const model::Hazard::Actor& actor);
@@ -114,16 +117,19 @@ struct DeviceArray {
   char* data;
   std::size_t bytes;
   MemoryKind kind;
+  std::size_t element = 0;  // bytes of what a kernel's pointer points to; 0: none has got one
   bool holds(const void* address) const {
     return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(data) <
            bytes;
   }
 };
 
-// What words of the GPU's memory hold before the first write: NaN as a float, a double or two
-// halves, and a number that hardly any program stores. So a read before the first write is seen,
-// whether the host or a kernel writes.
-inline constexpr std::uint32_t kUnwritten = 0xfff5ffedu;
+// What words of the GPU's memory hold before the first write: a number that hardly any program
+// stores, so that a kernel's read before the first write is seen. Host code may read it, too, and
+// nobody sees whether it does. So it must fail every check that a program makes of its results:
+// it is a large number as a float, a double, an integer, and two halves. (A NaN would pass the
+// usual check, because fabs(NaN - right) > eps is false.) Squares of it are no infinity as floats.
+inline constexpr std::uint32_t kUnwritten = 0x5bf55bedu;
 
 // `bytes` bytes, more than 0, at a multiple of 4096. All words are kUnwritten. `argument` is the
 // source text of the pointer argument, "(void**)&partial" or "&parts.A"; its last name becomes the
@@ -138,6 +144,9 @@ bool register_array(void* memory, std::size_t bytes, std::string_view argument);
 bool free_array(void* memory, MemoryKind kind, MemoryKind or_kind);
 
 void free_all_arrays();
+
+// Of bytes from there on, in an array, how many belong to elements that nobody has written.
+std::size_t unwritten_bytes(const DeviceArray& array, const void* from, std::size_t bytes);
 
 // All arrays that were not freed. Valid until the next array is allocated or freed.
 std::vector<GlobalArray> device_arrays();

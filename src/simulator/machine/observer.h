@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "model/counts.h"
 #include "simulator/machine/copy_engine.h"
@@ -131,6 +132,9 @@ class BlockObserver {
   // A call that CUDA leaves undefined, as the HazardKind says.
   virtual void misuse(
       model::HazardKind kind, std::int64_t index, std::int64_t extent, const void* place) = 0;
+
+  // Where the block's first thread was last, as Hazard::Actor has it.
+  virtual std::vector<std::uint32_t> last_places() const { return {}; }
 
   // Whether a hazard of the block explains why it cannot continue.
   virtual bool found_hazard() const = 0;

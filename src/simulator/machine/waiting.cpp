@@ -52,7 +52,10 @@ void simt::grid_barrier() {
     fence(true);
     add(1);
     ++came;
-    while (came.load() < (number + 1) * blocks) machine::will_read_atomically(word);
+    while (came.load() < (number + 1) * blocks) {
+      machine::running_worker->wait_for_grid(number, HERE);
+      machine::will_read_atomically(word);
+    }
     add(0);
   }
   block_barrier();

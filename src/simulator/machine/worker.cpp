@@ -125,12 +125,13 @@ void Worker::abandon(std::optional<model::Hazard> hazard) {
 }
 
 model::Hazard Worker::crash_of(const Thread& thread) const {
+  if (never_comes_) return *never_comes_;
   const auto place = place_of_code(reinterpret_cast<const void*>(crash_.instruction));
   model::Hazard::Actor actor{&thread - threads_.data(), 0, false, {place}};
   if (!crash_.address) {
     return {model::HazardKind::misaligned, "", 0, block_index_, std::move(actor), {}};
   }
-  return out_of_bounds(memory_.arrays, *crash_.address, 1, block_index_, std::move(actor));
+  return out_of_bounds(memory_.arrays, *crash_.address, 0, block_index_, std::move(actor));
 }
 
 void Worker::throw_fault(const Thread& thread, const std::string& what, const void* place) {
@@ -142,8 +143,30 @@ void Worker::throw_fault(const Thread& thread, const std::string& what, const vo
       place);
 }
 
+void Worker::wait_for_grid(unsigned barrier, const void* place) {
+  grid_barriers_ = barrier + 1;
+#pragma omp critical(left_grid)
+  if (const GridBarrier::Left& left = grid_barrier.left; left.barriers <= barrier) {
+    never_comes_ = {model::HazardKind::grid_divergence, "", 0, block_index_, {}, {}};
+    never_comes_->first = {running_ - threads_.data(), 0, false, {place_of_code(place)}};
+    never_comes_->second = {0, 0, false, left.places};
+    never_comes_->other_block = left.block;
+  }
+  if (never_comes_) crash({}, 0);
+}
+
+void Worker::leave_grid() {
+#pragma omp critical(left_grid)
+  if (GridBarrier::Left& left = grid_barrier.left; grid_barriers_ < left.barriers) {
+    left = {grid_barriers_, block_index_, {}};
+    if (observer_ != nullptr) left.places = observer_->last_places();
+  }
+}
+
 void Worker::begin_block(std::int64_t block) {
   block_index_ = block;
+  grid_barriers_ = 0;
+  never_comes_.reset();
   async_.begin_block();
   idle_fibers_.resize(count_);
   std::iota(idle_fibers_.rbegin(), idle_fibers_.rend(), 0);
@@ -188,6 +211,7 @@ bool Worker::go_on() {
       rounds = 0;
       cut_if_late();
     } else {
+      if (blocks_may_wait()) leave_grid();
       if (observer_ != nullptr) observer_->end_block();
       return true;
     }

@@ -80,6 +80,9 @@ class Worker {
   // May be called from a signal handler: the thread accessed `address`, which does not exist. It is
   // empty for a misaligned access, whose address is unknown.
   [[noreturn]] void crash(std::optional<std::uintptr_t> address, std::uintptr_t instruction);
+  // The thread waits, for its block, at a barrier of the grid. If a block has left that does not
+  // come there, this one is abandoned.
+  void wait_for_grid(unsigned barrier, const void* place);
   simt::BlockVote vote() const { return vote_; }  // of the last barrier that was left
 
  private:
@@ -102,6 +105,7 @@ class Worker {
   bool release_from_async_waits();
   bool release_warpgroup(std::span<Thread> threads);
   const Thread* in_async_wait() const;
+  void leave_grid();
   bool make_room();
   bool give_up_waits();
   // A block that waits forever because of a hazard is abandoned instead.
@@ -136,6 +140,8 @@ class Worker {
   std::array<bool, kMostThreadsInBlock> has_left_{};  // the kernel, called for this block's threads
   Fault fault_;
   Crash crash_;
+  unsigned grid_barriers_ = 0;                // that this block has come to
+  std::optional<model::Hazard> never_comes_;  // at one of them
 };
 
 // The barrier that the running thread uses at `place`; a fault if there is none.
@@ -201,6 +207,12 @@ struct GridBarrier {
   // The blocks of one barrier meet at a word of its own, so that the observer of one that comes
   // late does not take the next barrier's arrivals for this one's.
   std::array<unsigned, 64> words{};
+  // Of the blocks that have left the kernel, the one that came to the fewest barriers.
+  struct Left {
+    unsigned barriers = ~0u;
+    std::int64_t block = -1;
+    std::vector<std::uint32_t> places = {};  // its last ones, if it was observed
+  } left = {};
 };
 extern GridBarrier grid_barrier;  // of the current launch
 inline bool waits_for_all() {

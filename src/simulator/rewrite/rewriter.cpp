@@ -1,16 +1,22 @@
-// rewriter < PREPROCESSED > REWRITTEN: see rewritten.h. src/try/try.sh runs it between g++ -E
-// and g++.
+// rewriter [OTHER...] < PREPROCESSED > REWRITTEN: see rewritten.h. src/try/try.sh runs it between
+// g++ -E and g++. The others are the program's files as the user wrote them.
+#include <algorithm>
 #include <exception>
+#include <fstream>
 #include <iostream>
 #include <iterator>
 #include <string>
 
 #include "simulator/rewrite/rewritten.h"
 
-int main() {
+int main(int argc, char** argv) {
   const std::string source{std::istreambuf_iterator<char>(std::cin), {}};
   try {
-    const std::string text = rewrite::rewritten(source);
+    const bool has_main = std::any_of(argv + 1, argv + argc, [](const char* name) {
+      std::ifstream other(name);
+      return rewrite::defines_main(std::string{std::istreambuf_iterator<char>(other), {}});
+    });
+    const std::string text = rewrite::rewritten(source, has_main);
     std::cout.write(text.data(), static_cast<std::streamsize>(text.size()));
     return std::cout.flush() ? 0 : 1;
   } catch (const std::exception& refusal) {

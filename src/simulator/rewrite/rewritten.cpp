@@ -378,9 +378,11 @@ constexpr Rewriter* kInOrder[] = {pragmas, sgemm, qualifiers, launches, inline_p
 
 }  // namespace
 
-std::string rewritten(std::string_view source) {
+std::string rewritten(std::string_view source, bool has_main) {
   std::string text(source);
-  for (Rewriter* rewriter : kInOrder) text = rewriter(text);
+  for (Rewriter* rewriter : kInOrder) {
+    if (rewriter != sgemm || !has_main) text = rewriter(text);
+  }
   return text;
 }
 

@@ -7,8 +7,10 @@
 namespace rewrite {
 
 // `source` is what `g++ -E` prints. Every line keeps its number. Throws a std::runtime_error whose
-// text names the file and the line, if something cannot be translated.
-std::string rewritten(std::string_view source);
+// text names the file and the line, if something cannot be translated. `has_main`: another file of
+// the program defines main, which runs unless an sgemm is exactly what make try calls.
+std::string rewritten(std::string_view source, bool has_main = false);
+bool defines_main(std::string_view source);
 
 // __global__, __device__, __constant__, __managed__ and __shared__ as C++.
 

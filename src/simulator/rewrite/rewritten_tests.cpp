@@ -424,8 +424,12 @@ TEST_CASE("an sgemm that other files cannot call by its name is called in its ow
   CHECK(call_in("extern \"C\" {\n" + parameters + "\n}") == call);
 }
 
-TEST_CASE("a file with a main is a program, whatever its sgemm is like") {
+TEST_CASE("a program with a main is one, whatever its sgemm is like, also in another file") {
   CHECK(call_in("void sgemm(float* x, int p) {}\nint main() {}") == "");
+  CHECK(defines_main("#define N 4\nint main(int argc, char** argv) {\n#if 1\n}\n"));
+  CHECK(!defines_main("int main();  // int main() {\nstruct A { void main() {} };"));
+  const std::string unclear = "void sgemm(float* x, int p) {}";
+  CHECK(rewritten(unclear, true) == unclear);
 }
 
 TEST_CASE("ambiguous parameters are shown beside those that make try calls") {

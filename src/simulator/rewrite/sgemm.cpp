@@ -237,6 +237,10 @@ std::string call_of(const Definition& definition) {
 
 }  // namespace
 
+bool defines_main(std::string_view source) {
+  return find(code_of(source)).main;
+}
+
 std::string sgemm(std::string_view source) {
   const std::vector<Token> tokens = code_of(source);
   Found found = find(tokens);

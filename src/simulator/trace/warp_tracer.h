@@ -40,6 +40,7 @@ class WarpTracer : public machine::BlockObserver {
   void crash(const model::Hazard& hazard) override;
   void go_on() override;
   void resume(int thread, std::span<const char> stack) override;
+  std::vector<std::uint32_t> last_places() const override { return log_.last_places(0); }
   bool has_room(int thread) override { return log_.lane_of(thread).has_room(); }
   void outside_kernel(bool outside) override;
   void stop() override;

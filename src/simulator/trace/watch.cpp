@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "model/tensor_core.h"
+#include "simulator/machine/device_heap.h"
 #include "simulator/machine/fault.h"
 #include "simulator/machine/fiber.h"
 #include "simulator/machine/memory.h"
@@ -256,6 +257,14 @@ void Watch::request(
     });
   }
   if (!site.array->shared && !site.array->watched) return;
+  machine::for_each_lane(machine::kernels_may_allocate ? access.active : 0, [&](int l) {
+    const auto piece = machine::piece_missed(*site.array, access.address[l], access.bytes);
+    if (!piece || fatal_) return;
+    others_.push_back(machine::out_of_bounds(
+        {&*piece, 1}, access.address[l], access.bytes, block_,
+        {thread_of(warp, l), 0, !loads(site), sites_.places_of(site)}));
+    fatal_ = true;
+  });
   static constexpr StoredValues kNone = [] {
     StoredValues none{};
     none.fill(kNoValue);

@@ -245,7 +245,7 @@ thread_group tiled_partition(const Group&, unsigned size) {
 // All blocks of the launch. Here, every launch is a cooperative one.
 class grid_group {
  public:
-  static void sync() { simt::grid_barrier(); }
+  static __forceinline__ void sync() { simt::grid_barrier(); }
   static bool is_valid() { return true; }
   static unsigned long long num_blocks() { return 1ull * gridDim.x * gridDim.y * gridDim.z; }
   static unsigned long long block_rank() {
