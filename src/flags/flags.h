@@ -41,7 +41,7 @@ struct Flags : lab::Request {
   std::string ncu_units;   // ncu's CSV, printed beside the ceilings
   std::string ncu_caches;  // ncu's CSV, printed below the table
   // --step and the flags that belong to it
-  bool step = false, ascii = false, print = false, print_each = false;
+  bool step = false, ascii = false, print = false;
   std::string until,
       script;  // a place as move_to (src/show/step/navigation.h) reads it; a file of keys
   std::optional<int> frame;
@@ -50,6 +50,7 @@ struct Flags : lab::Request {
   std::string grid;                // as typed; cluster::read_grid reads it
   std::string link = "nvlink";     // as typed; cluster::find_link finds it
   std::string timeline;            // an SVG file
+
   Resident resident = Resident::automatic;
   Local local = Local::stage;
 };

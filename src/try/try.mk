@@ -2,12 +2,12 @@
 # code runs in the plain copy, and so do the blocks that are not traced. The copies share the device
 # variables: try.sh keeps one name for both. A file with an sgemm has its own name for each
 # copy's. Warnings are not shown.
-TRY_AS_CPU = $(filter-out $(WARNINGS) -include src/simulator/cuda/cpu.h,$(AS_CPU)) -iquote src/try/headers \
+TRY_AS_CPU = $(filter-out $(WARNINGS) -include src/simulator/cuda/cpu.h,$(AS_CPU)) \
 	-idirafter src/simulator/cuda/stand_ins -idirafter $(BUILD)/try/toolkit -w -U_FORTIFY_SOURCE -fno-builtin-printf
-TRY_NVCCFLAGS = $(filter-out -Xcompiler=-W%,$(NVCCFLAGS)) -Xcompiler=-iquote,src/try/headers -w \
+TRY_NVCCFLAGS = $(filter-out -Xcompiler=-W%,$(NVCCFLAGS)) -w \
 	-include src/simulator/cuda/launch.h
 # Without a GPU, too: for the GPU that the flags name, and for the present one.
-TRY_CUBIN_FLAGS = -std=c++20 -O3 $(NVCC_INCLUDES) -ccbin $(CXX) -Xcompiler=-iquote,src/try/headers -x cu -w \
+TRY_CUBIN_FLAGS = -std=c++20 -O3 $(NVCC_INCLUDES) -ccbin $(CXX) -x cu -w \
 	-lineinfo -Xptxas -v
 try.flags = $(CXX) $(TRY_AS_CPU) $(TRIED_traced) $(TRIED_plain)
 C_LIBRARY := $(foreach name,printf malloc calloc realloc aligned_alloc posix_memalign free rand \

@@ -72,13 +72,6 @@ TEST_CASE("one block is audited, and counts that would not be true are withheld"
   CHECK(contains(elsewhere.err, "try: line 4 of unseen.cuh: thread 0 makes a load that "));
 }
 
-TEST_CASE("a kernel that includes launch.h by its old name still compiles") {
-  const Output output = try_sample("saved_kernel", "--m 50 --n 33 --k 71");
-  CAPTURE(output.err);
-  CHECK(output.exit_code == 0);
-  CHECK(contains(output.out, "ok"));
-}
-
 TEST_CASE("every kernel of a file is counted on its own, and their result is checked together") {
   const Output output = try_sample("split_k", "--m 8 --n 8 --k 64 --trace all --format json");
   CAPTURE(output.out);

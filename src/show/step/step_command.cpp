@@ -441,8 +441,7 @@ int step_as_text(const flags::Flags& flags, Stepper& stepper, std::FILE* out) {
   };
   if (!flags.script.empty()) {
     for (const ScriptStep& step : parse_script(keys_in(flags.script))) {
-      if (step.key) stepper.press(*step.key);
-      if (!step.key || flags.print_each) print();
+      step.key ? stepper.press(*step.key) : print();
       if (stepper.state().quit) break;
     }
   }
@@ -490,7 +489,7 @@ StepScene stage_scene(
 }  // namespace
 
 bool steps_on_terminal(const flags::Flags& flags) {
-  return !flags.print && !flags.print_each && flags.script.empty() && at_terminal();
+  return !flags.print && flags.script.empty() && at_terminal();
 }
 
 int step(const flags::Flags& flags, const StepScenes& scenes, bool on_terminal, std::FILE* out) {
