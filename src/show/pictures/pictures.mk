@@ -1,9 +1,10 @@
-# The recorded runs that are embedded in the program.
-$(BUILD)/recorded_files.inc: $(RESULTS) $(wildcard $(RESULTS)/*.txt $(RESULTS)/*.json)
+# The speeds of the recorded runs that are compiled into the program.
+RECORDED_RUNS := $(wildcard $(RESULTS)/*-*.json)
+$(BUILD)/recorded_runs.inc: src/show/pictures/recorded_runs.awk $(RESULTS) $(RECORDED_RUNS)
 	mkdir -p $(@D)
-	src/show/pictures/recorded_files.sh $(RESULTS) > $(NEW) && mv $(NEW) $@
-$(BUILD)/src/show/pictures/recorded_gpus.o: $(BUILD)/recorded_files.inc $(wildcard $(RESULTS)/*.txt $(RESULTS)/*.json)
-check-odr: $(BUILD)/recorded_files.inc
+	awk -f $< $(RECORDED_RUNS) /dev/null > $(NEW) && mv $(NEW) $@
+$(BUILD)/src/show/pictures/recorded_gpus.o: $(BUILD)/recorded_runs.inc
+check-odr: $(BUILD)/recorded_runs.inc
 
 figures: $(PROGRAM) ## draw the lesson's pictures again, into figures/
 	./$(PROGRAM) --figures figures

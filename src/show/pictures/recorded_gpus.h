@@ -1,11 +1,10 @@
 // The ladder's speeds on the GPUs that are recorded in results/, and the data of their charts,
-// which the pictures and the page share. The files are embedded in the program: pictures.mk finds
-// them, so a new file is known after the next make.
+// which the pictures and the page share. make reads them from the runs' JSON, so a new file is
+// known after the next make.
 #pragma once
 
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "lab/run.h"
@@ -34,10 +33,6 @@ struct RecordedLadder {
   RecordedSpeed of(int number) const;
 };
 
-// The speeds in a table that print_table wrote; the stages and cuBLAS. Throws
-// std::invalid_argument if it is not such a table.
-RecordedLadder recorded_run(std::string_view table);
-
 // The size that the lesson uses: 4096.
 const RecordedLadder& main_run(const std::vector<RecordedLadder>& runs);
 
@@ -46,13 +41,19 @@ struct RecordedGpu {
   std::vector<RecordedLadder> ladders;  // by size
 };
 
-// The H200, which the lesson uses, is first; the others follow by name. Throws a Refusal that names
-// the file if one cannot be read.
-const std::vector<RecordedGpu>& recorded_gpus();
+// A run of the ladder, as recorded_runs.awk reads it from its JSON.
+struct RecordedRun {
+  std::string file;
+  double compute_capability;  // 9.0
+  int sms;
+  double boost_ghz, dram_gb_per_s, l2_bytes_per_clock;
+  RecordedLadder ladder;
+};
 
-// The same of other files: a name and a 0, contents and a 0, and so on. Runs that are not a ladder
-// of square matrices are left out.
-std::vector<RecordedGpu> recorded_gpus(std::string_view files);
+// The H200, which the lesson uses, is first; the others follow by name. Throws a Refusal that names
+// the file if its GPU is not known.
+const std::vector<RecordedGpu>& recorded_gpus();
+std::vector<RecordedGpu> recorded_gpus(std::span<const RecordedRun> runs);
 
 // Those of an H200 at the sizes that the figures show.
 std::vector<RecordedLadder> recorded_h200();
