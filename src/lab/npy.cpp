@@ -6,9 +6,8 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <limits>
-#include <set>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -26,34 +25,24 @@ static_assert(std::endian::native == std::endian::little, "x86-64 and aarch64 Li
   throw model::Refusal(text::echoed(path) + ": " + why);
 }
 
-template <class Number>
-Number from_bytes(const unsigned char* bytes, bool swapped) {
-  unsigned char ordered[sizeof(Number)];
-  std::memcpy(ordered, bytes, sizeof(Number));
-  if (swapped) std::reverse(ordered, ordered + sizeof(Number));
-  Number number;
-  std::memcpy(&number, ordered, sizeof(Number));
-  return number;
-}
-
 // Reads the values in the order of the file: by rows, or by columns.
 template <class Number>
 void read_lines(const NpyFile& npy, Floats& values) {
-  const auto& [rows_int, columns_int, number_bytes, swapped, by_columns, at_value] = npy.header;
+  const auto& [rows_int, columns_int, number_bytes, by_columns, at_value] = npy.header;
   const std::size_t rows = rows_int, columns = columns_int;
   const std::size_t lines = by_columns ? columns : rows, length = by_columns ? rows : columns;
   constexpr std::size_t kMostAtOnce = 1 << 16;
-  std::vector<unsigned char> bytes;
+  std::vector<Number> numbers;
   for (std::size_t i = 0; i < lines; ++i) {
     for (std::size_t j = 0; j < length; ++j) {
-      const std::size_t at = j % kMostAtOnce * sizeof(Number);
-      if (at == 0) {
-        bytes.resize(std::min(length - j, kMostAtOnce) * sizeof(Number));
-        if (std::fread(bytes.data(), 1, bytes.size(), npy.file.get()) != bytes.size()) {
+      if (j % kMostAtOnce == 0) {
+        numbers.resize(std::min(length - j, kMostAtOnce));
+        const std::size_t count = numbers.size();
+        if (std::fread(numbers.data(), sizeof(Number), count, npy.file.get()) != count) {
           refuse(npy.path, "the file ends too early, or cannot be read; write it again");
         }
       }
-      const Number number = from_bytes<Number>(bytes.data() + at, swapped);
+      const Number number = numbers[j % kMostAtOnce];
       const float value = static_cast<float>(number);
       if (std::isinf(value) && std::isfinite(number)) {
         refuse(
@@ -112,111 +101,71 @@ constexpr std::string_view kMagic = "\x93NUMPY";
 // The contents of the header, whether or not we can read such a file.
 struct Dict {
   std::string type;  // "<f4"
-  bool fortran_order = false;
+  bool fortran_order;
   std::vector<std::uint64_t> shape;
 };
 
-// Reads the header: a Python dict. NumPy writes only a small part of Python's syntax.
-class DictParser {
- public:
-  DictParser(const std::string& name, std::string_view text) : name_(name), text_(text) {}
-
-  Dict parse() {
-    Dict dict;
-    std::set<std::string> given;
-    expect('{');
-    while (!accept('}')) {
-      const std::string key = quoted();
-      expect(':');
-      if (key == "descr") {
-        dict.type = quoted();
-      } else if (key == "fortran_order") {
-        dict.fortran_order = boolean();
-      } else if (key == "shape") {
-        dict.shape = tuple();
-      } else {
-        fail("has the unknown key '" + text::echoed(key) + "'");
-      }
-      if (!given.insert(key).second) fail("gives " + key + " twice");
-      if (!accept(',')) {
-        expect('}');
-        break;
-      }
-    }
-    skip_blanks();
-    if (!text_.empty()) fail("goes on after its closing brace: " + text::echoed(text_, 20));
-    if (given.size() != 3) fail("does not give descr, fortran_order and shape");
-    return dict;
-  }
-
- private:
-  [[noreturn]] void fail(const std::string& why) const {
-    refuse(name_, "the .npy header " + why + "; write the file again with numpy.save");
-  }
-
-  void skip_blanks() {
-    text_.remove_prefix(std::min(text_.find_first_not_of(" \n"), text_.size()));
-  }
-
-  bool accept(char wanted) {
-    skip_blanks();
-    if (text_.empty() || text_[0] != wanted) return false;
-    text_.remove_prefix(1);
-    return true;
-  }
-
-  void expect(char wanted) {
-    if (!accept(wanted)) fail(std::string("is damaged: a ") + wanted + " is missing");
-  }
-
-  std::string quoted() {
-    if (accept('[')) fail("describes records, not numbers");
-    const char quote = accept('"') ? '"' : '\'';
-    if (quote == '\'') expect('\'');
-    const std::size_t end = text_.find(quote);
-    if (end == text_.npos) fail("is damaged: a quotation mark is missing");
-    const std::string word(text_.substr(0, end));
-    text_.remove_prefix(end + 1);
+// Reads the header: a Python dict, of which numpy.save writes only a small part. Nothing for
+// another.
+std::optional<Dict> dict_in(std::string_view text) {
+  const auto accept = [&](std::string_view word) {
+    text.remove_prefix(std::min(text.find_first_not_of(" \n"), text.size()));
+    const bool is_there = text.starts_with(word);
+    if (is_there) text.remove_prefix(word.size());
+    return is_there;
+  };
+  const auto up_to = [&](std::size_t end) {
+    const std::string_view word = text.substr(0, end);
+    text.remove_prefix(word.size());
+    return std::string(word);
+  };
+  const auto quoted = [&]() -> std::optional<std::string> {
+    const char* const quote = accept("'") ? "'" : accept("\"") ? "\"" : nullptr;
+    const std::size_t end = quote == nullptr ? text.npos : text.find(quote);
+    if (end == text.npos) return std::nullopt;
+    std::string word = up_to(end);
+    accept(quote);
     return word;
-  }
-
-  bool boolean() {
-    skip_blanks();
-    for (const bool value : {false, true}) {
-      const std::string_view word = value ? "True" : "False";
-      if (text_.starts_with(word)) {
-        text_.remove_prefix(word.size());
-        return value;
-      }
-    }
-    fail("is damaged: fortran_order is neither True nor False");
-  }
-
-  std::vector<std::uint64_t> tuple() {
+  };
+  const auto shape = [&]() -> std::optional<std::vector<std::uint64_t>> {
     std::vector<std::uint64_t> sides;
-    expect('(');
-    while (!accept(')')) {
+    if (!accept("(")) return std::nullopt;
+    while (!accept(")")) {
+      const std::string digits = up_to(text.find_first_not_of("0123456789"));
       std::uint64_t side = 0;
-      const auto parsed = std::from_chars(text_.data(), text_.data() + text_.size(), side);
-      if (parsed.ec != std::errc()) fail("is damaged: a side of the shape is not a whole number");
-      const std::string_view digits = text_.substr(0, parsed.ptr - text_.data());
-      if (digits.size() > 1 && digits[0] == '0') {
-        fail("is damaged: " + text::echoed(digits, 20) + ", a side of the shape, begins with a 0");
-      }
-      text_.remove_prefix(digits.size());
-      accept('L');  // NumPy under Python 2 wrote (3L, 4L)
+      const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), side);
+      if (parsed.ec != std::errc() || (digits.size() > 1 && digits[0] == '0')) return std::nullopt;
+      accept("L");  // NumPy under Python 2 wrote (3L, 4L)
       sides.push_back(side);
-      if (!accept(',')) {
-        expect(')');
-        break;
-      }
+      if (!accept(",") && !text.starts_with(')')) return std::nullopt;
+      accept("");
     }
     return sides;
-  }
+  };
 
-  const std::string& name_;
-  std::string_view text_;
-};
+  std::optional<std::string> type;
+  std::optional<bool> by_columns;
+  std::optional<std::vector<std::uint64_t>> sides;
+  if (!accept("{")) return std::nullopt;
+  while (!accept("}")) {
+    const std::optional<std::string> key = quoted();
+    if (!accept(":")) return std::nullopt;
+    if (key == "descr" && !type) {
+      type = quoted();
+    } else if (key == "fortran_order" && !by_columns) {
+      by_columns = accept("True");
+      if (!*by_columns && !accept("False")) return std::nullopt;
+    } else if (key == "shape" && !sides) {
+      sides = shape();
+    } else {
+      return std::nullopt;
+    }
+    if (!accept(",") && !text.starts_with('}')) return std::nullopt;
+  }
+  accept("");
+  if (!text.empty() || !type || !by_columns || !sides) return std::nullopt;
+  return Dict{*type, *by_columns, *sides};
+}
 
 std::string shape_text(const std::vector<std::uint64_t>& shape) {
   std::string text;
@@ -262,10 +211,15 @@ HeaderText header_text(
 NpyHeader npy_header(
     const std::string& name, std::string_view beginning, std::uint64_t file_bytes) {
   const HeaderText header = header_text(name, beginning, file_bytes);
-  const Dict dict = DictParser(name, header.text).parse();
-  const bool swapped = dict.type.starts_with('>');
-  const std::string_view type = std::string_view(dict.type).substr(dict.type.empty() ? 0 : 1);
-  if ((!swapped && !dict.type.starts_with('<')) || (type != "f4" && type != "f8")) {
+  const std::optional<Dict> read = dict_in(header.text);
+  if (!read) {
+    refuse(
+        name,
+        "the .npy header is not one of a matrix as NumPy writes it; write the file again with "
+        "numpy.save");
+  }
+  const Dict& dict = *read;
+  if (dict.type != "<f4" && dict.type != "<f8") {
     refuse(
         name, "holds numbers of type '" + text::echoed(dict.type) +
                   "'; save float32 or float64, for example numpy.save(name, x.astype('f4'))");
@@ -284,16 +238,16 @@ NpyHeader npy_header(
         name, "is " + shape_text(dict.shape) + ", and a side has at most " + std::to_string(most) +
                   " elements; save a smaller matrix");
   }
-  const int number_bytes = type == "f4" ? 4 : 8;
+  const int number_bytes = dict.type == "<f4" ? 4 : 8;
   const std::uint64_t stored = (file_bytes - header.end) / number_bytes;
   if (rows * columns > stored) {
     refuse(
         name, "is " + shape_text(dict.shape) + " by its header, and has only " +
                   std::to_string(stored) + " numbers; write the file again");
   }
-  return {static_cast<int>(rows), static_cast<int>(columns),
-          number_bytes,           swapped,
-          dict.fortran_order,     header.end};
+  return {
+      static_cast<int>(rows), static_cast<int>(columns), number_bytes, dict.fortran_order,
+      header.end};
 }
 
 }  // namespace lab

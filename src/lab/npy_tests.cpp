@@ -50,12 +50,12 @@ std::string dict(const std::string& type, const std::string& order, const std::s
 }
 
 template <class Number>
-std::string bytes_of(const std::vector<Number>& numbers, bool swapped = false) {
+std::string bytes_of(const std::vector<Number>& numbers) {
   std::string bytes;
   for (const Number number : numbers) {
     std::string one(sizeof number, '\0');
     std::memcpy(one.data(), &number, sizeof number);
-    bytes += swapped ? std::string(one.rbegin(), one.rend()) : one;
+    bytes += one;
   }
   return bytes;
 }
@@ -87,6 +87,9 @@ std::string refusal(const std::string& bytes) {
 }
 
 const std::vector<float> kValues = {1, 2, 3, 4, 5, 6};
+const std::string kNotNumPy =
+    "the .npy header is not one of a matrix as NumPy writes it; write the file again with "
+    "numpy.save";
 
 }  // namespace
 
@@ -119,7 +122,7 @@ TEST_CASE("the file is byte for byte what numpy.save writes") {
   CHECK(contents(folder / "X.npy") == npy(1, header, bytes_of(kValues)));
 }
 
-TEST_CASE("every version, type, byte order and layout gives the same matrix") {
+TEST_CASE("every version, type and layout gives the same matrix") {
   const std::vector<double> doubles(kValues.begin(), kValues.end());
   const std::vector<float> by_columns = {1, 4, 2, 5, 3, 6};
   const std::vector<double> doubles_by_columns(by_columns.begin(), by_columns.end());
@@ -128,8 +131,6 @@ TEST_CASE("every version, type, byte order and layout gives the same matrix") {
     for (const std::string& file :
          {npy(version, dict("<f4", "False", "(2, 3)"), bytes_of(kValues)),
           npy(version, dict("<f8", "False", "(2, 3)"), bytes_of(doubles)),
-          npy(version, dict(">f4", "False", "(2, 3)"), bytes_of(kValues, true)),
-          npy(version, dict(">f8", "False", "(2, 3)"), bytes_of(doubles, true)),
           npy(version, dict("<f4", "True", "(2, 3)"), bytes_of(by_columns)),
           npy(version, dict("<f8", "True", "(2, 3)"), bytes_of(doubles_by_columns)),
           npy(version, "{\"shape\":(2L,3L),'fortran_order':False,'descr':'<f4'}",
@@ -181,9 +182,9 @@ TEST_CASE("a shape that the file cannot hold is refused before anything is alloc
       "is 4294967296 x 4294967296, and a side has at most 2147483647 elements; "
       "save a smaller matrix");
   CHECK(with_shape("(0, 2147483648)").find("a side has at most") != std::string::npos);
-  CHECK(with_shape("(99999999999999999999999, 1)").find("not a whole number") != std::string::npos);
-  CHECK(with_shape("(-1, 3)").find("not a whole number") != std::string::npos);
-  CHECK(with_shape("(1.5, 3)").find("a ) is missing") != std::string::npos);
+  for (const char* shape : {"(99999999999999999999999, 1)", "(-1, 3)", "(1.5, 3)"}) {
+    CHECK(with_shape(shape) == kNotNumPy);
+  }
 }
 
 TEST_CASE("a file that is not a matrix of floats is refused with advice") {
@@ -202,14 +203,10 @@ TEST_CASE("a file that is not a matrix of floats is refused with advice") {
             .starts_with("has 0 dimensions, and a matrix has 2"));
   CHECK(refusal(npy(1, dict("<f4", "False", "(1, 1, 1)"), "1234"))
             .starts_with("has 3 dimensions (1 x 1 x 1), and"));
-  CHECK(
-      refusal(npy(1, "{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (1, 1)}", ""))
-          .find("describes records") != std::string::npos);
-  CHECK(refusal(npy(1, "{}", "")).find("does not give descr") != std::string::npos);
-  CHECK(refusal(npy(1, "{'x': 1}", "")).find("unknown key 'x'") != std::string::npos);
-  CHECK(
-      refusal(npy(1, dict("<f4", "Maybe", "(1, 1)"), "1234")).find("neither True nor False") !=
-      std::string::npos);
+  for (const std::string header :
+       {"{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (1, 1)}", "{}", "{'x': 1}"}) {
+    CHECK(refusal(npy(1, header, "1234")) == kNotNumPy);
+  }
   std::string long_header = npy(2, dict("<f4", "False", "(1, 1)"), std::string(70000, ' '));
   long_header[10] = 1;  // 65536 bytes more
   CHECK(refusal(long_header).find("bytes is too long for a matrix") != std::string::npos);
@@ -222,25 +219,19 @@ TEST_CASE("a header that NumPy would not write is refused, though most of it cou
     return result_of(dict("<f4", "False", shape));
   };
   REQUIRE(with_shape("(8, 8)") == "accepted");
-  const std::string anew = "; write the file again with numpy.save";
-  for (const std::string shape : {"(08, 8)", "(8, 08)", "(00, 8)"}) {
-    CHECK(with_shape(shape).find("a side of the shape, begins with a 0") != std::string::npos);
-  }
   CHECK(with_shape("(0, 8)") == "accepted");
-  CHECK(with_shape("(8, 8) x") == "the .npy header is damaged: a } is missing" + anew);
-  CHECK(with_shape("((8, 8), 8)").find("not a whole number") != std::string::npos);
-  CHECK(with_shape("[8, 8]") == "the .npy header is damaged: a ( is missing" + anew);
+  for (const char* shape :
+       {"(08, 8)", "(8, 08)", "(00, 8)", "(8, 8) x", "((8, 8), 8)", "[8, 8]", "(8 8)", "(,8)"}) {
+    CAPTURE(shape);
+    CHECK(with_shape(shape) == kNotNumPy);
+  }
   const std::string whole = "{'descr': '<f4', 'fortran_order': False, 'shape': (8, 8)";
   CHECK(result_of(whole + "}   \n") == "accepted");
-  CHECK(
-      result_of(whole + "} x\n") == "the .npy header goes on after its closing brace: x\\n" + anew);
-  CHECK(result_of(whole + "}{}").find("goes on after its closing brace: {}") != std::string::npos);
-  CHECK(result_of(whole + ", 'shape': (8, 8)}") == "the .npy header gives shape twice" + anew);
-  CHECK(result_of(whole + ", 'descr': '<f4'}") == "the .npy header gives descr twice" + anew);
-  CHECK(
-      result_of("{'\x1b[2J" + std::string(1000, 'x') + "': 1}") ==
-      "the .npy header has the unknown key '\\x1b[2J" + std::string(32, 'x') + "…" +
-          std::string(20, 'x') + "'" + anew);
+  for (const char* end : {"} x\n", "}{}", ", 'shape': (8, 8)}", ", 'descr': '<f4'}", "", " 'x'}"}) {
+    CAPTURE(end);
+    CHECK(result_of(whole + end) == kNotNumPy);
+  }
+  CHECK(result_of(dict("<f4", "Maybe", "(8, 8)")) == kNotNumPy);
 }
 
 TEST_CASE("a minor version that is not 0 is refused") {
@@ -372,7 +363,7 @@ std::string file(int version, const std::string& dict, std::size_t bytes_of_valu
 std::vector<std::string> valid_files() {
   std::vector<std::string> files;
   for (const int version : {1, 2, 3}) {
-    for (const std::string type : {"<f4", ">f4", "<f8", ">f8"}) {
+    for (const std::string type : {"<f4", "<f8"}) {
       for (const std::string order : {"True", "False"}) {
         files.push_back(file(
             version,

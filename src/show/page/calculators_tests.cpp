@@ -273,107 +273,52 @@ TEST_CASE("the page's formulas have the values and the errors of the model's") {
   CHECK(errors > kSettings / 5);
 }
 
-constexpr const char* kFaults[] = {
-    "",        "range",       "rows",        "columns",      "threads",
-    "vectors", "copies of A", "copies of B", "shared memory"};
-
-int tile_size(Random& random, int most) {
-  if (random.one_in(25)) return random.from(-3, 1100);
-  return 1 << random.from(0, std::bit_width(static_cast<unsigned>(most)) - 1);
-}
-
-// Half of these are sizes of a stage, some of them changed.
-model::TileSizes random_sizes(Random& random, const model::Stage& stage) {
-  if (random.one_in(2)) {
-    return {
-        tile_size(random, 256), tile_size(random, 256),
-        tile_size(random, random.one_in(4) ? 512 : 32), tile_size(random, 16),
-        tile_size(random, 16)};
-  }
-  const model::Variant& variant = random.one_of(stage.variants);
-  model::TileSizes sizes{variant.BM, variant.BN, variant.BK, variant.TM, variant.TN};
-  if (random.one_in(2)) sizes.BM = tile_size(random, 512);
-  if (random.one_in(4)) sizes.BN = tile_size(random, 512);
-  return sizes;
-}
-
-TEST_CASE("the page's loads, intensities and bounds of tiles are those of the model") {
+TEST_CASE("tiles need loads, are possible or not, and have a bound by their sizes alone") {
   if (there_is_no_browser()) return;
-  const auto gpus = model::known_gpus();
-  std::vector<const model::Stage*> stages;
-  for (const model::Stage& stage : stage_table_plain.stages) {
-    if (has_plain_tiles(stage)) stages.push_back(&stage);
-  }
-  REQUIRE(stages.size() == 6);
-  struct Setting {
-    std::size_t gpu, stage;
-    model::TileSizes sizes;
-    model::Product product;
-  };
-  Random random;
-  std::vector<Setting> chosen;
-  std::vector<std::string> settings;
-  for (int i = 0; i < kSettings; ++i) {
-    Setting setting{static_cast<std::size_t>(i) % gpus.size(), 0, {}, {}};
-    setting.stage = static_cast<std::size_t>(random.from(0, static_cast<int>(stages.size()) - 1));
-    setting.sizes = random_sizes(random, *stages[setting.stage]);
-    const int size = random.one_in(3) ? random.from(1, 9000) : 128 << random.from(0, 6);
-    setting.product = {size, random.one_in(3) ? random.from(1, 5000) : size, size, false};
-    chosen.push_back(setting);
-    settings.push_back(text::printed(
-        "[%zu,%zu,{\"BM\":%d,\"BN\":%d,\"BK\":%d,\"TM\":%d,\"TN\":%d},{\"M\":%d,\"N\":%d,\"K\":%d}"
-        "]",
-        setting.gpu, setting.stage, setting.sizes.BM, setting.sizes.BN, setting.sizes.BK,
-        setting.sizes.TM, setting.sizes.TN, setting.product.M, setting.product.N,
-        setting.product.K));
-  }
   auto page = of_page(
-      "([gpu, stage, sizes, product]) => {"
-      "  const kernel = data.tiles[stage], fault = tileFault(data.gpus[gpu], sizes, kernel.vec);"
-      "  if (fault !== '') return {fault};"
-      "  return {fault, costs: tileCosts(product, sizes, kernel),"
-      "      bound: tileBound(data.gpus[gpu], product, sizes, kernel)};"
+      "([gpu, stage, BM, BN, BK, TM, TN]) => {"
+      "  const kernel = data.tiles[stage - 3], product = {M: 4096, N: 4096, K: 4096};"
+      "  const on = data.gpus.find((one) => one.name === gpu), sizes = {BM, BN, BK, TM, TN};"
+      "  return {fault: tileFault(on, sizes, kernel.vec), costs: tileCosts(product, sizes, kernel),"
+      "      bound: tileBound(on, product, sizes, kernel)};"
       "}",
-      settings);
-  int possible = 0;
-  std::vector<int> times(std::size(kFaults)), bound_by(model::kUnits);
-  for (int i = 0; i < kSettings; ++i) {
-    const auto& [gpu, stage, sizes, product] = chosen[i];
-    const model::Stage& of = *stages[stage];
-    const int vec = floats_at_once(of);
-    const std::string at = std::to_string(i) + ".";
-    INFO("setting ", settings[i]);
-    const auto fault = static_cast<std::size_t>(model::tile_fault(gpus[gpu], sizes, vec));
-    CHECK(page[at + "fault"] == kFaults[fault]);
-    ++times[fault];
-    if (fault != 0) continue;
-    ++possible;
-    const model::TileCosts costs = model::tile_costs(product, sizes, vec, of.lesson.predicted);
-    CHECK(page[at + "costs.threads"] == std::to_string(costs.threads));
-    CHECK(page[at + "costs.smemBytes"] == std::to_string(costs.smem_bytes));
-    CHECK(is_near(page[at + "costs.gmem_loads"], costs.gmem_loads));
-    CHECK(is_near(page[at + "costs.smem_loads"], costs.smem_loads));
-    CHECK(is_near(page[at + "costs.smem_stores"], costs.smem_stores));
-    CHECK(is_near(page[at + "costs.operationsPerGmemByte"], costs.operations_per_gmem_byte));
-    CHECK(is_near(page[at + "costs.operationsPerSmemByte"], costs.operations_per_smem_byte));
-    const auto bound = model::tile_bound(gpus[gpu], product, sizes, vec, of.lesson.predicted);
-    if (!bound) {
-      CHECK(page[at + "bound"] == "null");
-      continue;
-    }
-    CHECK(is_near(page[at + "bound.tflops"], bound->tflops));
-    CHECK(page[at + "bound.boundBy"] == model::kUnitNames[bound->bound_by]);
-    ++bound_by[bound->bound_by];
-    for (int unit = 0; unit < model::kTensor; ++unit) {
-      CHECK(
-          is_near(page[at + "bound.ms." + std::string(model::kUnitNames[unit])], bound->ms[unit]));
-    }
+      {"['H200',3,32,32,32,1,1]", "['H200',4,64,64,8,8,1]", "['H200',5,128,128,8,8,8]",
+       "['H200',6,128,128,8,8,8]", "['paper',3,32,32,32,1,1]", "['H200',3,128,128,0,8,8]",
+       "['H200',3,128,128,8,7,8]", "['H200',3,128,128,8,8,7]", "['H200',3,128,128,8,1,8]",
+       "['H200',6,128,128,8,8,2]", "['H200',3,16,16,3,1,1]", "['H200',3,128,16,4,4,4]",
+       "['T4',3,128,128,128,8,8]"});
+  const char* const faults[] = {
+      "",
+      "",
+      "",
+      "",
+      "",
+      "range",
+      "rows",
+      "columns",
+      "threads",
+      "vectors",
+      "copies of A",
+      "copies of B",
+      "shared memory"};
+  for (std::size_t i = 0; i < std::size(faults); ++i) {
+    CHECK(page[std::to_string(i) + ".fault"] == faults[i]);
   }
-  CHECK(possible > kSettings / 5);
-  for (const int count : times) CHECK(count > 0);
-  for (const auto unit : {model::kFma, model::kIssue, model::kSmem, model::kDram}) {
-    CHECK(bound_by[unit] > 0);
+  CHECK(page["2.costs.threads"] == "256");
+  CHECK(page["2.costs.smemBytes"] == "8192");
+  CHECK(page["2.costs.gmem_loads"] == "4096");
+  CHECK(page["2.costs.smem_loads"] == "65536");
+  CHECK(page["2.costs.operationsPerGmemByte"] == "32");
+  CHECK(page["2.costs.operationsPerSmemByte"] == "2");
+  CHECK(page["3.costs.smem_loads"] == "16384");
+  for (int i = 1; i < 4; ++i) {
+    const auto bound = [&](int of) {
+      return std::stod(page[std::to_string(of) + ".bound.tflops"]);
+    };
+    CHECK(bound(i - 1) < bound(i));
+    CHECK(bound(i) <= model::peak_tflops(*model::find_gpu("H200"), model::Multiplier::ffma));
   }
+  CHECK(page["4.bound"] == "null");
 }
 
 // The ceiling of the first variant, from a trace of the whole of a short K.

@@ -233,7 +233,7 @@ function copiesWholeRows(threads, vec, rows, cols) {
   return floats % cols === 0 && rows % (floats / cols) === 0;
 }
 
-// model::tile_fault: why there is no such kernel on the GPU; "" if there is.
+// Why there is no such kernel on the GPU; "" if there is.
 function tileFault(gpu, sizes, vec) {
   const {BM, BN, BK, TM, TN} = sizes;
   if ([BM, BN, BK, TM, TN].some((size) => !Number.isInteger(size) || size < 1 || size > 1024)) {
@@ -249,7 +249,7 @@ function tileFault(gpu, sizes, vec) {
   return smemBytesOfTile(sizes) > gpu.smemBytesPerBlock ? "shared memory" : "";
 }
 
-// model::tile_costs: what one thread does, by the stage's formulas, and the operations per byte
+// What one thread does, by the stage's formulas, and the operations per byte
 // that the block's threads move from global and from shared memory.
 function tileCosts(product, sizes, kernel) {
   const threads = threadsOfTile(sizes);
@@ -268,7 +268,7 @@ function peakTflops(gpu) {
 }
 
 // The highest speed that tiles of these sizes allow, {tflops, boundBy, ms}, from the time that each
-// unit needs. Null for a GPU without a clock. model::tile_bound: as written, if every request takes
+// unit needs. Null for a GPU without a clock. As written, if every request takes
 // the fewest cycles that the rules allow. With the `cycles` of a compiled kernel, [of every tile of
 // C, more for each k] by unit, model::ceiling_as_compiled.
 function tileBound(gpu, product, sizes, kernel, cycles = {}) {
