@@ -35,7 +35,7 @@ std::optional<int> run_other(
     const std::function<int()>& ladder) {
   if (flags.step) return step::step_stages(flags, stage_table_traced);
   if (!flags.figures.empty()) {
-    pictures::draw_figures(flags.figures, stage_table_traced, cluster::draw_pictures());
+    pictures::draw_figures(flags.figures, stage_table_traced, {cluster::draw_ownership()});
     return 0;
   }
   if (!flags.page.empty()) return page::write_page(flags, stage_table_traced);

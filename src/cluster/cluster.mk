@@ -7,8 +7,6 @@ LIBRARIES += $(if $(MPI),-Wl$(comma)--as-needed $(filter -L% -l% -Wl%,$(MPI)))
 MPI_FLAGS := $(if $(MPI),$(patsubst -I%,-isystem %,$(filter -I%,$(MPI))) -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX)
 $(BUILD)/src/cluster/mpi.o: private CXXFLAGS += $(MPI_FLAGS)
 $(BUILD)/src/cluster/mpi.o: private HEADERS :=
-$(BUILD)/src/cluster/report.o: results/gpus-h100-timeline.csv
-
 
 # The reports of record-gpus that are embedded in the program: each, and a 0.
 REPORTS := $(wildcard $(RESULTS)/gpus-*.txt)

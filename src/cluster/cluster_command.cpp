@@ -450,28 +450,6 @@ bool are_resident(const Setting& setting) {
   return most < 0.95 * smallest(setting.processes, static_cast<double>(gpu::free_bytes()));
 }
 
-void refuse_timeline(const flags::Flags& flags, const std::string& problem) {
-  if (problem.empty()) return;
-  throw model::Refusal("--timeline " + text::echoed(flags.timeline) + ": " + problem);
-}
-
-// The model's timeline and what was measured: as a picture, or as CSV if the file's name ends in
-// .csv.
-void write_timeline(const Setting& setting, const Report& report) {
-  const auto [M, N, K] = setting.shape;
-  const RecordedTimelines timelines{
-      text::printed(
-          "%d × %d × %d on %d %s, %s", M, N, K, setting.gpus(), setting.gpu.name.c_str(),
-          setting.local.words.c_str()),
-      report.model, report.measured};
-  const bool as_csv = setting.flags.timeline.ends_with(".csv");
-  const std::string contents =
-      as_csv
-          ? timelines_csv(timelines)
-          : pictures::svg_file(draw_timeline(timelines.model, timelines.measured, timelines.what));
-  refuse_timeline(setting.flags, text::write_file(setting.flags.timeline, {contents}));
-}
-
 // What the machine lacks for broadcasts; empty if nothing.
 std::string why_not_distributed(const Setting& setting, bool resident) {
   const bool broadcasts = setting.on_gpu && resident && setting.gpus() > 1;
@@ -549,7 +527,6 @@ int run_all(const Setting& setting) {
   if (setting.processes.is_first()) {
     report.recorded = recorded_products(setting.gpu.name);
     print(stdout, report);
-    if (!setting.flags.timeline.empty()) write_timeline(setting, report);
   }
   return is_right(report) ? 0 : 1;
 }
@@ -583,7 +560,6 @@ void prepare(const flags::Flags& flags, const std::string& command) {
   refuse_other_outputs(flags, processes);
   find_link(flags.link);
   if (flags.a.empty()) choose_grid(flags, shape, gpus);
-  if (!flags.timeline.empty()) refuse_timeline(flags, text::problem_of_writing(flags.timeline));
   const model::Gpu gpu = lab::choose_model(flags, on_gpu);
   if (model::has_clock(gpu)) return;
   throw model::Refusal("--gpus: the " + gpu.name + " has no clock; choose another --gpu");

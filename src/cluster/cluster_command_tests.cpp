@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
-#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,8 +19,6 @@ using testing::line_with;
 using testing::words_of;
 
 const std::string kPlayed = "--device cpu --no-color --stage 0 ";
-
-// The words of a line.
 
 // Runs it on GPUs that the CPU plays, and checks the result and every device's counts.
 std::string check_right(const std::string& arguments, int gpus) {
@@ -114,20 +111,6 @@ TEST_CASE("each link has its own model, and slower ones take longer") {
   }
 }
 
-TEST_CASE("--timeline writes a whole picture") {
-  const testing::Folder folder;
-  const std::string file = folder / "timeline.svg";
-  check_right("--size 64 --gpus 4 --timeline '" + file + "'", 4);
-  const std::string svg = testing::contents(file);
-  CHECK(contains(svg, "<svg"));
-  CHECK(svg.ends_with("</svg>\n"));
-  int files = 0;
-  for ([[maybe_unused]] const auto& any : std::filesystem::directory_iterator(folder.path())) {
-    ++files;
-  }
-  CHECK(files == 1);
-}
-
 TEST_CASE("for a product that is too large for the CPU, only formulas and model are printed") {
   const auto start = std::chrono::steady_clock::now();
   for (const std::string resident : {"gpu", "host"}) {
@@ -154,8 +137,7 @@ TEST_CASE("a request that several GPUs cannot meet is refused before any computa
       cpu + "--gpus 257",
       "--gpus 257: too many; give the number of GPUs, from 1 to 256, for example --gpus 4");
   for (const std::string lonely :
-       {"--grid 2x2", "--panel 8", "--local stage", "--resident host", "--link pcie4",
-        "--timeline timeline.svg"}) {
+       {"--grid 2x2", "--panel 8", "--local stage", "--resident host", "--link pcie4"}) {
     check_refused(cpu + lonely, lonely.substr(0, lonely.find(' ')) + ": needs --gpus; add it");
   }
   check_refused(
@@ -176,10 +158,6 @@ TEST_CASE("a request that several GPUs cannot meet is refused before any computa
   check_refused(
       cpu + "--gpus 2 --gpu paper", "--gpus: the paper GPU has no clock; choose another --gpu");
   check_refused(cpu + "--gpus 2 --local cublas", "--local cublas: there is no GPU; leave it out");
-  check_refused(
-      cpu + "--gpus 2 --timeline /no/such/folder/x.svg",
-      "--timeline /no/such/folder/x.svg: cannot be written (No such file or directory); give a "
-      "file in a folder that you may write to");
   for (const std::string useless : {"--json x", "--explain", "--out x", "--format json"}) {
     const std::string flag = useless.substr(0, useless.find(' '));
     check_refused(

@@ -224,8 +224,7 @@ TEST_CASE("if a process is killed, the others end soon, say why, and leave no fi
   for (const int rank : {0, 1}) {
     CAPTURE(rank);
     const testing::Folder folder;
-    const std::string command = testing::program() + " --device cpu --size 1016 --gpus 2 " +
-                                "--timeline '" + folder / "timeline.svg" + "'";
+    const std::string command = testing::program() + " --device cpu --size 1016 --gpus 2";
     const Run run = mpirun(
         "-n 2 " + command + " >'" + folder / "out" + "' &\n" +
         "limited=$!\n"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Writes results/gpus-*.txt for this machine's GPUs, each one completely or not at all, and the
-# timeline that the walkthrough's figure shows: src/cluster/record.sh PROGRAM
+# Writes results/gpus-*.txt for this machine's GPUs, each one completely or not at all:
+# src/cluster/record.sh PROGRAM
 set -eu
 export COLUMNS=100 # of a recorded table, on every terminal
 
@@ -29,10 +29,7 @@ record() {
 # each (weak scaling).
 n=1
 while [ "$n" -le "$gpus" ]; do
-  timeline=
-  [ "$n" != 2 ] || timeline="--timeline $results/gpus-$gpu-timeline.csv"
-  # shellcheck disable=SC2086
-  record "$n-strong" --gpus "$n" --size 16384 $timeline
+  record "$n-strong" --gpus "$n" --size 16384
   for size in 1024 2048 4096 8192; do
     record "$n-$size-strong" --gpus "$n" --size "$size" --stage 0
   done

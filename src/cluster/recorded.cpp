@@ -148,29 +148,18 @@ std::vector<Point> ladders(const std::string& gpu, const std::string& local) {
   return points;
 }
 
-// Between the points of one GPU. Of two with equal work, the first counts. On logarithmic axes the
-// speed is a straight line between two, so more work never takes less time.
-Speed interpolated(const std::vector<Point>& points, const Point& wanted) {
-  const double work = wanted.work();
-  const Point *less = nullptr, *more = nullptr;
+// As at that of one GPU's points whose work is nearest; of equal ones, the first.
+Speed nearest(const std::vector<Point>& points, const Point& wanted) {
+  const Point* best = nullptr;
+  double least = std::numeric_limits<double>::infinity();
   for (const Point& point : points) {
     if (point.grid.devices() > 1 || !point.resident) continue;
     if (point.is_aligned() != wanted.is_aligned()) continue;
-    const Point*& nearest = point.work() <= work ? less : more;
-    const double distance = std::abs(std::log(point.work() / work));
-    if (nearest == nullptr || distance < std::abs(std::log(nearest->work() / work))) {
-      nearest = &point;
-    }
+    const double distance = std::abs(std::log(point.work() / std::max(wanted.work(), 1.0)));
+    if (distance < least) best = &point, least = distance;
   }
-  if (less == nullptr && more == nullptr) return {0, ""};
-  if (less == nullptr || more == nullptr) {
-    const Point& end = less == nullptr ? *more : *less;
-    return {end.tflops, "as recorded at " + end.words()};
-  }
-  const double share = std::log(work / less->work()) / std::log(more->work() / less->work());
-  return {
-      less->tflops * std::pow(more->tflops / less->tflops, share),
-      "between those recorded at " + less->words() + " and " + more->words()};
+  if (best == nullptr) return {0, ""};
+  return {best->tflops, "as recorded at " + best->words()};
 }
 
 }  // namespace
@@ -185,7 +174,7 @@ Speed recorded_speed(
   }
   const std::vector<Point> whole = ladders(gpu, local);
   points.insert(points.end(), whole.begin(), whole.end());
-  return interpolated(points, wanted);
+  return nearest(points, wanted);
 }
 
 double recorded_ms(const model::Gpu& gpu, const model::Stage& stage, Shape shape) {
@@ -193,8 +182,7 @@ double recorded_ms(const model::Gpu& gpu, const model::Stage& stage, Shape shape
   const bool is_recorded = std::any_of(
       all.begin(), all.end(), [&](const auto& recorded) { return recorded.gpu.name == gpu.name; });
   const std::string& name = is_recorded ? gpu.name : all.front().gpu.name;
-  const double tflops =
-      interpolated(ladders(name, name_of(stage)), {shape, {1, 1}, true, 0}).tflops;
+  const double tflops = nearest(ladders(name, name_of(stage)), {shape, {1, 1}, true, 0}).tflops;
   return 2e-9 * shape.M * shape.N * shape.K / tflops;
 }
 

@@ -43,13 +43,9 @@ struct Speed {
 // How fast one of those GPUs multiplies its part of a product.
 //
 // If that very product is recorded, with the speed that it had then. So the model says of it what
-// it said beside the measured time. Otherwise the speed is interpolated between the recorded
-// products of one GPU with the next less and the next more work, over the logarithm of the work: a
-// small product cannot fill the GPU, so half of it takes more than half of the time. The speed at
-// the nearest recorded size would hide that, and it would make a product seem faster than a
-// slightly smaller one. Products by panels count, and the ladder's at the other sizes: each panel
-// loads and stores all of C, so at 1024 x 1024 x 1024 panels take 1.6 times as long. Products with
-// rows that are not 16-byte aligned run other kernels, so they have recordings of their own.
+// it said beside the measured time. Otherwise with the speed of the recorded product of one GPU
+// with the most similar work, by panels or in a ladder. Products with rows that are not 16-byte
+// aligned run other kernels, so they have recordings of their own.
 Speed recorded_speed(
     const std::string& gpu, const std::string& local, Shape shape, Grid grid, bool resident);
 

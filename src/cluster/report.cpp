@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <sstream>
-#include <stdexcept>
 
 #include "text/numbers.h"
 
@@ -171,74 +169,6 @@ void print(std::FILE* out, const Report& report) {
   print_timeline(out, "The model's timeline", report.model);
   print_timeline(out, "Measured", report.measured);
   print_recorded(out, report.recorded);
-}
-
-// cluster.mk makes this file again if the recording changes.
-asm(".pushsection .rodata\n"
-    "recorded_timeline:\n"
-    ".incbin \"results/gpus-h100-timeline.csv\"\n"
-    ".byte 0\n"
-    ".popsection\n");
-extern "C" const char recorded_timeline[] __attribute__((visibility("hidden")));
-
-namespace {
-
-constexpr const char* kHeading = "source,gpu,lane,step,begin_ms,end_ms";
-constexpr std::array kLanes = {"arrive", "multiply", "leave"};
-
-void append(std::string& csv, const char* source, const Timeline& timeline) {
-  for (const Span& span : timeline.spans) {
-    csv += text::printed(
-        "%s,%d,%s,%d,%.4f,%.4f\n", source, span.device, kLanes[static_cast<int>(span.lane)],
-        span.step, span.begin_ms, span.end_ms);
-  }
-}
-
-}  // namespace
-
-std::string timelines_csv(const RecordedTimelines& timelines) {
-  std::string csv = "# " + timelines.what + "\n" + kHeading + "\n";
-  append(csv, "model", timelines.model);
-  append(csv, "measured", timelines.measured);
-  return csv;
-}
-
-RecordedTimelines read_timelines(std::string_view csv) {
-  std::istringstream lines{std::string(csv)};
-  RecordedTimelines timelines;
-  std::string line;
-  std::getline(lines, line);
-  if (!line.starts_with("# ")) throw std::invalid_argument("the first line says nothing");
-  timelines.what = line.substr(2);
-  std::getline(lines, line);
-  if (line != kHeading) throw std::invalid_argument("the heading is another: " + line);
-  while (std::getline(lines, line)) {
-    std::replace(line.begin(), line.end(), ',', ' ');
-    std::istringstream cells(line);
-    std::string source, lane;
-    Span span{};
-    cells >> source >> span.device >> lane >> span.step >> span.begin_ms >> span.end_ms;
-    const auto known = std::find(kLanes.begin(), kLanes.end(), lane);
-    if (!cells || known == kLanes.end() || (source != "model" && source != "measured")) {
-      throw std::invalid_argument("no span: " + line);
-    }
-    span.lane = static_cast<Lane>(known - kLanes.begin());
-    (source == "model" ? timelines.model : timelines.measured).spans.push_back(span);
-  }
-  return timelines;
-}
-
-RecordedTimelines recorded_timelines() {
-  return read_timelines(recorded_timeline);
-}
-
-std::vector<pictures::Picture> draw_pictures() {
-  constexpr Shape kShape{16384, 16384, 16384};
-  constexpr int kStep = 1;  // its panel is neither narrow nor a whole part
-  const RecordedTimelines recorded = recorded_timelines();
-  return {
-      draw_ownership(schedule(kShape, choose_grid(kShape, 4), usual_panel(kShape.K)), kStep),
-      draw_timeline(recorded.model, recorded.measured, recorded.what)};
 }
 
 }  // namespace cluster

@@ -1,10 +1,9 @@
-// What several GPUs did with a product: how it is printed, recorded in a file, and drawn.
+// What several GPUs did with a product: how it is printed, and drawn.
 #pragma once
 
 #include <cstdio>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "cluster/devices.h"
@@ -49,34 +48,8 @@ void print(std::FILE* out, const Report& report);
 // they are multiplied, each step by its number's last digit.
 std::vector<std::string> drawn(const Timeline& timeline, int width);
 
-// Timelines in a file: what a run recorded, from which its picture can be drawn again.
-
-struct RecordedTimelines {
-  std::string what;  // "16384 x 16384 x 16384 on 2 H200, stage 17"
-  Timeline model, measured;
-};
-
-// CSV: a line "# " with `what`, a heading, and a line for each span.
-std::string timelines_csv(const RecordedTimelines& timelines);
-
-// Throws std::invalid_argument for anything else.
-RecordedTimelines read_timelines(std::string_view csv);
-
-// The timeline of two H100 that is embedded in the program.
-RecordedTimelines recorded_timelines();
-
-// Which device owns which parts of A, B and C, and where the panels of this step travel. Beside it
-// is the same product on another grid of as many devices, with the bytes that travel on both. The
-// other grid is 1 x P, or, if this is that grid, the one with the fewest bytes.
-pictures::Picture draw_ownership(const Schedule& schedule, int step);
-
-// The model's timeline above the measured one, on one axis. Only one of them if the other has no
-// spans. `what` names the product and the devices.
-pictures::Picture draw_timeline(
-    const Timeline& model, const Timeline& measured, const std::string& what);
-
-// The walkthrough's pictures: the owners of the parts, and the recorded timeline of two H100 below
-// the model's.
-std::vector<pictures::Picture> draw_pictures();
+// The walkthrough's picture of a product on a grid of 2 x 2: which device owns which parts of A, B
+// and C, and where a step's panels travel. Beside it is the same product on 1 x 4.
+pictures::Picture draw_ownership();
 
 }  // namespace cluster

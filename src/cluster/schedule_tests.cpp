@@ -41,43 +41,6 @@ std::vector<Schedule> random_schedules(int count) {
   return all;
 }
 
-// One panel goes around a ring of devices that begins at its owner: each except the last passes it
-// on.
-void pass_around(
-    std::vector<Load>& loads, const std::vector<int>& ring, int owner, std::int64_t bytes) {
-  const std::size_t size = ring.size();
-  for (std::size_t hop = 0; hop + 1 < size; ++hop) {
-    Load& from = loads[ring[(owner + hop) % size]];
-    Load& to = loads[ring[(owner + hop + 1) % size]];
-    from.bytes_sent += bytes;
-    ++from.messages_sent;
-    to.bytes_received += bytes;
-    ++to.messages_received;
-  }
-}
-
-// The floats that travel, counted step by step.
-std::vector<Load> counted_in_steps(const Schedule& s) {
-  const auto [P, Q] = s.grid;
-  std::vector<Load> loads(s.grid.devices());
-  for (const Step& step : s.steps) {
-    if (step.k.size == 0) continue;
-    for (int row = 0; row < P; ++row) {
-      std::vector<int> ring;
-      for (int column = 0; column < Q; ++column) ring.push_back(row * Q + column);
-      const std::int64_t rows = part_of(s.shape.M, P, row).size;
-      pass_around(loads, ring, step.from_column, 4 * rows * step.k.size);
-    }
-    for (int column = 0; column < Q; ++column) {
-      std::vector<int> ring;
-      for (int row = 0; row < P; ++row) ring.push_back(row * Q + column);
-      const std::int64_t columns = part_of(s.shape.N, Q, column).size;
-      pass_around(loads, ring, step.from_row, 4 * columns * step.k.size);
-    }
-  }
-  return loads;
-}
-
 std::string refusal_of_grid(const std::string& typed, Shape shape, int devices) {
   try {
     read_grid(typed, shape, devices);
@@ -246,26 +209,6 @@ TEST_CASE("any text for a grid is read or refused with a sentence") {
       });
 }
 
-TEST_CASE("formulas for what each device sends and receives equal the sums over its steps") {
-  for (const Schedule& s : random_schedules(1500)) {
-    const std::string words = in_words(s);
-    CAPTURE(words);
-    const std::vector<Load> counted = counted_in_steps(s);
-    bool are_equal = true;
-    double received = 0, sent = 0;
-    for (int device = 0; device < s.grid.devices(); ++device) {
-      Load predicted = predicted_load(s, device);
-      received += static_cast<double>(predicted.bytes_received);
-      sent += static_cast<double>(predicted.bytes_sent);
-      predicted.bytes_held = 0;
-      are_equal = are_equal && predicted == counted[device];
-    }
-    CHECK(are_equal);
-    CHECK(received == 4 * floats_that_travel(s.shape, s.grid));
-    CHECK(sent == received);
-  }
-}
-
 TEST_CASE("a device holds its parts of A, B and C, and two panels of each matrix that travels") {
   const Shape shape{100, 60, 40};
   CHECK(
@@ -323,28 +266,6 @@ std::vector<Streams> random_streams(int count) {
   return all;
 }
 
-// The cells of a device's part that a pass and a block cover, each once, for every panel.
-bool covers_its_part(const Streams& s, int device) {
-  const Schedule parts{s.shape, s.grid, s.panel, {}};
-  const Part m = parts.M_of(device), n = parts.N_of(device);
-  // For every element of the part: up to which k its products are added up.
-  std::vector<int> summed(std::size_t(m.size) * n.size, 0);
-  for (const StreamStep& step : s.steps[device]) {
-    if (step.rows.begin < m.begin || step.rows.end() > m.end()) return false;
-    if (step.columns.begin < n.begin || step.columns.end() > n.end()) return false;
-    if (step.rows.size < 1 || step.columns.size < 1) return false;
-    if (step.first != (step.k.begin == 0) || step.last != (step.k.end() == s.shape.K)) return false;
-    for (int row = step.rows.begin; row < step.rows.end(); ++row) {
-      for (int column = step.columns.begin; column < step.columns.end(); ++column) {
-        int& k = summed[std::size_t(row - m.begin) * n.size + column - n.begin];
-        if (k != step.k.begin) return false;
-        k = step.k.end();
-      }
-    }
-  }
-  return std::all_of(summed.begin(), summed.end(), [&](int k) { return k == s.shape.K; });
-}
-
 int passes_of(const Streams& s, int device) {
   int passes = 0, column = -1;
   for (const StreamStep& step : s.steps[device]) {
@@ -354,41 +275,7 @@ int passes_of(const Streams& s, int device) {
   return passes;
 }
 
-// The floats that the steps copy.
-Load counted_in_steps(const Streams& s, int device) {
-  Load load;
-  const auto arrives = [&](std::int64_t rows, std::int64_t columns) {
-    load.bytes_received += 4 * rows * columns;
-    load.messages_received += rows * columns > 0;
-  };
-  for (const StreamStep& step : s.steps[device]) {
-    arrives(step.rows.size, step.k.size);
-    if (step.B_arrives) arrives(step.k.size, step.columns.size);
-    if (step.first && s.reads_C) arrives(step.rows.size, step.columns.size);
-    if (!step.last) continue;
-    load.bytes_sent += std::int64_t{4} * step.rows.size * step.columns.size;
-    ++load.messages_sent;
-  }
-  return load;
-}
-
 }  // namespace
-
-TEST_CASE("the steps of a device add up every product of its part once, in the order of k") {
-  int several = 0, idle = 0;
-  for (const Streams& s : random_streams(60)) {
-    const std::string words = in_words(s);
-    CAPTURE(words);
-    REQUIRE(s.steps.size() == std::size_t(s.grid.devices()));
-    for (int device = 0; device < s.grid.devices(); ++device) {
-      CHECK(covers_its_part(s, device));
-      several += passes_of(s, device) > 1;
-      idle += s.steps[device].empty();
-    }
-  }
-  CHECK(several > 5);
-  CHECK(idle > 5);
-}
 
 TEST_CASE("no step is wider than the places for it, and blocks are counted one after the other") {
   for (const Streams& s : random_streams(400)) {
@@ -406,40 +293,6 @@ TEST_CASE("no step is wider than the places for it, and blocks are counted one a
     }
     CHECK(fit);
     CHECK(are_counted);
-  }
-}
-
-TEST_CASE("B arrives once in each pass, with the pass's first block of rows") {
-  for (const Streams& s : random_streams(400)) {
-    const std::string words = in_words(s);
-    CAPTURE(words);
-    bool is_there = true;
-    for (const std::vector<StreamStep>& steps : s.steps) {
-      Part columns{-1, 0};
-      int known = 0;  // the k up to which this pass's B has arrived
-      for (const StreamStep& step : steps) {
-        if (step.columns != columns) known = 0;
-        columns = step.columns;
-        is_there = is_there && step.B_arrives == (known < step.k.end() || s.shape.K == 0);
-        if (s.shape.K == 0) break;
-        if (step.B_arrives) known = step.k.end();
-      }
-    }
-    CHECK(is_there);
-  }
-}
-
-TEST_CASE("formulas for what a device copies equal the sums over its steps") {
-  for (const Streams& s : random_streams(1500)) {
-    const std::string words = in_words(s);
-    CAPTURE(words);
-    bool are_equal = true;
-    for (int device = 0; device < s.grid.devices(); ++device) {
-      Load predicted = predicted_load(s, device);
-      predicted.bytes_held = 0;
-      are_equal = are_equal && predicted == counted_in_steps(s, device);
-    }
-    CHECK(are_equal);
   }
 }
 

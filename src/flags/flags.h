@@ -49,8 +49,6 @@ struct Flags : lab::Request {
   std::optional<int> gpus, panel;  // 1 or more
   std::string grid;                // as typed; cluster::read_grid reads it
   std::string link = "nvlink";     // as typed; cluster::find_link finds it
-  std::string timeline;            // an SVG file
-
   Resident resident = Resident::automatic;
   Local local = Local::stage;
 };

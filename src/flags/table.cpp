@@ -354,13 +354,6 @@ std::span<const Section> sections() {
             .hint = "give nvlink, pcie4 or 100GbE",
             .set = name(&Flags::link, "not a link"),
             .belongs_to = "--gpus"},
-           {.name = "--timeline",
-            .value = "FILE",
-            .help = "draw when each GPU copies and multiplies, by the model and as measured, as "
-                    "SVG; or write it as CSV if the file's name ends so",
-            .hint = "give the file to write, for example --timeline timeline.svg",
-            .set = file(&Flags::timeline),
-            .belongs_to = "--gpus"},
        }},
       {"On which matrices (A is M x K, B is K x N, C is M x N)",
        {
