@@ -193,27 +193,6 @@ TEST_CASE("--gpus must be as many as mpirun's processes") {
   CHECK(contains(run.output.err, "--gpus 3: mpirun started 2 processes"));
 }
 
-TEST_CASE("a process without enough memory ends the others, too") {
-  if (!why_not().empty()) return;
-  const auto run_both = [](const std::string& sides, int limit_kb) {
-    const std::string command = testing::program() + " --device cpu --stage 0 --m 1 " + sides;
-    return mpirun(
-        "-n 1 " + command + " : -n 1 bash -c 'ulimit -v " + std::to_string(limit_kb) + "; exec " +
-        command + "'");
-  };
-  // CUDA's libraries and the stacks of many threads take address space, too. So the limit is the
-  // lowest with which a tiny product is possible.
-  constexpr int kStep = 500'000, kMost = 20 * kStep;
-  int limit_kb = kStep;
-  while (limit_kb < kMost && run_both("--n 8 --k 8", limit_kb).output.exit_code != 0) {
-    limit_kb += kStep;
-  }
-  CAPTURE(limit_kb);
-  const Run run = run_both("--n 12000 --k 11000", limit_kb);  // B takes more than a step
-  check_ended(run);
-  CHECK(contains(run.output.err, "gemm_steps: there is not enough memory"));
-}
-
 // The ladder of such a product takes a minute.
 TEST_CASE("if a process is killed, the others end soon, say why, and leave no file half-written") {
   if (!why_not().empty()) return;
@@ -442,22 +421,6 @@ TEST_CASE("the product is right for any number of blocks, panels and passes") {
     }
   }
   CHECK(most == 4);
-}
-
-TEST_CASE("a repeated product gives the same C, and the same counts again") {
-  std::mt19937 random(27);
-  Problem p = random_problem({50, 60, 70}, 1, 0, random);
-  const Schedule plan = schedule(p.shape, {2, 3}, 16);
-  Played devices = played(plan.grid);
-  Summa summa(plan, devices);
-  summa.load(p.matrices());
-  for (int i = 0; i < 2; ++i) {
-    devices.reset_counters();
-    summa.multiply(p.alpha, p.beta);
-    CHECK(are_as_predicted(plan, devices));
-  }
-  summa.store(p.matrices());
-  CHECK(p.C == p.expected);
 }
 
 TEST_CASE("loading sends a device its parts, and storing sends C's part back") {

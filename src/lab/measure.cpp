@@ -271,12 +271,6 @@ Timing OnGpu::time(const Gemm& gemm, int repetitions) {
 
 namespace {
 
-// With random matrices, the bound for 512 products is several times as large as what rounding
-// usually does to K of them, whatever their precision. A sixteenth of K keeps it so for large K.
-int terms_at_first(int K) {
-  return std::min(K, std::max(512, K / 16));
-}
-
 std::uint64_t fingerprint(const Problem& p) {
   std::uint64_t hash = text::kNoFingerprint;
   for (const Floats* matrix : {&p.A, &p.B}) {
@@ -309,7 +303,9 @@ void sum_magnitudes(const Problem& p, int terms, const Reference& reference, Pro
 }  // namespace
 
 Reference compute_reference(const Problem& p) {
-  const int terms = terms_at_first(p.K);
+  // With random matrices, the bound for 512 products is several times as large as what rounding
+  // usually does to K of them, whatever their precision. A sixteenth of K keeps it so for large K.
+  const int terms = std::min(p.K, std::max(512, p.K / 16));
   Reference reference{std::vector<double>(p.results()), {}};
   Progress progress("reference", static_cast<std::int64_t>(p.results()) * (p.K + terms));
   reference_gemm(

@@ -395,10 +395,6 @@ double stalls_left(double issue, double stalls, double warps) {
   return round - issue;
 }
 
-bool has_barriers(const CompiledKernel& record) {
-  return record.loop.bar + record.inner.bar > 0;
-}
-
 // How long a load from global memory takes for the block (see the model of waiting in ceiling.h).
 double gmem_latency_each(
     const Gpu& gpu, const Product& product, const Variant& variant, const CompiledKernel& record,
@@ -408,7 +404,8 @@ double gmem_latency_each(
   const double matrices = 4 * K * (static_cast<double>(product.M) + product.N);
   const double beyond_l1 = matrices <= gpu.l2_mib * 0x1p20 ? cycles.l2 : cycles.dram;
   const InstructionMix& loop = record.loop;
-  if (has_barriers(record) || loop.gmem_waits == 0) return beyond_l1;
+  const bool has_barriers = loop.bar + record.inner.bar > 0;
+  if (has_barriers || loop.gmem_waits == 0) return beyond_l1;
   const double bytes = 4 * K * (variant.BM + variant.BN);
   const double misses = std::min(1.0, bytes / (l1_bytes_per_sm_clock * std::max(1.0, l1_lines)));
   const double loads = loop.ldg32 + loop.ldg64 + loop.ldg128;

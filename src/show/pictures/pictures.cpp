@@ -24,10 +24,6 @@ namespace pictures {
 
 namespace {
 
-bool are_twins(const OfStage& a, const OfStage& b) {
-  return std::string_view(a.subject.name) == b.subject.name && a.drawing == b.drawing;
-}
-
 Picture picture_of(const std::vector<const OfStage*>& twins) {
   std::string file = "stage", numbers;
   for (std::size_t i = 0; i < twins.size(); ++i) {
@@ -46,7 +42,10 @@ Picture picture_of(const std::vector<const OfStage*>& twins) {
 std::vector<Picture> pictures_of_stages(const std::vector<OfStage>& drawn) {
   std::vector<Picture> pictures;
   for (auto one = drawn.begin(); one != drawn.end(); ++one) {
-    const auto is_twin = [&](const OfStage& other) { return are_twins(*one, other); };
+    const auto is_twin = [&](const OfStage& other) {
+      return std::string_view(one->subject.name) == other.subject.name &&
+             one->drawing == other.drawing;
+    };
     if (std::any_of(drawn.begin(), one, is_twin)) continue;
     std::vector<const OfStage*> twins;
     for (auto other = one; other != drawn.end(); ++other) {

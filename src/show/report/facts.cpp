@@ -16,15 +16,6 @@
 
 namespace report {
 
-namespace {
-
-double warps_of_block(const model::Counts& counts) {
-  const double threads = static_cast<double>(counts.threads_traced);
-  return std::ceil(threads / static_cast<double>(counts.blocks_traced) / counts.warp.lanes);
-}
-
-}  // namespace
-
 Barriers barriers(const lab::Run& run, const lab::Row& row) {
   const double a_block =
       static_cast<double>(row.counts->barriers) / static_cast<double>(row.counts->blocks_traced);
@@ -39,7 +30,9 @@ Barriers barriers(const lab::Run& run, const lab::Row& row) {
 }
 
 InFlight in_flight(const lab::Row& row, const model::LineCounts& line) {
-  const double warps = warps_of_block(*row.counts);
+  const auto threads = static_cast<double>(row.counts->threads_traced);
+  const double warps =
+      std::ceil(threads / static_cast<double>(row.counts->blocks_traced) / row.counts->warp.lanes);
   const double requests = static_cast<double>(std::max<std::int64_t>(line.requests, 1));
   return {
       static_cast<double>(line.in_flight_bytes) / requests * warps,

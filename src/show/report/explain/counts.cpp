@@ -54,10 +54,6 @@ std::string conflicts(const model::Traffic& traffic, const model::Traffic& copie
       share);
 }
 
-double ideal_per_request(const model::Traffic& traffic) {
-  return static_cast<double>(traffic.ideal_pieces) / static_cast<double>(traffic.requests);
-}
-
 // The part of the counts that is about warps.
 std::string requests_of_warps(const model::Counts& counts, text::Style style) {
   const bool narrow = text::report_width() < text::kReportWidth;
@@ -74,11 +70,13 @@ std::string requests_of_warps(const model::Counts& counts, text::Style style) {
       {"SMEM loads", counts.smem_loads, {}},
       {"SMEM stores", counts.smem_stores, counts.async_smem}};
   const auto line = [&](const char* what, const model::Traffic& traffic, const std::string& last) {
+    const double ideal =
+        static_cast<double>(traffic.ideal_pieces) / static_cast<double>(traffic.requests);
     return "  " + text::printed(
                       kColumns, what, text::grouped(traffic.requests).c_str(),
                       text::grouped(traffic.pieces).c_str(),
                       text::printed("%.2f", lab::pieces_per_request(traffic)).c_str(),
-                      text::printed("%.2f", ideal_per_request(traffic)).c_str(), last.c_str());
+                      text::printed("%.2f", ideal).c_str(), last.c_str());
   };
 
   std::string text = heading(
