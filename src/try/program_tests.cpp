@@ -58,6 +58,15 @@ TEST_CASE("all blocks of every launch run, traced or not, on one set of device v
   }
 }
 
+TEST_CASE("what nvcc or older compilers take, and g++ does not, is made to compile") {
+  const Output output = try_program("older_programs");
+  CAPTURE(output.err);
+  CHECK(output.exit_code == 0);
+  CHECK(output.out.starts_with(
+      "the value of constants is 5\nthe value of members is 9\nthe value of minima is 29.5\n"
+      "the value of others is 11\n"));
+}
+
 TEST_CASE("random numbers in kernels are NVIDIA's, or have the same distributions and a note") {
   for (const char* name : {"random_numbers", "own_random_numbers"}) {
     for (const char* what : {"walk", "pi", "dropout", "kinds", "skips"}) {

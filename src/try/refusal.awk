@@ -67,7 +67,12 @@ text ~ /: No such file or directory$/ {
     }
   }
 }
+text ~ /unable to find string literal operator/ {
+  print place ": a space is missing between a string and the name after it"
+  exit
+}
 function answer(name) {
+  gsub(/\*/, name, sentences[found])
   print place ": " name ": " sentences[found] (kinds[found] == "inside" ? ": " text : "")
   exit
 }

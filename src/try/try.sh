@@ -37,7 +37,7 @@ done
 # A kernel and its shared arrays are found by the name of their file in the symbol table
 # (machine/symbols.cpp), so several files become one, the first.
 copy() {
-  local copy=$1 flags=TRIED_$1 objects=() others=() object written names name permissive
+  local copy=$1 flags=TRIED_$1 objects=() others=() object source written names name permissive
   flags="$CXX $TRY_AS_CPU ${!flags} $color"
   shift
   [ ${#files[@]} = 1 ] || others=("${files[@]}")
@@ -50,8 +50,14 @@ copy() {
       objects+=("$object")
       continue
     fi
-    src/try/limited.sh "${files[i]}" $flags -include "$BUILD/try/$copy.h" "$@" -fpch-preprocess \
-      -E "${files[i]}" -o "$written.cpp" && "$REWRITER" "${others[@]}" < "$written.cpp" > "$written.ii" || return 1
+    source=${files[i]}
+    if [ -n "$spaced" ]; then
+      source=$written.cu
+      { printf '# 1 "%s"\n' "${files[i]}"; "$REWRITER" --literals < "${files[i]}"; } > "$source"
+    fi
+    src/try/limited.sh "${files[i]}" $flags -include "$BUILD/try/$copy.h" "$@" -iquote "$(dirname "${files[i]}")" \
+      -fpch-preprocess -E "$source" -o "$written.cpp" && "$REWRITER" "${others[@]}" < "$written.cpp" > "$written.ii" ||
+      return 1
     # In CUB, aliases hide their own templates, which nvcc accepts.
     ! grep -q '^# .*/cub/' "$written.cpp" && permissive= || permissive=-fpermissive
     src/try/limited.sh "$KERNEL" $flags $permissive -x c++-cpp-output -fpreprocessed -c "$written.ii" -o "$object" ||
@@ -112,16 +118,20 @@ with_symbols() { # traced, plain or debug; IN.o; OUT.o
 # COPY=debug: the traced copy keeps the main. Exits with 2 and a sentence if the files need what is not
 # traced here, with 1 and the compiler's errors, or says which function is missing.
 compile_for_cpu() {
-  local out=$1 color= refusal= messages plain code users_flags
+  local out=$1 color= refusal= messages plain code users_flags spaced
   shift
   users_flags=$#
   [ ! -t 2 ] || color=-fdiagnostics-color=always
   rm -f "$out".{raw_traced,traced,plain}.o
-  copy plain "$@" 2> "$out.plain.messages" &
-  plain=$!
-  copy traced "$@" -MMD -MP -MF "$out.d" -MT "$out.traced.o" 2> "$out.messages"
-  code=$?
-  wait $plain || { [ $code != 0 ] || mv "$out.plain.messages" "$out.messages"; code=1; }
+  # Again if a macro has a parameter behind a string, with a space there.
+  for spaced in "" 1; do
+    copy plain "$@" 2> "$out.plain.messages" &
+    plain=$!
+    copy traced "$@" -MMD -MP -MF "$out.d" -MT "$out.traced.o" 2> "$out.messages"
+    code=$?
+    wait $plain || { [ $code != 0 ] || mv "$out.plain.messages" "$out.messages"; code=1; }
+    grep -q 'unable to find string literal operator' "$out.messages" || break
+  done
   messages=$(cat "$out.messages")
   [ $code = 0 ] || refusal=$(LC_ALL=C awk -f src/try/refusal.awk src/simulator/cuda/refused.txt "$out.messages")
   rm -f "$out"{,.plain}.messages "$out".{plain,traced}.[0-9]*

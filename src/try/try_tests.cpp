@@ -582,6 +582,25 @@ TEST_CASE("what of CUDA is not traced is refused in one sentence, with its name 
        "curandStateMRG32k3a: without the CUDA toolkit, only the generators XORWOW and "
        "Philox4_32_10 "
        "are here"},
+      {"#include <torch/extension.h>",
+       "torch/extension.h: PyTorch's headers are not here; give the kernels a main of their own, "
+       "with "
+       "plain pointers"},
+      {"#include <ATen/cuda/CUDAContext.h>",
+       "ATen/cuda/CUDAContext.h: PyTorch's headers are not here; give the kernels a main of their "
+       "own, "
+       "with plain pointers"},
+      {"#include <cuda/ptx>",
+       "cuda/ptx: libcu++'s functions for PTX are not here; write the instruction as asm, or by "
+       "its "
+       "CUDA function"},
+      {"template <class T> __device__ T f(T v) { return v + __shfl_xor(v, 1); }\n"
+       "__global__ void k(float* p) { *p = f(*p); }",
+       "__shfl_xor: shuffles and votes without _sync do not exist since sm_70; use "
+       "__shfl_xor_sync(0xffffffff, ...): the mask names the lanes that take part"},
+      {"__global__ void k(unsigned* p) { *p = __ballot(*p); }",
+       "__ballot: shuffles and votes without _sync do not exist since sm_70; use "
+       "__ballot_sync(0xffffffff, ...): the mask names the lanes that take part"},
       {"#include <cublas_v2.h>\nvoid f(cublasHandle_t h, float* x) { cublasSasum(h, 1, x, 1, x); }",
        "cublasSasum: of cuBLAS, only products of matrices, and of a matrix and a vector, run here"},
       {"#include <cuda.h>\nvoid f() { cuInit(0); }",

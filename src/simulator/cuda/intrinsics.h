@@ -280,46 +280,31 @@ float __frsqrt_rn(float a);
 
 // Arguments are taken by value, so that min(a[i], b[i]) loads each once. As in CUDA, mixed argument
 // types are converted to the type of their sum.
-#define SIMT_MIN_MAX(T)                   \
-  SIMT_INLINE constexpr T min(T a, T b) { \
-    return b < a ? b : a;                 \
-  }                                       \
-  SIMT_INLINE constexpr T max(T a, T b) { \
-    return a < b ? b : a;                 \
+// They are templates, because a program may have functions with these names: those come first. (If
+// it only declares them, machine/arithmetic.cpp has them.)
+#define SIMT_MIN_MAX(T, min_name, max_name, smaller, larger) \
+  template <class = void>                                    \
+  SIMT_INLINE constexpr T min_name(T a, T b) {               \
+    return smaller;                                          \
+  }                                                          \
+  template <class = void>                                    \
+  SIMT_INLINE constexpr T max_name(T a, T b) {               \
+    return larger;                                           \
   }
-SIMT_MIN_MAX(int)
-SIMT_MIN_MAX(unsigned)
-SIMT_MIN_MAX(long)
-SIMT_MIN_MAX(unsigned long)
-SIMT_MIN_MAX(long long)
-SIMT_MIN_MAX(unsigned long long)
+#define SIMT_INTEGER_MIN_MAX(T) SIMT_MIN_MAX(T, min, max, b < a ? b : a, a < b ? b : a)
+SIMT_INTEGER_MIN_MAX(int)
+SIMT_INTEGER_MIN_MAX(unsigned)
+SIMT_INTEGER_MIN_MAX(long)
+SIMT_INTEGER_MIN_MAX(unsigned long)
+SIMT_INTEGER_MIN_MAX(long long)
+SIMT_INTEGER_MIN_MAX(unsigned long long)
+#undef SIMT_INTEGER_MIN_MAX
+SIMT_MIN_MAX(float, min, max, fminf(a, b), fmaxf(a, b))
+SIMT_MIN_MAX(double, min, max, fmin(a, b), fmax(a, b))
+SIMT_MIN_MAX(unsigned, umin, umax, min(a, b), max(a, b))
+SIMT_MIN_MAX(long long, llmin, llmax, min(a, b), max(a, b))
+SIMT_MIN_MAX(unsigned long long, ullmin, ullmax, min(a, b), max(a, b))
 #undef SIMT_MIN_MAX
-// Templates, because a program's host code may have functions with these names: they come first.
-#define SIMT_NAMED_MIN_MAX(T, min_name, max_name) \
-  template <class = void>                         \
-  SIMT_INLINE constexpr T min_name(T a, T b) {    \
-    return min(a, b);                             \
-  }                                               \
-  template <class = void>                         \
-  SIMT_INLINE constexpr T max_name(T a, T b) {    \
-    return max(a, b);                             \
-  }
-SIMT_NAMED_MIN_MAX(unsigned, umin, umax)
-SIMT_NAMED_MIN_MAX(long long, llmin, llmax)
-SIMT_NAMED_MIN_MAX(unsigned long long, ullmin, ullmax)
-#undef SIMT_NAMED_MIN_MAX
-SIMT_INLINE float min(float a, float b) {
-  return fminf(a, b);
-}
-SIMT_INLINE float max(float a, float b) {
-  return fmaxf(a, b);
-}
-SIMT_INLINE double min(double a, double b) {
-  return fmin(a, b);
-}
-SIMT_INLINE double max(double a, double b) {
-  return fmax(a, b);
-}
 template <class A, class B>
 requires(std::is_arithmetic_v<A>&& std::is_arithmetic_v<B> && !std::same_as<A, B>) SIMT_INLINE
     constexpr auto min(A a, B b) -> decltype(a + b) {

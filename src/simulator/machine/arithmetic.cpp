@@ -142,3 +142,22 @@ AlignedMatrix AlignedCopies::copy(
   }
   return {to.begin, pitch};
 }
+
+// For a program that declares them, and leaves their definition to CUDA. One that defines them has
+// its own.
+#define MIN_MAX(T)                \
+  [[gnu::weak]] T min(T a, T b) { \
+    return b < a ? b : a;         \
+  }                               \
+  [[gnu::weak]] T max(T a, T b) { \
+    return a < b ? b : a;         \
+  }
+MIN_MAX(int)
+MIN_MAX(unsigned)
+MIN_MAX(long)
+MIN_MAX(unsigned long)
+MIN_MAX(long long)
+MIN_MAX(unsigned long long)
+MIN_MAX(float)
+MIN_MAX(double)
+#undef MIN_MAX

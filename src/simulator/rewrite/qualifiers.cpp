@@ -30,9 +30,16 @@ bool opens(const Token& token) {
 class Qualifiers {
  public:
   explicit Qualifiers(std::string_view source)
-      : tokens_(code_of(source)),
-        file_number_(std::hash<std::string_view>()(source.substr(0, source.find('\n'))) % 1000000),
-        edits_(source) {}
+      : file_number_(std::hash<std::string_view>()(source.substr(0, source.find('\n'))) % 1000000),
+        edits_(source) {
+    const std::vector<Token> all = tokens_of(source);
+    const std::vector<bool> users = are_users(all);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (is_line_marker(all[i])) continue;
+      tokens_.push_back(all[i]);
+      users_.push_back(users[i]);
+    }
+  }
 
   std::string run() {
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
@@ -41,6 +48,9 @@ class Qualifiers {
         scopes_.push_back({is_namespace(i), i});
       } else if (token.is("}")) {
         if (!scopes_.empty()) scopes_.pop_back();
+      } else if (
+          token.is("static") && users_[i] && !scopes_.empty() && is_class(scopes_.back().open)) {
+        constant(i);
       } else if (token.is("__global__")) {
         kernel(i);
       } else if (token.is("__cluster_dims__") && i + 1 < tokens_.size() && opens(tokens_[i + 1])) {
@@ -89,6 +99,32 @@ class Qualifiers {
       const std::size_t open = opening(tokens_, i);
       return open < tokens_.size() && open > 0 && tokens_[open - 1].is("__attribute__");
     }();
+  }
+
+  // Of struct A : B {, template <class T> class C {
+  bool is_class(std::size_t open) const {
+    std::size_t first = first_of(open);
+    if (tokens_[first].is("template")) first = behind_angles(first + 1);
+    while (first < open && is_any_of(tokens_[first], {"typedef", "static", "const"})) ++first;
+    return is_any_of(tokens_[first], {"struct", "class", "union"}) &&
+           (first + 1 == open || !is_any_of(tokens_[open - 1], {")", "const", "noexcept", "="}));
+  }
+
+  // static const float x = 1; in a class.
+  void constant(std::size_t i) {
+    bool is_const = false, is_integer = false;
+    for (std::size_t at = first_of(i); at < tokens_.size(); ++at) {
+      const Token& token = tokens_[at];
+      if (is_any_of(token, {"constexpr", "inline", "constinit", "operator", "(", ";", "}"})) return;
+      is_const |= token.is("const");
+      is_integer |= is_any_of(
+          token, {"int", "unsigned", "bool", "char", "long", "short", "size_t", "__constant__"});
+      if (token.is("[")) is_integer = false;
+      if (is_any_of(token, {"=", "{"})) break;
+      if (is_any_of(token, {"decltype", "__attribute__"})) at = closing(tokens_, at + 1);
+      if (token.is("<")) at = behind_angles(at) - 1;
+    }
+    if (is_const && !is_integer) edits_.replace(tokens_[i], tokens_[i], "static constexpr");
   }
 
   // The first token of the declaration to which token `i` belongs.
@@ -298,6 +334,7 @@ class Qualifiers {
     }
   }
   std::vector<Token> tokens_;
+  std::vector<bool> users_;  // of each token: are_users()
   std::size_t file_number_;  // differs from file to file
   Edits edits_;
   std::vector<Scope> scopes_;

@@ -370,6 +370,28 @@ std::string pragmas(std::string_view source) {
   return text;
 }
 
+std::string spaced_literals(std::string_view source) {
+  Edits edits(source);
+  for (const Token& directive : tokens_of(source)) {
+    if (directive.kind != Kind::directive) continue;
+    const std::vector<Token> words = tokens_of(directive.text.substr(1));
+    const bool has_parameters = words.size() > 3 && words[0].is("define") && words[2].is("(") &&
+                                words[1].end() == words[2].at;
+    if (!has_parameters) continue;
+    const std::size_t close = closing(words, 2);
+    for (std::size_t i = close; i < words.size(); ++i) {
+      const std::size_t suffix = words[i].text.rfind('"') + 1;
+      if (words[i].kind != Kind::text || suffix == words[i].text.size()) continue;
+      for (std::size_t name = 3; name < close; ++name) {
+        if (words[name].text != words[i].text.substr(suffix)) continue;
+        edits.insert(directive.at + 1 + words[i].at + suffix, " ");
+        break;
+      }
+    }
+  }
+  return edits.applied();
+}
+
 namespace {
 
 // Each receives the source that the previous one returned.

@@ -19,6 +19,8 @@ bool defines_main(std::string_view source);
 // - A device variable becomes inline: the linker then keeps one of it, for the traced and the plain
 //   copy of the file. It is registered under its name. A namespace without a name would give each
 //   copy its own, so it gets a name if it holds a device variable.
+// - A static const member with a value that is no integer becomes constexpr: nvcc does not ask for
+//   that in a class template.
 // - __shared__ becomes thread_local, for its block's thread of the operating system. An alignas
 //   beside it comes first, as C++ demands.
 std::string qualifiers(std::string_view source);
@@ -39,6 +41,11 @@ std::string launches(std::string_view source);
 
 // A #pragma unroll that a macro leaves, which nvcc accepts, becomes white space.
 std::string pragmas(std::string_view source);
+
+// A text that is not preprocessed, with a space before a parameter that a macro has behind a
+// string:
+// "%d"x is one token for C++, and two for nvcc, which warns.
+std::string spaced_literals(std::string_view source);
 
 // Inline PTX as calls.
 

@@ -456,4 +456,36 @@ TEST_CASE("ambiguous parameters are shown beside those that make try calls") {
             .starts_with("line 1: there is more than one sgemm"));
 }
 
+TEST_CASE("a string is separated from the macro's parameter behind it, and from nothing else") {
+  const char* text =
+      "#define A(x, s) f(\"a\"x\"b\" L\"c\"s, \"d\"y, \"e\"s)\n#define B (\"x\"x)\nauto c = "
+      "\"a\"x;\n";
+  CHECK(
+      spaced_literals(text) ==
+      "#define A(x, s) f(\"a\" x\"b\" L\"c\" s, \"d\"y, \"e\" s)\n#define B (\"x\"x)\nauto c = "
+      "\"a\"x;\n");
+}
+
+TEST_CASE("a constant member that is no integer becomes constexpr, and nothing else does") {
+  const auto is_kept = [](const std::string& text) { return qualifiers(text) == text; };
+  for (const char* member :
+       {"static const T x = T(0);", "const static float x = 1;", "static const A<int, 2> x{1};",
+        "static const int x[] = {1};", "static T const* x = nullptr;"}) {
+    CAPTURE(std::string(member));
+    for (const char* head : {"struct A {", "template <class T> class A : public B<T> {"}) {
+      CHECK(
+          qualifiers(std::string(head) + member + "};").find("static constexpr") !=
+          std::string::npos);
+    }
+    CHECK(is_kept("void f() {" + std::string(member) + "}"));
+    CHECK(is_kept("template <class T> struct A f(int) {" + std::string(member) + "}"));
+  }
+  for (const char* member :
+       {"static const int x = 1;", "static const float x;", "static const T f() { return 1; }",
+        "static constexpr const T x = 1;", "static T x;", "static inline const T x = 1;"}) {
+    CAPTURE(std::string(member));
+    CHECK(is_kept("struct A {" + std::string(member) + "};"));
+  }
+}
+
 }  // namespace rewrite

@@ -220,12 +220,6 @@ class Tokenizer {
   std::vector<Token> tokens_;
 };
 
-// # LINE "FILE" FLAGS
-bool is_line_marker(const Token& token) {
-  const std::string_view line = token.text;
-  return token.kind == Kind::directive && line.size() > 2 && line[1] == ' ' && is_digit(line[2]);
-}
-
 bool opens(const Token& token) {
   return token.is("(") || token.is("[") || token.is("{");
 }
@@ -235,6 +229,11 @@ bool closes(const Token& token) {
 }
 
 }  // namespace
+
+bool is_line_marker(const Token& token) {
+  const std::string_view line = token.text;
+  return token.kind == Kind::directive && line.size() > 2 && line[1] == ' ' && is_digit(line[2]);
+}
 
 std::vector<Token> tokens_of(std::string_view source) {
   return Tokenizer(source).run();

@@ -35,6 +35,9 @@ struct Token {
 // The tokens view `source`, which must outlive them. What is not closed ends with the source.
 std::vector<Token> tokens_of(std::string_view source);
 
+// # LINE "FILE" FLAGS
+bool is_line_marker(const Token& token);
+
 // The same without line markers, which may stand between any two tokens: a macro of a system's
 // header leaves some behind.
 std::vector<Token> code_of(std::string_view source);
