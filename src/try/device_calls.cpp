@@ -152,10 +152,15 @@ void try_assert_fail(const char* condition, const char* file, unsigned line, con
   std::abort();
 }
 
-void* try_malloc(std::size_t bytes) {
-  if (allocates_in_kernel("malloc", HERE)) return machine::allocate_in_kernel(bytes, HERE);
-  return known("malloc", std::malloc(bytes), bytes);
-}
+#define ALLOCATES(name, call, on_the_host)                                                \
+  void* name(std::size_t bytes) {                                                         \
+    if (allocates_in_kernel(call, HERE)) return machine::allocate_in_kernel(bytes, HERE); \
+    return known(call, on_the_host, bytes);                                               \
+  }
+ALLOCATES(try_malloc, "malloc", std::malloc(bytes))
+ALLOCATES(try_new, "new", operator new(bytes))
+ALLOCATES(try_new_array, "new", operator new[](bytes))
+#undef ALLOCATES
 void* try_calloc(std::size_t count, std::size_t bytes) {
   refuse_in_kernel("calloc", "let the host provide the memory", HERE);
   return known("calloc", std::calloc(count, bytes), count * bytes);
@@ -175,39 +180,18 @@ int try_posix_memalign(void** memory, std::size_t alignment, std::size_t bytes) 
   if (error == 0) known("posix_memalign", *memory, bytes);
   return error;
 }
-void try_free(void* memory) {
-  if (allocates_in_kernel("free", HERE)) return machine::free_in_kernel(memory, HERE);
-  host::forget_heap(memory);
-  std::free(memory);
-}
-void* try_new(std::size_t bytes) {
-  if (allocates_in_kernel("new", HERE)) return machine::allocate_in_kernel(bytes, HERE);
-  return known("new", operator new(bytes), bytes);
-}
-void* try_new_array(std::size_t bytes) {
-  if (allocates_in_kernel("new", HERE)) return machine::allocate_in_kernel(bytes, HERE);
-  return known("new", operator new[](bytes), bytes);
-}
-void try_delete(void* memory) {
-  if (allocates_in_kernel("delete", HERE)) return machine::free_in_kernel(memory, HERE);
-  host::forget_heap(memory);
-  operator delete(memory);
-}
-void try_delete_sized(void* memory, std::size_t) {
-  if (allocates_in_kernel("delete", HERE)) return machine::free_in_kernel(memory, HERE);
-  host::forget_heap(memory);
-  operator delete(memory);
-}
-void try_delete_array(void* memory) {
-  if (allocates_in_kernel("delete", HERE)) return machine::free_in_kernel(memory, HERE);
-  host::forget_heap(memory);
-  operator delete[](memory);
-}
-void try_delete_array_sized(void* memory, std::size_t) {
-  if (allocates_in_kernel("delete", HERE)) return machine::free_in_kernel(memory, HERE);
-  host::forget_heap(memory);
-  operator delete[](memory);
-}
+#define FREES(name, call, on_the_host, ...)                                            \
+  void name(void* memory, ##__VA_ARGS__) {                                             \
+    if (allocates_in_kernel(call, HERE)) return machine::free_in_kernel(memory, HERE); \
+    host::forget_heap(memory);                                                         \
+    on_the_host(memory);                                                               \
+  }
+FREES(try_free, "free", std::free)
+FREES(try_delete, "delete", operator delete)
+FREES(try_delete_sized, "delete", operator delete, std::size_t)
+FREES(try_delete_array, "delete", operator delete[])
+FREES(try_delete_array_sized, "delete", operator delete[], std::size_t)
+#undef FREES
 void try_exit(int code) {
   refuse_in_kernel("exit", "let the host end the program", HERE);
   leave_main(code);

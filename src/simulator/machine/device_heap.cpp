@@ -1,5 +1,7 @@
 #include "simulator/machine/device_heap.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -22,8 +24,8 @@ struct Piece {
 
 std::mutex lock;  // blocks run in parallel
 char* heap = nullptr;
-std::size_t used = 0;           // from the heap's beginning
-std::map<char*, Piece> pieces;  // in `used`, without gaps between their rooms
+std::size_t size = 0, used = 0;  // used: from the heap's beginning
+std::map<char*, Piece> pieces;   // in `used`, without gaps between their rooms
 
 void forget_contents(char* from, std::size_t room) {
   const OwnAccess own;
@@ -33,17 +35,23 @@ void forget_contents(char* from, std::size_t room) {
 }  // namespace
 
 void make_heap() {
-  if (heap != nullptr) return;
-  heap = static_cast<char*>(allocate_array(heap_bytes, "heap", MemoryKind::device));
+  if (heap != nullptr && array_at(heap)) return;
+  pieces.clear();  // cudaDeviceReset has freed them
+  used = 0;
+  size = heap_bytes;
+  heap = static_cast<char*>(allocate_array(size, "heap", MemoryKind::device));
+  // Pages that nobody uses cost nothing, also if an audit closes and opens them.
+  if (heap != nullptr) madvise(heap, size, MADV_DONTNEED);
 }
 
 void* allocate_in_kernel(std::size_t bytes, const void* place) {
   const std::lock_guard guard(lock);
-  if (heap == nullptr || bytes == 0 || bytes > heap_bytes) return nullptr;
+  if (heap == nullptr || bytes == 0 || bytes > size) return nullptr;
   const std::size_t room = (bytes / kAlignment + 2) * kAlignment;
-  if (room <= heap_bytes - used) {
+  if (room <= size - used) {
     char* const memory = heap + used;
     used += room;
+    forget_contents(memory, room);
     pieces[memory] = {bytes, room, place};
     return memory;
   }
@@ -56,13 +64,14 @@ void* allocate_in_kernel(std::size_t bytes, const void* place) {
 
 void free_in_kernel(void* memory, const void* place) {
   if (memory == nullptr) return;
-  const std::lock_guard guard(lock);
+  std::unique_lock guard(lock);
   const auto found = pieces.find(static_cast<char*>(memory));
   if (found == pieces.end() || found->second.freed) {
-    fault(
-        found == pieces.end() ? "it frees memory that no kernel has got from malloc or new"
-                              : "it frees memory that was freed before",
-        place);
+    const char* const what = found == pieces.end()
+                                 ? "it frees memory that no kernel has got from malloc or new"
+                                 : "it frees memory that was freed before";
+    guard.unlock();  // a fault does not return
+    fault(what, place);
   }
   found->second.freed = true;
   forget_contents(found->first, found->second.room);
