@@ -1,8 +1,10 @@
 // A whole program that ends as its argument says.
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 __global__ void stored(int* values, int at) {
@@ -66,6 +68,10 @@ int main(int argc, char** argv) {
     stored<<<1, 32>>>(values, 0);
     for (volatile int i = 0; i < 1;) {
     }
+  }
+  if (is("sleeps")) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+    std::printf("has slept\n");
   }
   if (is("takes-too-long")) {
     empty<<<1 << 30, 1>>>();

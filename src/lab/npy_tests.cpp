@@ -4,10 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -254,9 +254,9 @@ TEST_CASE("shapes are compared before the values of a file of 8 GB are read") {
   for (const bool first : {true, false}) {
     request.a = folder / (first ? "A.npy" : "B.npy");
     request.b = folder / (first ? "B.npy" : "A.npy");
-    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t begun = std::clock();
     CHECK_THROWS_AS(load_problem(request, false), model::Refusal);
-    CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(5));
+    CHECK((std::clock() - begun) / CLOCKS_PER_SEC < 1);
   }
   put(folder / "C.npy", npy(1, dict("<f4", "False", "(3, 2)"), bytes_of(kValues)));
   request.a = folder / "B.npy";

@@ -25,7 +25,7 @@ namespace testing {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::seconds kPatience{60};  // machines that run tests may be busy
+constexpr std::chrono::seconds kPatience{300};  // machines that run tests may be busy
 constexpr std::chrono::seconds kGoodbye{5};
 
 [[noreturn]] void fail(const std::string& sentence) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -28,6 +29,15 @@ namespace testing {
 inline std::string contents(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// The processor time of the programs that have been run, and of what they ran. Unlike the clock's,
+// it does not depend on how busy the machine is.
+inline double used_by_programs_s() {
+  rusage used{};
+  getrusage(RUSAGE_CHILDREN, &used);
+  const auto seconds = [](const timeval& t) { return double(t.tv_sec) + 1e-6 * double(t.tv_usec); };
+  return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
 
 // A temporary folder for one test, removed by the destructor. Tests and processes never share one.

@@ -72,19 +72,17 @@ std::vector<std::uintptr_t> key_of(const machine::ProgramLaunch& launch) {
   return key;
 }
 constexpr std::size_t kMostAlsoTraced = 8;  // of each kernel
-constexpr std::chrono::seconds kAlsoTracing{1};
+constexpr double kAlsoTracing_s = 1;
 
 }  // namespace
 
 Launches::Launches(machine::Machine machine, int most_traced, double limit_s)
-    : machine_(std::move(machine)),
-      most_traced_(most_traced),
-      whole_time_(static_cast<long>(limit_s * 1000 / 2)) {
-  machine_.no_blocks_after = std::chrono::steady_clock::now() + whole_time_;
+    : machine_(std::move(machine)), most_traced_(most_traced), whole_s_(limit_s / 2) {
+  machine_.no_blocks_after = machine::used_s() + whole_s_;
 }
 
 bool Launches::is_late() const {
-  return std::chrono::steady_clock::now() > *machine_.no_blocks_after;
+  return machine::used_s() > *machine_.no_blocks_after;
 }
 
 void Launches::launch(const machine::ProgramLaunch& launch) {
@@ -122,14 +120,14 @@ void Launches::launch(const machine::ProgramLaunch& launch) {
 // Printed at once, because the program may crash on incomplete data.
 void Launches::note_lateness() {
   if (std::exchange(any_cut_short, true)) return;
-  const double whole_s = std::chrono::duration<double>(whole_time_).count();
   std::fprintf(
       stderr,
-      "try: note: after %g s, half of --limit, only blocks to be traced ran, and what the program "
+      "try: note: after %g s of processor time, half of --limit, only blocks to be traced ran, and "
+      "what the program "
       "computed since then is wrong; more time, or a smaller problem, lets all of them run: "
       "--limit "
       "%g\n",
-      whole_s, whole_s * 10);
+      whole_s_, whole_s_ * 10);
 }
 
 void Launches::add_note(const std::string& note) {
@@ -169,9 +167,9 @@ void Launches::trace(const machine::ProgramLaunch& launch, const void* kernel) {
   // part of the time, or if it differs from those traced.
   const bool differs = !launches.traced.contains(key_of(launch)) &&
                        (launches.also_traced == 0 ||
-                        (launches.also_traced < kMostAlsoTraced && watching_ < kAlsoTracing));
+                        (launches.also_traced < kMostAlsoTraced && watching_s_ < kAlsoTracing_s));
   const bool watches = !counted && machine.hazards && !is_late() &&
-                       (differs || (host::may_conflict(operation) && watching_ < whole_time_ / 4));
+                       (differs || (host::may_conflict(operation) && watching_s_ < whole_s_ / 4));
   if (counted || watches) {
     const auto thread = traced_thread(launch);
     if (thread == nullptr) {
@@ -183,7 +181,7 @@ void Launches::trace(const machine::ProgramLaunch& launch, const void* kernel) {
     if (launches.traced.size() <= kMostAlsoTraced) launches.traced.insert(key_of(launch));
     if (watches) machine.recorder = nullptr;
     machine.touched = [&](std::vector<machine::Touched> all) { touched = std::move(all); };
-    const auto begin = std::chrono::steady_clock::now();
+    const double begun_s = machine::used_s();
     machine.launched = [&](const machine::Launch& run, model::Counts counts) {
       if (any_cut_short && !counts.hazards.empty()) {
         note_doubt(kernel);
@@ -202,8 +200,7 @@ void Launches::trace(const machine::ProgramLaunch& launch, const void* kernel) {
       }
     };
     // A kernel that is traced late gets some time, too.
-    machine.cut_blocks_after =
-        std::max(*machine.no_blocks_after, std::chrono::steady_clock::now() + whole_time_ / 8);
+    machine.cut_blocks_after = std::max(*machine.no_blocks_after, begun_s + whole_s_ / 8);
     machine::traced_kernel = {launch.kernel, kernel};
     machine::came_to_volatile = false;
     trace::trace(machine, {}, run_with(kernel, thread));
@@ -214,7 +211,7 @@ void Launches::trace(const machine::ProgramLaunch& launch, const void* kernel) {
           machine::function_name(kernel) +
           ": only the beginning of its blocks was traced, so the counts per thread are too small");
     }
-    if (watches) watching_ += std::chrono::steady_clock::now() - begin;
+    if (watches) watching_s_ += machine::used_s() - begun_s;
     host::end_operation(operation, machine::function_name(kernel), std::move(touched));
     if (traced && counted) traced();
     machine.recorder = nullptr;

@@ -1,7 +1,6 @@
 // The launches of a whole program: which of them are traced, and their results.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <deque>
@@ -61,7 +60,8 @@ lab::Row row_of(
 class Launches : public machine::ProgramLaunches {
  public:
   // `most_traced`: of each kernel, its first launches. The first of them is audited, if the machine
-  // has an audit. Of `limit_s`, the program's time from now on, half is for whole launches.
+  // has an audit. Of `limit_s`, the program's processor time from now on, half is for whole
+  // launches.
   Launches(machine::Machine machine, int most_traced, double limit_s);
 
   void launch(const machine::ProgramLaunch& launch) override;
@@ -96,7 +96,7 @@ class Launches : public machine::ProgramLaunches {
   machine::Machine machine_;
   bool any_refused_ = false;
   int most_traced_;
-  std::chrono::milliseconds whole_time_;  // in which launches are whole
+  double whole_s_;  // of processor time, in which launches are whole
   struct OfKernel {
     int made = 0;
     std::size_t also_traced = 0;  // launches; of them, those traced because they differ
@@ -106,7 +106,7 @@ class Launches : public machine::ProgramLaunches {
   std::set<const void*> volatile_;            // the same, if it has volatile accesses
   std::set<const void*> left_out_;            // by the plain copy's kernel
   // In which launches that are not counted were traced.
-  std::chrono::steady_clock::duration watching_{};
+  double watching_s_ = 0;
 };
 
 // Audits a user's file before it is counted: compares what the first block of each launch does to

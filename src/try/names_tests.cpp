@@ -179,14 +179,14 @@ testing::Output debug(
   const testing::Folder folder;
   folder.write("commands", commands);
   return testing::run(
-      "GDB_FLAGS='-batch -x " + folder / "commands" + "' timeout 60 src/try/debug/debug.sh " +
+      "GDB_FLAGS='-batch -x " + folder / "commands" + "' timeout 300 src/try/debug/debug.sh " +
       program + " " + position + " --size 32 2>&1");
 }
 
 // gdb needs permission to trace a process, which a container may deny.
 bool gdb_works() {
   static const bool works =
-      testing::run("timeout 60 gdb -nx -batch -ex run -args true | grep -q 'exited normally'")
+      testing::run("timeout 300 gdb -nx -batch -ex run -args true | grep -q 'exited normally'")
           .exit_code == 0;
   if (!works) std::puts("skipped: there is no gdb here, or it may not trace a process");
   return works;

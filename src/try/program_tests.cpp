@@ -199,28 +199,28 @@ TEST_CASE("a program that cannot end well ends with one sentence") {
     const char* says;
   };
   const Case cases[] = {
-      {"aborts", "try: examples/endings.cu:49: the program aborts: it calls abort()"},
+      {"aborts", "try: examples/endings.cu:51: the program aborts: it calls abort()"},
       {"throws",
-       "try: examples/endings.cu:50: the program throws an exception: nobody catches this\n"},
-      {"library-throws", "try: examples/endings.cu:51: the program throws an exception: vector::"},
+       "try: examples/endings.cu:52: the program throws an exception: nobody catches this\n"},
+      {"library-throws", "try: examples/endings.cu:53: the program throws an exception: vector::"},
       {"calls-null",
-       "try: examples/endings.cu:52: the program crashes: it calls a function pointer that is "
+       "try: examples/endings.cu:54: the program crashes: it calls a function pointer that is "
        "null"},
       {"calls-null-in-a-kernel",
-       "try: examples/endings.cu:30: calls, block (0, 0, 0), thread (0, 0, 0): it calls a function "
+       "try: examples/endings.cu:32: calls, block (0, 0, 0), thread (0, 0, 0): it calls a function "
        "pointer that is null"},
-      {"loops", "try: examples/endings.cu:62: the program is still running after 3 s"},
+      {"loops", "try: examples/endings.cu:64: the program is still running after 1 s"},
       {"loops-in-a-kernel",
-       "try: examples/endings.cu:12: endless, block (0, 0, 0), thread (0, 0, 0)"},
+       "try: examples/endings.cu:14: endless, block (0, 0, 0), thread (0, 0, 0)"},
       {"out-of-bounds",
-       "try: stored, block (0, 0): thread (31, 0) accesses element 32 of values on line 9, but "
+       "try: stored, block (0, 0): thread (31, 0) accesses element 32 of values on line 11, but "
        "there are only 32"},
       {"host-memory",
-       "try: stored, block (0, 0): thread (0, 0) stores to host memory on line 9, which a GPU "
+       "try: stored, block (0, 0): thread (0, 0) stores to host memory on line 11, which a GPU "
        "cannot reach; give the kernel memory from cudaMalloc"}};
   for (const Case& c : cases) {
     CAPTURE(std::string(c.how));
-    const Output output = ending(c.how, "--limit 3");
+    const Output output = ending(c.how, "--limit 1");
     CAPTURE(output.err);
     CHECK(output.exit_code == 1);
     CHECK(output.err.starts_with(c.says));
@@ -236,29 +236,36 @@ TEST_CASE("a kernel may print a text in memory from cudaMalloc") {
 }
 
 TEST_CASE("a program that does not end shows the kernels that were traced until then") {
-  const Output output = ending("loops-after-a-kernel", "--limit 3");
+  const Output output = ending("loops-after-a-kernel", "--limit 1");
   CHECK(output.exit_code == 1);
-  CHECK(contains(output.err, "examples/endings.cu:67: the program is still running after 3 s"));
+  CHECK(contains(output.err, "examples/endings.cu:69: the program is still running after 1 s"));
   CHECK(output.out.starts_with(
       "program  endings: it has not ended; these kernels were traced until then\n"));
   CHECK(contains(output.out, "1 stored"));
 }
 
+TEST_CASE("a program may sleep for longer than its limit, which counts processor time") {
+  const Output output = ending("sleeps", "--limit 0.4");
+  CAPTURE(output.err);
+  CHECK(output.exit_code == 0);
+  CHECK(contains(output.out, "has slept\n"));
+}
+
 TEST_CASE("when half of the time is over only traced blocks run, so that all kernels are seen") {
-  const Output output = ending("takes-too-long", "--limit 4");
+  const Output output = ending("takes-too-long", "--limit 2");
   CHECK(output.exit_code == 0);
   CHECK(
       output.out.starts_with("and ends\ndestroyed\nprogram  endings: its main has ended with 0\n"));
   CHECK(contains(output.out, "1 empty "));
   CHECK(contains(output.out, "2 stored "));
   CHECK(output.err.starts_with(
-      "try: note: after 2 s, half of --limit, only blocks to be traced ran"));
+      "try: note: after 1 s of processor time, half of --limit, only blocks to be traced ran"));
   CHECK(output.err.ends_with(
       "the program was cut short; if it finds its results wrong, this may be the reason\n"));
 }
 
 TEST_CASE("only the beginning of a block that takes too long is traced") {
-  const Output output = ending("turns", "--limit 4");
+  const Output output = ending("turns", "--limit 2");
   CHECK(output.exit_code == 0);
   CHECK(contains(output.out, "1 turns "));
   CHECK(contains(output.out, "4.00"));
@@ -269,7 +276,7 @@ TEST_CASE("only the beginning of a block that takes too long is traced") {
 }
 
 TEST_CASE("a hazard that incomplete data may have caused is not reported") {
-  const Output output = ending("takes-too-long 1", "--limit 4");
+  const Output output = ending("takes-too-long 1", "--limit 2");
   CHECK(output.exit_code == 0);
   CHECK(contains(output.out, "and ends"));
   CHECK(contains(

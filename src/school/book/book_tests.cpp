@@ -120,7 +120,7 @@ std::string in_browser(const Place& place, const std::string& script, const std:
   folder.write("tried.html", html);
   const testing::Output output = testing::run(
       "HOME='" + folder.path().string() +
-      "' timeout 60 chromium --headless --no-sandbox --disable-gpu --virtual-time-budget=3000 " +
+      "' timeout 300 chromium --headless --no-sandbox --disable-gpu --virtual-time-budget=3000 " +
       flags + " --dump-dom 'file://" + folder / "tried.html" + "'");
   CAPTURE(output.err);
   CHECK(output.exit_code == 0);

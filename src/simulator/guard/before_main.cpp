@@ -22,15 +22,28 @@ bool main_began = false;
   _exit(1);
 }
 
-constexpr int kSignals[] = {SIGALRM, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+constexpr int kSignals[] = {SIGPROF, SIGALRM, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
 void on_signal(int signal) {
   give_up(
-      signal == SIGALRM ? "are still running at the time limit, perhaps in an endless loop\n"
-                        : "crash, or throw an exception\n");
+      signal == SIGPROF   ? "are still running at the time limit, perhaps in an endless loop\n"
+      : signal == SIGALRM ? "have not ended after ten times the time limit: they wait\n"
+                          : "crash, or throw an exception\n");
 }
 void on_exit() {
   if (!main_began) give_up("end the program by exit()\n");
+}
+
+// Processor time of all threads, and ten times as much by the clock for those that wait.
+void alarm_in(double seconds) {
+  for (const int timer : {ITIMER_PROF, ITIMER_REAL}) {
+    itimerval time{};
+    time.it_value.tv_sec = static_cast<time_t>(seconds);
+    time.it_value.tv_usec =
+        static_cast<suseconds_t>((seconds - static_cast<double>(time.it_value.tv_sec)) * 1e6);
+    setitimer(static_cast<__itimer_which>(timer), &time, nullptr);
+    seconds *= 10;
+  }
 }
 
 // Before the initializers of other files, which have no priority or a lower one.
@@ -42,19 +55,14 @@ void on_exit() {
   }
   for (const int on : kSignals) signal(on, on_signal);
   std::atexit(on_exit);
-  itimerval timer{};
-  timer.it_value.tv_sec = static_cast<time_t>(seconds);
-  timer.it_value.tv_usec =
-      static_cast<suseconds_t>((seconds - static_cast<double>(timer.it_value.tv_sec)) * 1e6);
-  setitimer(ITIMER_REAL, &timer, nullptr);
+  alarm_in(seconds);
 }
 
 }  // namespace
 
 void main_begins() {
   main_began = true;
-  const itimerval never{};
-  setitimer(ITIMER_REAL, &never, nullptr);
+  alarm_in(0);
   for (const int on : kSignals) signal(on, SIG_DFL);
 }
 

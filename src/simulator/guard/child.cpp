@@ -252,23 +252,30 @@ double overdue() {
   return now() - first;
 }
 
+void alarm_soon() {
+  const itimerval timer{{}, {0, 1000}};
+  setitimer(ITIMER_REAL, &timer, nullptr);
+}
+
 // Between two turns of a kernel no thread is inside the watched code, so they are asked again soon,
 // to get a place to report. The parent waits for 3 seconds.
 void ask_again(double most_s = 2) {
   if (overdue() > most_s) send_failure(Failure::kTimeout);
-  alarm_in(0.001);
+  alarm_soon();
 }
 void on_own_turn(int) {
   if (is_inside()) send_failure(Failure::kTimeout);
   ask_again();
 }
-// The alarm may arrive on any thread. At first the watched code itself is asked for its place: an
-// alarm could find it between two turns each time. Code that does not answer is interrupted.
+// The parent's alarm may arrive on any thread. At first the watched code itself is asked for its
+// place: an alarm could find it between two turns each time. Code that does not answer is
+// interrupted.
 void on_alarm(int signal) {
+  if (!this_child.watching) return;  // it has just ended
   const auto call_inside = this_child.guard->watched.call_inside;
   if (call_inside != nullptr && overdue() < 0.2) {
     call_inside([] { raise(SIGUSR1); });
-    return alarm_in(0.001);
+    return alarm_soon();
   }
   const auto thread_to_ask = this_child.guard->watched.thread_to_ask;
   const std::optional<pthread_t> thread =
@@ -323,13 +330,6 @@ void give_signal_stacks() {
   }
 }
 
-void alarm_in(double seconds) {
-  itimerval timer{};
-  timer.it_value.tv_sec = static_cast<time_t>(seconds);
-  timer.it_value.tv_usec = static_cast<suseconds_t>((seconds - std::floor(seconds)) * 1e6);
-  setitimer(ITIMER_REAL, &timer, nullptr);
-}
-
 constinit Child this_child;
 
 namespace {
@@ -372,8 +372,7 @@ void limit_the_rest() {
   if (const double most_s = this_child.guard->whole_limit_s; most_s > 0) {
     rusage used{};
     getrusage(RUSAGE_SELF, &used);
-    const double seconds =
-        used.ru_utime.tv_sec + used.ru_stime.tv_sec + 1 + std::ceil(most_s) * omp_get_max_threads();
+    const double seconds = used.ru_utime.tv_sec + used.ru_stime.tv_sec + 1 + std::ceil(most_s);
     rlimit processor{};
     getrlimit(RLIMIT_CPU, &processor);  // it may already be lower
     processor.rlim_cur = std::min(processor.rlim_cur, static_cast<rlim_t>(seconds));
@@ -445,9 +444,7 @@ void watched(const std::function<void()>& code) {
   if (!reserve) reserve = std::make_unique<char[]>(kReserveBytes);
   tell(Message::kBegin);
   this_child.watching = true;
-  alarm_in(this_child.guard->limit_s);
   code();
-  alarm_in(0);
   this_child.watching = false;
   tell(Message::kEnd);
 }

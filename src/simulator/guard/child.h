@@ -3,7 +3,6 @@
 
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -35,7 +34,8 @@ struct Failure {
 
 // Returns nothing if these bytes are not the contents of a kFailure.
 std::optional<Failure> failure_in(const std::string& contents);
-std::string sentence_about(const Failure& failure, const Guard& guard);
+// For a kTimeout: `waits` if the code was not running any more.
+std::string sentence_about(const Failure& failure, const Guard& guard, bool waits);
 
 // The messages between parent and child through their socket. The code that the child runs may have
 // taken it over, so the parent checks every message.
@@ -55,19 +55,11 @@ enum class Message : char {
 // The maximum number of bytes in a message of this kind.
 std::size_t most_bytes(Message message);
 
-using Deadline = std::optional<std::chrono::steady_clock::time_point>;
-
-// Does not allocate, so signal handlers may use it. Returns false if nobody listens any more, or
-// not in time.
-bool send(
-    int socket, Message message, int exit_code = 0, const void* data = nullptr,
-    std::size_t bytes = 0, Deadline deadline = {});
-
 struct Received {
   enum What {
     message,
     gone,     // no more messages can come
-    late,     // no message before the deadline
+    late,     // the sender's time is over
     nonsense  // an unknown kind, or longer than its kind allows
   } what;
   Message kind{};
@@ -75,11 +67,19 @@ struct Received {
   std::string contents = {};
 };
 
-// Waits for the next message. `is_over` is called from time to time. Once it returns true, only
-// messages that have already arrived are received. (Another process may hold the sender's end of
-// the socket.)
-Received receive(
-    int socket, Deadline deadline = {}, const std::function<bool()>& is_over = nullptr);
+// Called from time to time while a message is waited for. `message`: go on. After `gone`, only
+// messages that have already arrived are received. (Another process may hold the other end of the
+// socket.)
+using Watch = std::function<Received::What()>;
+
+// Does not allocate, so signal handlers may use it. Returns false if nobody listens any more, or
+// not in time.
+bool send(
+    int socket, Message message, int exit_code = 0, const void* data = nullptr,
+    std::size_t bytes = 0, const Watch& watch = nullptr);
+
+// Waits for the next message.
+Received receive(int socket, const Watch& watch = nullptr);
 
 // The contents of a kSentence.
 struct Sentence {
@@ -127,9 +127,6 @@ void install_handlers();
 // A stack may be what is broken, so handlers have stacks of their own, on this thread and on the
 // threads that OpenMP keeps for it.
 void give_signal_stacks();
-
-// The time limit is reached this many seconds from now; 0: never.
-void alarm_in(double seconds);
 
 // The state of this process if it is a child. Signal handlers read it.
 struct Child {

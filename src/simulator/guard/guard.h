@@ -60,15 +60,20 @@ struct Watched {
 struct Ended;
 
 struct Guard {
-  double limit_s;       // wall-clock time for each watched() part
+  double limit_s;       // processor time of all threads together, for each watched() part
   std::string said_by;  // the beginning of messages on stderr
   Watched watched = {};
   // For an untrusted child: the limit for its whole run, including its own work; 0 limits only the
-  // watched() parts. Each of its threads may use this much processor time.
+  // watched() parts.
   double whole_limit_s = 0;
+  // How long it may only wait: time in which none of its threads runs or wants to. On a busy
+  // machine a child that computes does not come near it. 0: three times limit_s, and at least 10 s.
+  double waiting_limit_s = 0;
   // Called by run_guarded in the parent if `work` was stopped or died.
   std::function<void(const Ended&)> if_stopped = nullptr;
 };
+
+double most_waiting_s(const Guard& guard);
 
 // The result of a run: the exit code, and a sentence for stderr if there is something to report.
 struct Outcome {
@@ -139,8 +144,9 @@ void on_fresh_thread(const std::function<void()>& code);
 // is linked into this program. No guard exists yet.
 
 // Call this at the start of main(). In a program with this call, static initializers that do not
-// finish (within --limit S seconds, or 10), crash, or end the program are reported in one sentence,
-// and the program exits with 1. This watch ends here: it does not apply to what runs afterwards.
+// finish (within --limit S seconds of processor time, or 10), crash, or end the program are
+// reported in one sentence, and the program exits with 1. This watch ends here: it does not apply
+// to what runs afterwards.
 void main_begins();
 
 }  // namespace guard

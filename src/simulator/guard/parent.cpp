@@ -10,6 +10,9 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -29,31 +32,28 @@ struct Header {
   std::size_t bytes;
 };
 
-// Waits until `socket` is ready for `event`. Without a deadline and without anything else to watch,
-// it does not wait here; the read or write waits instead, because a locked child has no poll().
-Received::What wait_for(
-    int socket, short event, Deadline deadline, const std::function<bool()>& is_over) {
-  if (!deadline && !is_over) return Received::message;
-  while (true) {
-    using namespace std::chrono;
-    // Checked first: an event that is always ready must not delay the deadline.
-    milliseconds wait = is_over ? 100ms : 1h;
-    if (deadline) {
-      wait = std::min(wait, ceil<milliseconds>(*deadline - steady_clock::now()));
-      if (wait <= 0ms) return Received::late;
-    }
-    const bool over = is_over && is_over();
+constexpr double kLook_s = 0.1;
+
+// Waits until `socket` is ready for `event`. Without a watch it does not wait here; the read or
+// write waits instead, because a locked child has no poll().
+Received::What wait_for(int socket, short event, const Watch& watch) {
+  while (watch) {
+    // Asked first: an event that is always ready must not delay the end.
+    const Received::What watched = watch();
+    if (watched == Received::late) return watched;
     pollfd ready{socket, event, 0};
-    const int events = poll(&ready, 1, over ? 0 : static_cast<int>(wait.count()));
-    if (events > 0) return Received::message;
+    const bool over = watched == Received::gone;
+    const int events = poll(&ready, 1, over ? 0 : static_cast<int>(1000 * kLook_s));
+    if (events > 0) break;
     if (over || (events < 0 && errno != EINTR)) return Received::gone;
   }
+  return Received::message;
 }
 
-bool write_all(int socket, const void* data, std::size_t bytes, Deadline deadline) {
-  const int flags = MSG_NOSIGNAL | (deadline ? MSG_DONTWAIT : 0);
+bool write_all(int socket, const void* data, std::size_t bytes, const Watch& watch) {
+  const int flags = MSG_NOSIGNAL | (watch ? MSG_DONTWAIT : 0);
   for (auto* from = static_cast<const char*>(data); bytes > 0;) {
-    if (wait_for(socket, POLLOUT, deadline, nullptr) != Received::message) return false;
+    if (wait_for(socket, POLLOUT, watch) != Received::message) return false;
     const ssize_t written = ::send(socket, from, bytes, flags);
     if (written < 0 && errno != EINTR && errno != EAGAIN) return false;
     if (written > 0) from += written, bytes -= written;
@@ -62,11 +62,9 @@ bool write_all(int socket, const void* data, std::size_t bytes, Deadline deadlin
 }
 
 // Reads exactly `bytes`.
-Received::What read_all(
-    int socket, void* to, std::size_t bytes, Deadline deadline,
-    const std::function<bool()>& is_over) {
+Received::What read_all(int socket, void* to, std::size_t bytes, const Watch& watch) {
   for (auto* into = static_cast<char*>(to); bytes > 0;) {
-    const Received::What waited = wait_for(socket, POLLIN, deadline, is_over);
+    const Received::What waited = wait_for(socket, POLLIN, watch);
     if (waited != Received::message) return waited;
     const ssize_t got = read(socket, into, bytes);
     if (got < 0 && errno == EINTR) continue;
@@ -99,15 +97,14 @@ std::size_t most_bytes(Message message) {
 
 bool send(
     int socket, Message message, int exit_code, const void* data, std::size_t bytes,
-    Deadline deadline) {
+    const Watch& watch) {
   const Header header{message, exit_code, bytes};
-  return write_all(socket, &header, sizeof header, deadline) &&
-         write_all(socket, data, bytes, deadline);
+  return write_all(socket, &header, sizeof header, watch) && write_all(socket, data, bytes, watch);
 }
 
-Received receive(int socket, Deadline deadline, const std::function<bool()>& is_over) {
+Received receive(int socket, const Watch& watch) {
   Header header{};
-  Received received{read_all(socket, &header, sizeof header, deadline, is_over)};
+  Received received{read_all(socket, &header, sizeof header, watch)};
   if (received.what != Received::message) return received;
   if (header.message < Message::kBegin || header.message > Message::kFailure ||
       header.bytes > most_bytes(header.message)) {
@@ -120,8 +117,7 @@ Received receive(int socket, Deadline deadline, const std::function<bool()>& is_
     const std::size_t before = received.contents.size();
     const std::size_t bytes = std::min(header.bytes - before, std::size_t{1} << 20);
     received.contents.resize(before + bytes);
-    const Received::What got =
-        read_all(socket, received.contents.data() + before, bytes, deadline, is_over);
+    const Received::What got = read_all(socket, received.contents.data() + before, bytes, watch);
     if (got != Received::message) return {got};
   }
   return received;
@@ -184,12 +180,15 @@ std::string what_a_signal_says(const Failure& failure) {
   }
 }
 
-std::string what_happened(const Failure& failure, double limit_s) {
+std::string what_happened(const Failure& failure, const Guard& guard, bool waits) {
   switch (failure.kind) {
     case Failure::kTimeout: {
-      char text[96];
+      char text[128];
       std::snprintf(
-          text, sizeof text, "is still running after %g s, perhaps in an endless loop", limit_s);
+          text, sizeof text,
+          waits ? "has only waited for %g s: it sleeps, or waits for what does not come"
+                : "is still running after %g s of processor time, perhaps in an endless loop",
+          waits ? most_waiting_s(guard) : guard.limit_s);
       return text;
     }
     case Failure::kExit:
@@ -211,20 +210,18 @@ std::optional<Failure> failure_in(const std::string& contents) {
   return failure;
 }
 
-std::string sentence_about(const Failure& failure, const Guard& guard) {
-  const std::string what = what_happened(failure, guard.limit_s);
+double most_waiting_s(const Guard& guard) {
+  return guard.waiting_limit_s > 0 ? guard.waiting_limit_s : std::max(10.0, 3 * guard.limit_s);
+}
+
+std::string sentence_about(const Failure& failure, const Guard& guard, bool waits) {
+  const std::string what = what_happened(failure, guard, waits);
   const std::string words(failure.words, strnlen(failure.words, sizeof failure.words));
   if (failure.inside != 0) return words + ": it " + what;
   return (words.empty() ? guard.watched.name : words) + " " + what;
 }
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-Clock::time_point in_seconds(double seconds) {
-  return Clock::now() + std::chrono::milliseconds(static_cast<long>(1000 * seconds));
-}
 
 // The child's process. It is waited for once.
 class Process {
@@ -241,6 +238,26 @@ class Process {
     }
     over_ = true;
   }
+  // Its processor time, of all threads.
+  double used_s() const {
+    clockid_t clock{};
+    timespec used{};
+    if (clock_getcpuclockid(id_, &clock) != 0 || clock_gettime(clock, &used) != 0) return 0;
+    return static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
+  }
+  // Whether none of its threads runs, or would run if the machine were less busy.
+  bool waits() const {
+    std::error_code gone;
+    std::filesystem::directory_iterator thread("/proc/" + std::to_string(id_) + "/task", gone), end;
+    for (; !gone && thread != end; thread.increment(gone)) {
+      std::string stat;
+      std::getline(std::ifstream(thread->path() / "stat"), stat);
+      if (stat.find(") R") != stat.npos || stat.find(") D") != stat.npos) return false;
+    }
+    return true;
+  }
+  // Lets its watched code say where it is, and end.
+  void ask_for_its_place() const { kill(id_, SIGALRM); }
   // The signal that ended the process without our kill; waits a moment for it. 0 if there was none.
   int own_signal() {
     for (int i = 0; i < 100 && !is_over(); ++i) usleep(10'000);
@@ -269,7 +286,7 @@ Ended reported_end(const Guard& guard, const Received& last) {
 }
 
 // The end that the child reports by a kFailure. Nothing if the message makes no sense.
-std::optional<Ended> failed_end(const Guard& guard, const Received& last) {
+std::optional<Ended> failed_end(const Guard& guard, const Received& last, bool waits) {
   const std::optional<Failure> failure = failure_in(last.contents);
   if (!failure) return std::nullopt;
   const auto how = failure->kind == Failure::kTimeout ? Ended::timed_out
@@ -278,7 +295,7 @@ std::optional<Ended> failed_end(const Guard& guard, const Received& last) {
                        : Ended::died;
   return Ended{
       how, 1, "", line_of(guard, failure->frames),
-      text::printable(sentence_about(*failure, guard))};
+      text::printable(sentence_about(*failure, guard, waits))};
 }
 
 // The end of a child that did not report it.
@@ -316,15 +333,13 @@ struct Allowance {
 class Conversation {
  public:
   Conversation(const Guard& guard, int socket, Process& process)
-      : guard_(guard), socket_(socket), process_(process) {
-    if (guard.whole_limit_s > 0) whole_ = in_seconds(guard.whole_limit_s);
-  }
+      : guard_(guard), socket_(socket), process_(process) {}
 
   Ended run() {
     std::optional<Ended> ended;
     Received received{};
     while (!ended) {
-      received = receive(socket_, deadline(), [this] { return process_.is_over(); });
+      received = receive(socket_, [this] { return look(); });
       if (received.what != Received::message) break;
       if (!allowance_.covers(received)) {
         received.what = Received::nonsense;
@@ -340,26 +355,44 @@ class Conversation {
     process_.end();
     if (!ended) ended = silent_end(guard_, received.what, signal);
     ended->report = std::move(report_);
-    ended->watched = part_.has_value();
+    ended->watched = begun_s_.has_value();
     ended->unlocked = text::printable(unlocked_);
     return *ended;
   }
 
  private:
-  Deadline deadline() const {
-    return part_ && whole_ ? std::min(part_, whole_) : part_ ? part_ : whole_;
+  // Looks at the child every now and then. Above a limit the watched code is asked for its place,
+  // and gets some more time to answer. (Code that blocks the signal does not answer.)
+  Received::What look() {
+    if (process_.is_over()) return Received::gone;
+    const auto now = std::chrono::steady_clock::now();
+    if (late_) return Received::late;
+    const bool limited = begun_s_ || guard_.whole_limit_s > 0;
+    if (!limited || now - looked_ < std::chrono::duration<double>(kLook_s))
+      return Received::message;
+    looked_ = now;
+    if (process_.waits()) waited_s_ += kLook_s;
+    const double waited_s = waited_s_ - most_waiting_s(guard_);
+    const double computed_s = begun_s_ ? process_.used_s() - *begun_s_ - guard_.limit_s : 0;
+    const double over_s = std::max(waited_s, computed_s);
+    if (over_s <= 0) return Received::message;
+    late_ = !begun_s_ || over_s > kAnswer_s;
+    if (late_) return Received::late;
+    if (!asked_) process_.ask_for_its_place();
+    asked_ = true;
+    return Received::message;
   }
 
   // Returns false if the message makes no sense.
   bool hear(Received& received, std::optional<Ended>& ended) {
     switch (received.kind) {
       case Message::kBegin:
-        // Later than the child's own alarm, for code that blocks the alarm.
-        part_ = in_seconds(guard_.limit_s + 3);
+        begun_s_ = process_.used_s();
         return true;
       case Message::kEnd:
-        if (!part_) return false;
-        part_.reset();
+        if (!begun_s_) return false;
+        begun_s_.reset();
+        asked_ = false;
         return true;
       case Message::kReport:
         report_ = std::move(received.contents);
@@ -373,15 +406,14 @@ class Conversation {
         // The next read notices a child that has gone or does not listen.
         send(
             socket_, Message::kAnswer, 0, text.data(),
-            std::min(text.size(), most_bytes(Message::kAnswer)),
-            deadline() ? deadline() : in_seconds(kAnswer_s));
+            std::min(text.size(), most_bytes(Message::kAnswer)), [this] { return look(); });
         return true;
       }
       case Message::kSentence:
         ended = reported_end(guard_, received);
         return true;
       case Message::kFailure:
-        ended = failed_end(guard_, received);
+        ended = failed_end(guard_, received, waited_s_ > most_waiting_s(guard_));
         return ended.has_value();
       case Message::kAnswer:
         return false;
@@ -389,12 +421,17 @@ class Conversation {
     return false;
   }
 
-  static constexpr double kAnswer_s = 60;  // the time for a child to read an answer
+  static constexpr double kAnswer_s = 3;  // the time for watched code to say where it is
   const Guard& guard_;
   const int socket_;
   Process& process_;
   Allowance allowance_;
-  Deadline whole_, part_;  // part_ is set while watched code runs, or the child says so
+  // The child's processor time at the beginning of its watched code, while that runs, or the child
+  // says so.
+  std::optional<double> begun_s_;
+  bool asked_ = false, late_ = false;
+  double waited_s_ = 0;
+  std::chrono::steady_clock::time_point looked_ = std::chrono::steady_clock::now();
   std::string report_, unlocked_;
 };
 

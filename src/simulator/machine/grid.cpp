@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <map>
@@ -159,8 +158,7 @@ void run_blocks(
   source.next = [&](bool one_waits) -> std::optional<std::int64_t> {
     const std::lock_guard guard(lock);
     const auto& last = observer != nullptr ? machine.cut_blocks_after : machine.no_blocks_after;
-    const bool too_late =
-        last && (observer != nullptr || !one_waits) && std::chrono::steady_clock::now() > *last;
+    const bool too_late = last && (observer != nullptr || !one_waits) && used_s() > *last;
     if (too_late) return std::nullopt;
     if (first_alone && next > 0 && !one_waits) return std::nullopt;
     while (!failure && (next < chosen.candidates() || (one_waits && chosen.extend()))) {

@@ -6,9 +6,9 @@
 #include <pthread.h>
 
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <functional>
 #include <optional>
 #include <span>
@@ -58,6 +58,12 @@ using SampleOf = std::function<std::vector<std::int64_t>(Extent grid)>;
 // All blocks of a grid, each once, in the order in which they start.
 using OrderOf = std::function<std::vector<std::int64_t>(Extent grid)>;
 
+// The processor time that this process has used, with all its threads. A limit on it does not
+// depend on how busy the machine is.
+inline double used_s() {
+  return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+}
+
 // The environment of the launches that `host` makes.
 struct Machine {
   const model::Gpu* gpu;  // the GPU whose limits a launch must keep
@@ -82,10 +88,11 @@ struct Machine {
   // that the counts do not depend on which block comes last.
   SampleOf sample = {};
   OrderOf order = {};  // for Blocks::kAll; empty: the grid's order
-  // Without an observer, no more blocks begin after this time, unless one waits for them.
-  std::optional<std::chrono::steady_clock::time_point> no_blocks_after = {};
-  // With an observer, blocks are cut short at their next barrier or exchange after this time.
-  std::optional<std::chrono::steady_clock::time_point> cut_blocks_after = {};
+  // Without an observer, no more blocks begin once used_s() is above this, unless one waits for
+  // them.
+  std::optional<double> no_blocks_after = {};
+  // With an observer, blocks are then cut short at their next barrier or exchange.
+  std::optional<double> cut_blocks_after = {};
   // The kernels come from a rewritten file: other variables than the device's are the host's.
   bool host_variables = false;
   bool own_variables = true;  // the program has __device__ variables, to which a kernel may store

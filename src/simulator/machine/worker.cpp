@@ -183,7 +183,7 @@ void Worker::begin_block(std::int64_t block) {
 // Not called while a thread waits for something that may never come: that is an endless loop, with
 // a place.
 void Worker::cut_if_late() {
-  if (observer_ == nullptr || !cut_after_ || std::chrono::steady_clock::now() < *cut_after_) return;
+  if (observer_ == nullptr || !cut_after_ || used_s() < *cut_after_) return;
   const auto is_done = [](const Thread& thread) { return thread.state == State::kDone; };
   if (std::all_of(threads_.begin(), threads_.begin() + count_, is_done)) return;
   observer_->cut_block();

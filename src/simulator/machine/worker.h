@@ -4,7 +4,6 @@
 
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -41,10 +40,8 @@ class Worker {
   // Sets the observer from now on; null: none.
   void set_observer(BlockObserver* observer) { observer_ = observer; }
   BlockObserver* observer() const { return observer_; }
-  // If there is an observer, blocks are cut short after this time.
-  void set_cut_after(std::optional<std::chrono::steady_clock::time_point> time) {
-    cut_after_ = time;
-  }
+  // If there is an observer, blocks are cut short once the process has used this much time.
+  void set_cut_after(std::optional<double> used_s) { cut_after_ = used_s; }
 
   // Begins a block. go_on() runs it to its end, or until all lanes that can run seem to wait for
   // another block. Returns whether it has ended. Throws KernelFault and Abandoned.
@@ -126,7 +123,7 @@ class Worker {
   Context scheduler_;
   Thread* running_ = nullptr;
   BlockObserver* observer_ = nullptr;
-  std::optional<std::chrono::steady_clock::time_point> cut_after_;
+  std::optional<double> cut_after_;
 
   model::WarpGeometry geometry_{};
   Extent grid_{}, block_{};

@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <chrono>
 #include <cstdio>
 
 extern "C" char etext;  // from the linker
@@ -67,7 +66,7 @@ struct Statement {
 struct State {
   bool active = false;
   model::Audit* into = nullptr;
-  std::chrono::steady_clock::time_point ends = std::chrono::steady_clock::time_point::max();
+  double most_used_s = 0;
   model::WarpGeometry geometry{};
   bool closed_now = false;    // an audited thread runs
   std::vector<Pages> closed;  // matrices and shared memory
@@ -225,7 +224,7 @@ void on_fault(int number, siginfo_t* info, void* context) {
     const bool stores = (registers[REG_ERR] & kWriteFault) != 0;
     hold_against_announcements(address, stores, registers);
     if (state.into->accesses >= state.into->most_accesses ||
-        std::chrono::steady_clock::now() > state.ends) {
+        machine::used_s() > state.most_used_s) {
       state.into->whole = false;
       return finish();
     }
@@ -324,8 +323,7 @@ AuditedBlock::AuditedBlock(
     state.closed.push_back(pages_of(array.begin, array.bytes));
   }
   install_handlers();
-  state.ends = std::chrono::steady_clock::now() +
-               std::chrono::milliseconds(static_cast<long>(state.into->most_s * 1000));
+  state.most_used_s = machine::used_s() + state.into->most_s;
   state.active = true;
 }
 
