@@ -3,7 +3,8 @@
 # need any time and memory to compile (an endless constant expression, for example). Exits like
 # COMMAND, or with 124 and a sentence on stderr if COMMAND needs more than
 #
-#   COMPILE_S   seconds, of the clock and of each process's own (60)
+#   COMPILE_S   seconds of processor time, each process (60)
+#   WAIT_S      seconds by the clock, for what waits (ten times as many, at least 600)
 #   COMPILE_GB  GB of memory, each process (4)
 #
 # or writes more than 256 MB to a file. Temporary files go to a folder that is removed.
@@ -15,7 +16,9 @@ for setting in "COMPILE_S=$seconds" "COMPILE_GB=$gigabytes"; do
   [[ $setting =~ =[1-9][0-9]{0,3}$ ]] ||
     { echo "$setting: give a whole number from 1 to 9999, for example COMPILE_S=60" >&2; exit 2; }
 done
-temporary=$(mktemp -d) || exit 2
+waiting=${WAIT_S:-$((seconds > 60 ? 10 * seconds : 600))}
+temporary=$(mktemp -d 2> /dev/null) ||
+  { echo "TMPDIR=${TMPDIR:-}: no temporary file can be made there" >&2; exit 2; }
 running=
 # A signal to this script alone is passed on to everything that it has started.
 trap '[ -z "$running" ] || kill "$running" 2> /dev/null; exit 130' INT TERM HUP
@@ -29,7 +32,7 @@ trap 'rm -rf "$temporary"' EXIT
   ulimit -v $((gigabytes << 20))
   ulimit -f $((megabytes << 10))
   exec 2> "$temporary/messages"
-  TMPDIR=$temporary LC_ALL=C exec timeout -k 5 "$seconds" "$@"
+  TMPDIR=$temporary LC_ALL=C exec timeout -k 5 "$waiting" "$@"
 ) 2> /dev/null &
 running=$!
 wait "$running" 2> /dev/null  # bash's own message about a signal; ours follows
@@ -38,9 +41,10 @@ contains() { grep -qiE "$1" "$temporary/messages"; }
 why=
 if [ $code -ne 0 ]; then
   # (The system also kills a process that uses up its memory.)
-  if [ $code = 124 ] || [ $code = 152 ] || contains 'CPU time limit exceeded' ||
-    { [ "$SECONDS" -ge "$seconds" ] && { [ $code = 137 ] || contains 'Killed signal'; }; }; then
-    why="took too long to compile: more than $seconds s; COMPILE_S= allows more"
+  if [ $code = 124 ] || { [ $code = 137 ] && [ "$SECONDS" -ge "$waiting" ]; }; then
+    why="has not been compiled after $waiting s, in which the compiler mostly waited; try again, or COMPILE_S= allows more"
+  elif [ $code = 152 ] || contains 'CPU time limit exceeded'; then
+    why="took too long to compile: more than $seconds s of processor time; COMPILE_S= allows more"
   elif [ $code = 153 ] || contains 'File size limit exceeded|File too large'; then
     why="is too large after compilation: a file of more than $megabytes MB"
   elif [ $code = 137 ] || contains 'Killed signal|out of memory|memory exhausted|Cannot allocate memory|bad_alloc'; then

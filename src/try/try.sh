@@ -13,6 +13,8 @@
 set -u
 goal=$1
 shift
+. src/try/can_work.sh
+can_work "$goal" || exit 2
 [ -n "${KERNEL:-}" ] || { echo "which kernel? make $goal KERNEL=path/to/file.cu${1:-}" >&2; exit 2; }
 # CXX, TRY_AS_CPU, TRIED_traced, TRIED_plain, REWRITER, C_LIBRARY, COUNTED, LIBRARIES, RUNNERS and DEBUGGED
 # (objects), HAS_GPU, NVCC, TRY_NVCCFLAGS and TRY_CUBIN_FLAGS.
@@ -138,7 +140,10 @@ compile_for_cpu() {
   [ -z "${refusal:-$messages}" ] || printf '%s\n' "${refusal:-$messages}" >&2
   [ -z "$refusal" ] || exit 2
   [ $code = 0 ] || exit 1
-  readelf -sW "$out.raw_traced.o" | grep -qwE '_Z(5|10simt_)sgemmiiifPKfS0_fPf|main' || {
+  local symbols  # at least that of the file itself
+  symbols=$(readelf -sW "$out.raw_traced.o") && [[ $symbols = *FILE* ]] ||
+    { echo "$goal: readelf does not read what the compiler wrote; install binutils anew" >&2; exit 2; }
+  grep -qwE '_Z(5|10simt_)sgemmiiifPKfS0_fPf|main' <<< "$symbols" || {
     echo "$KERNEL: defines neither main nor" \
       "void sgemm(int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C)" >&2
     rm "$out".raw_*.o

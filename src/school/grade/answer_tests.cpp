@@ -340,6 +340,28 @@ TEST_CASE("exercise 7 keeps the first name that it was graded with, and draws it
       "student:\".\n"));
 }
 
+TEST_CASE("the first grading makes the answer's file, and one that passes names what comes next") {
+  const auto graded = [](const std::string& number, const std::string& name) {
+    return bash(
+        "folder=$(mktemp -d); here=$PWD; cd $folder && ln -s \"$here\"/* . && rm -f answers\n"
+        "src/school/grade/grade.sh " +
+        number + " && cp exercises/solutions/" + name + " answers && src/school/grade/grade.sh " +
+        number + "; code=$?; rm -rf $folder; exit $code");
+  };
+  if (!std::filesystem::exists("exercises/solutions")) return;
+  const testing::Output second = graded("2", "02-count-loads.txt");
+  CAPTURE(second.out);
+  CHECK(second.exit_code == 0);
+  CHECK(
+      second.out.ends_with("next      make grade EX=3 (Coalesce)\n"
+                           "          Before it: the walkthrough's chapter 2.\n"));
+  const testing::Output wire = graded("17", "17-mma.cu");
+  CHECK(
+      wire.out.ends_with("next      make grade EX=18 (Bytes on the wire)\n"
+                         "          Before it: the walkthrough's chapter\n"
+                         "          More than one GPU.\n"));
+}
+
 TEST_CASE("a class's answers are graded with the numbers that were drawn for their names") {
   const testing::Folder folder;
   const std::string nameless = testing::contents("exercises/solutions/07-occupancy.txt");
@@ -375,8 +397,8 @@ TEST_CASE("a class's answers are graded with the numbers that were drawn for the
   for (const char* student : {"two files", "of another", "Ada King"}) {
     CHECK(has_row(student, "not handed in,0,"));
   }
-  CHECK(
-      contains(output.out, "a folder of several files; name the one that counts 07-occupancy.txt"));
+  CHECK(contains(
+      output.out, "it is one of several files; name the one that counts 07-occupancy.txt"));
   CHECK(contains(output.out, "answers that say another name than the student's: 2"));
 
   const auto feedback_of = [&](const std::string& student) {

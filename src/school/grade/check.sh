@@ -12,6 +12,8 @@
 #
 # Prints a line for each failure; the exit code is then 1. `make grader` builds what this needs.
 set -uo pipefail
+. src/try/can_work.sh
+can_work check-exercises || exit
 export BUILD=$1
 shift
 jobs=$(nproc)             # which heeds OMP_NUM_THREADS
@@ -40,7 +42,7 @@ one() {
   local output code blamed flat words
   output=$(SEED=${SEED:-1} HINT=2 LIMIT=5 src/school/grade/grade.sh "$3" "$4" 2>&1)
   code=$?
-  [ $code -le 4 ] || echo "$1: the grader failed: $output"
+  [ $code != 3 ] || echo "$1: the grader failed: $output"
   case $2 in
     passes | honest) [ $code = 0 ] || echo "$1 does not pass: $output" ;;
     fails | wrong | begins) [ $code != 0 ] || echo "$1 passes" ;;

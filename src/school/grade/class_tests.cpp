@@ -114,6 +114,21 @@ TEST_CASE("a class's table has a row for every student and exercise, and copies 
   CHECK(has_row("\"good\",01-index-and-guard,passed,3,yes,yes,yes,–,,5,"));
   CHECK(!contains(table, "1+1"));
   CHECK(contains(output.text, "3 left out, see above"));
+  // What a session opens with, and what a list of marks needs.
+  const std::string totals = testing::contents(folder / "class-students.csv");
+  CHECK(totals.starts_with("student,01-index-and-guard,total\n"));
+  CHECK(contains(totals, "\n\"good\",3,3\n"));
+  CHECK(contains(totals, "\n\"wrong, \"\"Ann\"\"\",0,0\n"));
+  CHECK(std::count(totals.begin(), totals.end(), '\n') == 9);
+  const std::string failures = testing::contents(folder / "class-exercises.csv");
+  CHECK(
+      failures.starts_with("exercise,handed_in,passed,commonest_failure,students\n"
+                           "01-index-and-guard,6,1,\"memory outside of A is read ("));
+  CHECK(failures.ends_with(")\",2\n"));
+  CHECK(contains(
+      output.text,
+      "\n01-index-and-guard       1 of 6 passed; commonest failure (2): memory outside of A is "
+      "read"));
   CHECK(contains(
       testing::contents(folder / "class-pairs.csv"),
       "\"01-index-and-guard\",\"copier\",\"wrong, \"\"Ann\"\"\",1.00,no\n"));
@@ -316,7 +331,7 @@ TEST_CASE("an answer is shown and stepped through, even if it fails") {
       "INSPECT=show " + settings + "src/school/grade/grade.sh 1 " +
       edited(folder, kDeceptions, "endless").string());
   CHECK(endless.exit_code == 1);
-  CHECK(contains(endless.text, "it is still running after 1 s, perhaps in an endless loop"));
+  CHECK(contains(endless.text, "it is still running after 1 s of processor time, perhaps in an"));
 
   const Output early = bash(
       "INSPECT=show " + settings +
@@ -390,7 +405,7 @@ TEST_CASE("exports of learning platforms are graded, and only plain files are op
   CHECK(contains(output.text, "notes.txt: left out, it is no answer to an exercise by its name"));
   CHECK(contains(output.text, "fifo/01-index-and-guard.cu: left out, it is no plain file"));
   CHECK(contains(output.text, "device/01-index-and-guard.cu: left out, it is a link"));
-  CHECK(contains(output.text, "10 students, 1 exercises"));
+  CHECK(contains(output.text, "10 students, 1 exercise: "));
 
   // Each student's feedback, in the words of the hint level and without paths of this machine.
   const std::string feedback = testing::contents(folder / "class-feedback/Ada L.txt");
@@ -403,7 +418,7 @@ TEST_CASE("exports of learning platforms are graded, and only plain files are op
   hand_in("class-feedback/old.txt", "");
   const Output again = bash(grade_class(folder, "EX=1"));
   CAPTURE(again.text);
-  CHECK(contains(again.text, "10 students, 1 exercises"));
+  CHECK(contains(again.text, "10 students, 1 exercise: "));
   CHECK(!fs::exists(folder.path() / "class-feedback/old.txt"));
   CHECK(!fs::exists(folder.path() / "class.csv.partial-feedback"));
 }
@@ -442,14 +457,58 @@ TEST_CASE(
 }
 
 TEST_CASE("an answer that takes too long in total is distinguished from a kernel that does") {
-  const testing::Folder folder;
+  const testing::Folder folder, tools;
   folder.write("slow/01-index-and-guard.cu", with("  while (M > 0) {\n    if (K < 0) break;\n  }"));
-  const Output output = bash("ANSWER_S=1 " + grade_class(folder, "EX=1 LIMIT=30"));
+  const Output output = bash("ANSWER_S=4 " + grade_class(folder, "EX=1 LIMIT=30"));
   CAPTURE(output.text);
+  CHECK(contains(testing::contents(folder / "class.csv"), "guard,too much CPU time,0,"));
+  // As if an hour had passed.
+  tools.write("timeout", "#!/bin/sh\nexit 124\n");
+  const Output waiting = bash(
+      "chmod +x '" + tools / "timeout" + "'; PATH='" + tools.path().string() + "':$PATH " +
+      grade_class(folder, "EX=1"));
+  CAPTURE(waiting.text);
   CHECK(contains(testing::contents(folder / "class.csv"), "guard,took too long,0,"));
   CHECK(contains(
       testing::contents(folder / "class-feedback/slow.txt"),
-      "  compiling and running it took more than 1 s altogether\n"));
+      "  compiling and running it was not done after 1200 s, in which it mostly waited\n"));
+}
+
+TEST_CASE("a student's file may have a name like its exercise's, and no file is dropped silently") {
+  const testing::Folder folder;
+  const std::string begun = with("  asm(nop);");
+  for (const char* name :
+       {"eve/exercise1.cu", "ann/01-index.cu", "\u674e\u96f7/EX_01 (2).CU", "bob/1.cu",
+        "bob/01-index-and-guard.cu", "bob/Exercise 1 final.cu", "cai/solution.zip",
+        "cai/02-count-loads.cu", "dan/answers/1.cu", "dan/12.cu", "dan/answers/deep/1.cu",
+        "Fay_16_assignsubmission_file_exercise1.cu", "gay_5_6_01-index-2.cu"}) {
+    folder.write(name, begun);
+  }
+  const Output output = bash(grade_class(folder, "EX='1 2'"));
+  CAPTURE(output.text);
+  CHECK(output.exit_code == 0);
+  const std::string table = testing::contents(folder / "class.csv");
+  CAPTURE(table);
+  for (const char* name : {"eve", "ann", "\u674e\u96f7", "bob", "dan", "Fay", "gay"}) {
+    CAPTURE(std::string(name));
+    CHECK(contains(table, "\n\"" + std::string(name) + "\",01-index-and-guard,refused,0,"));
+    // Columns stay aligned, whatever a name's letters.
+    CHECK(contains(
+        output.text,
+        "\n01-index-and-guard       refused              " + std::string(name) + "\n"));
+  }
+  CHECK(contains(table, "\n\"cai\",01-index-and-guard,not handed in,0,"));
+  for (const char* file :
+       {"bob/1.cu: left out, it is a second file",
+        "bob/Exercise\\ 1\\ final.cu: left out, it is a second file",
+        "cai/solution.zip: left out, it is no answer to an exercise by its name",
+        "cai/02-count-loads.cu: left out, it is no answer to an exercise by its name",
+        "dan/answers/deep: left out"}) {
+    CAPTURE(std::string(file));
+    CHECK(contains(output.text, file));
+  }
+  CHECK(contains(output.text, "5 left out, see above"));
+  CHECK(contains(output.text, "8 students, 2 exercises: "));
 }
 
 TEST_CASE(

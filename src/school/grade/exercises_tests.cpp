@@ -1,10 +1,12 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <tuple>
 
 #include "school/grade/exercise.h"
 #include "testing/program.h"
@@ -148,9 +150,11 @@ TEST_CASE("an endless constant expression is reported as such, by the grader and
   const testing::Output graded = testing::run(
       "COMPILE_S=1 BUILD='" + testing::built().string() + "' WORK='" + folder / "work" +
       "' src/school/grade/grade.sh 1 '" + answer + "' 2>&1");
-  CHECK(graded.exit_code == 3);
+  CHECK(graded.exit_code == 5);
   CHECK(
-      graded.out == answer + ": took too long to compile: more than 1 s; COMPILE_S= allows more\n");
+      graded.out == answer +
+                        ": took too long to compile: more than 1 s of processor time; "
+                        "COMPILE_S= allows more\n");
   CHECK(std::distance(std::filesystem::directory_iterator(folder / "work"), {}) == 1);
 
   folder.write("naive.cu", with_endless_constants("examples/naive.cu", "  float sum = 0;"));
@@ -176,18 +180,82 @@ TEST_CASE("a compiler's excess of time or memory is reported, and no file of its
   const testing::Output time = limited(here + " COMPILE_S=1", "bash -c 'while :; do :; done'");
   CHECK(time.exit_code == 124);
   const char* const too_long =
-      "yours.cu: took too long to compile: more than 1 s; COMPILE_S= allows more\n";
+      "yours.cu: took too long to compile: more than 1 s of processor time; COMPILE_S= allows "
+      "more\n";
   CHECK(time.err == too_long);
-  // A compiler with several threads uses up its processor time before the time limit.
   CHECK(limited(here + " COMPILE_S=1", "bash -c 'kill -XCPU $$'").err == too_long);
-  const testing::Output children = limited(here + " COMPILE_S=1", "bash -c 'sleep 7 & wait'");
+  CHECK(limited(here + " COMPILE_S=1", "sleep 1.5").exit_code == 0);
+  const testing::Output children = limited(here + " WAIT_S=1", "bash -c 'sleep 20 & wait'");
   CHECK(children.exit_code == 124);
+  CHECK(testing::contains(
+      children.err, "yours.cu: has not been compiled after 1 s, in which the compiler"));
   CHECK(std::filesystem::is_empty(folder.path()));
 
   const testing::Output other = limited(here, "bash -c 'echo wrong >&2; exit 3'");
   CHECK(other.exit_code == 3);
   CHECK(other.err == "wrong\n");
   CHECK(limited("COMPILE_S=0", "true").err.starts_with("COMPILE_S=0: give a whole number"));
+}
+
+TEST_CASE("without a tool that it needs no answer passes, and one sentence says what is missing") {
+  const testing::Folder folder;
+  folder.write("work/none", "");
+  const std::string tools = folder / "tools";
+  REQUIRE(testing::run("mkdir '" + tools + "' && ln -s /usr/bin/* '" + tools + "'").exit_code == 0);
+  const std::string in_folder = "export BUILD='" + testing::built().string() + "' DIR='" +
+                                folder / "work" + "' WORK='" + folder / "work" +
+                                "' KERNEL=examples/naive.cu; exec 2>&1; ";
+  const std::string grade = "src/school/grade/grade.sh 0 exercises/" +
+                            std::string(
+                                fs::exists("exercises/solutions") ? "solutions/00-vector-add.cu"
+                                                                  : "00-vector-add/kernel.cu");
+  const auto without = [&](const std::string& tool, const std::string& command) {
+    return testing::run(
+        in_folder + "rm '" + tools + "/" + tool + "'; PATH='" + tools + "' " + command +
+        "; code=$?; " + "ln -s /usr/bin/" + tool + " '" + tools + "'; exit $code");
+  };
+  for (const std::string tool : {"nm", "readelf", "objcopy", "c++filt", "ld"}) {
+    CAPTURE(tool);
+    const std::string missing =
+        ": " + tool + " is missing; install binutils, to which it belongs\n";
+    const testing::Output graded = without(tool, grade);
+    CHECK(graded.exit_code == 3);
+    CHECK(graded.out == "grade" + missing);
+    const testing::Output tried = without(tool, "src/try/try.sh compile '" + folder / "out" + "'");
+    CHECK(tried.exit_code == 2);
+    CHECK(tried.out == "compile" + missing);
+  }
+  CHECK(without("nm", "src/school/grade/grade_class.sh").exit_code == 3);
+  for (const auto& [tool, does, sentence] :
+       {std::tuple{
+            "nm", "exit 0", "grade: this is the grader's fault and not the answer's: nm fails"},
+        {"readelf", "echo broken >&2; exit 1",
+         "grade: this is the grader's fault and not the answer's: readelf fails (broken)"},
+        {"objcopy", "echo broken >&2; exit 1",
+         "grade: this is the grader's fault and not the answer's: the answer cannot be linked"}}) {
+    CAPTURE(std::string(tool));
+    folder.write("broken/" + std::string(tool), "#!/bin/sh\n" + std::string(does) + "\n");
+    const std::string broken = folder / "broken";
+    const testing::Output graded = testing::run(
+        in_folder + "chmod +x '" + broken + "'/*; PATH='" + broken + "':$PATH " + grade +
+        "; code=$?; rm '" + broken + "'/*; exit $code");
+    CAPTURE(graded.out);
+    CHECK(graded.exit_code == 3);
+    CHECK(graded.out.starts_with(sentence));
+    CHECK(std::count(graded.out.begin(), graded.out.end(), '\n') == 1);
+  }
+  for (const auto& [name, command] :
+       {std::pair{std::string("grade"), grade},
+        {"grade-class", "src/school/grade/grade_class.sh"},
+        {"check-exercises", "src/school/grade/check.sh $BUILD"},
+        {"show", "src/try/try.sh show"},
+        {"TMPDIR=/nowhere", "src/try/limited.sh yours.cu true"}}) {
+    const testing::Output output = testing::run(in_folder + "TMPDIR=/nowhere " + command);
+    CAPTURE(output.out);
+    CHECK(output.exit_code == 2);
+    CHECK(output.out.starts_with(name + ": no temporary file can be made "));
+    CHECK(std::count(output.out.begin(), output.out.end(), '\n') == 1);
+  }
 }
 
 TEST_CASE("an uninitialized sum makes the result wrong, if the compiler can set its value") {
@@ -257,6 +325,8 @@ TEST_CASE("a failed verdict explains the error message that make prints after it
   }
   CHECK(tree.make("show EX=1").out.starts_with("said show\n(Not passed yet."));
   CHECK(tree.make("show EX=1").exit_code == 2);
+  // Nor is a fault of the grader's the answer's.
+  CHECK(tree.make("grade EX=3").out.starts_with("said\nmake: *** ["));
   const testing::Output dry = tree.make("-n grade EX=1");
   CHECK(dry.out.find("said\n") == std::string::npos);
   CHECK(dry.exit_code == 0);

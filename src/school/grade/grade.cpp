@@ -119,8 +119,8 @@ enum ExitCode {
   kPassed = 0,
   kFailed = 1,
   kUnusable = 2,
+  kGraderAtFault = 3,
   kTimedOut = 4,
-  kGraderAtFault = 5,
   kExhausted = 6
 };
 

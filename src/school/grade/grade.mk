@@ -38,7 +38,7 @@ grade: ## grade your answer to an exercise (EX=n; EX= grades all that you have b
 NOT_PASSED := (Not passed yet. make calls that an error:)
 grade $(if $(EX),show step debug): $(GRADE_PARTS)
 	$(GRADE) $(if $(filter-out grade,$@),INSPECT=$@ INSPECT_FLAGS="$$TRY_FLAGS $(FLAGS)") src/school/grade/grade.sh "$$EX" "$$FILE" || \
-		{ code=$$?; [[ $$code != [1346] ]] || echo '$(NOT_PASSED)' >&2; exit $$code; }
+		{ code=$$?; [[ $$code != [1456] ]] || echo '$(NOT_PASSED)' >&2; exit $$code; }
 grade-class: $(GRADE_PARTS) $(GRADED)/similar ## grade the folders of a class (DIR=d; exercises/TEACHING.md)
 	BUILD='$(BUILD)' src/school/grade/grade_class.sh
 check-exercises: grader ## whether solutions pass, and wrong answers fail with their hints (EX=n)

@@ -12,12 +12,15 @@
 # INSPECT=show, step or debug: shows what the kernel does, without a verdict (src/school/grade/verdict.h);
 # then PAGE, INSPECT_FLAGS, BLOCK and THREAD also come from the user.
 #
-# Exit codes: 0 passed, 1 failed, 2 refused (the answer cannot be graded), 3 did not compile,
-# 4 timed out, 5 the grader itself is at fault, 6 used up its processor time.
+# Exit codes: 0 passed (or the answer's file was made), 1 failed, 2 refused (the answer cannot be graded),
+# 3 the grader itself is at fault, or a tool of it is missing or fails, 4 timed out, 5 did not compile,
+# 6 used up its processor time.
 set -uo pipefail
+. src/try/can_work.sh
+can_work grade || exit
 # EXERCISE_OBJECTS (a folder), CXX, AS_CPU (how the tracer's copy of a kernel is compiled), COUNTED (what is renamed in it) and
 # LIBRARIES.
-. "$BUILD/grade/environment" || exit 5
+. "$BUILD/grade/environment" || exit 3
 case ${HINT:-0} in
   0 | 1 | 2) ;;
   *)
@@ -59,14 +62,14 @@ if [ -z "$answer" ]; then
   mkdir -p answers
   # If numbers are drawn by a student's name, the file contains the name.
   awk '/^answer student:$/ { name = ENVIRON["STUDENT"]; gsub(/[[:cntrl:]]/, " ", name); $0 = $0 " " name; sub(/ +$/, "") }
-    { print }' "$start" > "$answer.new" && mv "$answer.new" "$answer" || exit 5
+    { print }' "$start" > "$answer.new" && mv "$answer.new" "$answer" || exit 3
   if grep -q '^answer student:$' "$answer"; then
     echo "Your numbers are drawn by your name: write it in $answer, behind \"answer student:\"."
   fi
   echo "$answer is yours: write in it what $folder/README.md asks for, then run this command again."
-  exit 1
+  exit 0
 fi
-work=$(mktemp -d "${WORK:-$BUILD/grade}/answer.XXXXXX") || exit 5
+work=$(mktemp -d "${WORK:-$BUILD/grade}/answer.XXXXXX") || exit 3
 # Drawn here, so that the record has it.
 [ -z "${INSPECT:-}" ] || SEED=${SEED:-1}
 SEED=${SEED:-$((1 + (RANDOM << 15 | RANDOM) % 1000000))}
@@ -78,7 +81,7 @@ used=0
 # line and thread, as the highest level does; pictures of a passing kernel are no hint.
 record() {
   [ -n "${RECORD:-}" ] || return
-  local hint_level=0 verdicts=(passed failed refused "did not compile" "timed out" "" "too much CPU time")
+  local hint_level=0 verdicts=(passed failed refused "" "timed out" "did not compile" "too much CPU time")
   if [ -n "${INSPECT:-}" ]; then
     [ "$1" = 1 ] && [ "$INSPECT" != debug ] || return
     verdicts[1]=shown
@@ -103,10 +106,12 @@ give_up() {
   exit "$2"
 }
 
-# The grader is at fault, and not the answer.
+# The grader is at fault, and not the answer. $1: what it could not do.
 broken() {
-  cat "$work/why" >&2
-  exit 5
+  local why
+  why=$(head -n 1 "$work/why")
+  echo "grade: this is the grader's fault and not the answer's: $1${why:+ ($why)}" >&2
+  exit 3
 }
 
 # A link is followed here; anything else that is not a regular file is not opened.
@@ -121,7 +126,7 @@ objects=()
 compile() {
   src/try/limited.sh "$answer" "$@" 2> "$work/why"
   local code=$?
-  [ $code != 124 ] || give_up "$(cat "$work/why")" 3
+  [ $code != 124 ] || give_up "$(cat "$work/why")" 5
   return $code
 }
 
@@ -132,7 +137,7 @@ if [ -e "$folder/kernel.cu" ]; then
 
   # The header there is precompiled, which only saves time.
   compile $CXX $AS_CPU -c "$work/kernel.cu" -o "$work/raw.o" ||
-    give_up "${BRIEF:+does not compile: }$(grep -m "${BRIEF:-40}" -A 4 'error' "$work/why" || cat "$work/why")" 3
+    give_up "${BRIEF:+does not compile: }$(grep -m "${BRIEF:-40}" -A 4 'error' "$work/why" || cat "$work/why")" 5
   [ "${BRIEF:-}" = 1 ] || cat "$work/why" >&2
 
   # Checks the external symbols that the compiled answer needs; its text was checked before. Nothing
@@ -144,26 +149,30 @@ if [ -e "$folder/kernel.cu" ]; then
   elif grep -qx '#include "simulator/cuda/hopper_instructions.h"' "$folder/kernel.cu"; then
     instructions='^(_Z13mbarrier_(initPmj|waitPmj)|_Z19fence_mbarrier_initv|_Z15mbarrier_arrivePm|_Z25mbarrier_arrive_expect_txPmj|_Z23cp_async_bulk_tensor_2dPvPK11CUtensorMapiiPm|_Z13tensor_map_2dPKvmmm9TensorBoxN5model7SwizzleE13TensorElement)$'
   fi
-  stranger=$(nm -u "$work/raw.o" | awk -v instructions="$instructions" '
+  # (The tracer's calls are among them: a list without them is not one.)
+  symbols=$(nm -u "$work/raw.o" 2> "$work/why") && [[ $symbols = *__tsan_* ]] || broken "nm fails"
+  stranger=$(awk -v instructions="$instructions" '
     $2 ~ instructions { next }
     $2 ~ /^(__tsan_|__sanitizer_cov_trace_pc$|__ubsan_handle_out_of_bounds$|simt_announce$|_ZN4simt|_Z[0-9]+__pipeline_|memcpy$|memset$)/ ||
-    $2 ~ /^(threadIdx|blockIdx|blockDim|gridDim|warpSize|fmaf?|fmaxf?|fminf?|_GLOBAL_OFFSET_TABLE_)$/ ||
+    $2 ~ /^(threadIdx|blockIdx|blockDim|gridDim|warpSize|fmaf?|fmaxf?|fminf?|_GLOBAL_OFFSET_TABLE_|shared)$/ ||
     $2 ~ /^(_Z[0-9]+__f(add|sub|mul|maf)_rnf+|__(popcount|ffs|clz)[sd]i2)$/ ||
     $2 ~ /^(__stack_chk_fail|__gxx_personality_v0|_Unwind_Resume)$/ { next }
-    { print $2 }' | c++filt | grep -vx "shared" | head -n 1)
-  [ -z "$stranger" ] || give_up "$answer: it calls $stranger, which is not for kernels" 2
+    { print $2; exit }' <<< "$symbols") || broken "awk fails"
+  [ -z "$stranger" ] || give_up "$answer: it calls $(c++filt "$stranger" || echo "$stranger"), which is not for kernels" 2
   # (The one function of priority 99 is the compiler's own, for -fsanitize=thread.)
-  if readelf -SW "$work/raw.o" | sed 's/^ *\[ *[0-9]*\] *//' | awk '
+  sections=$(readelf -SW "$work/raw.o" 2> "$work/why") && [[ $sections = *.text* ]] || broken "readelf fails"
+  if sed 's/^ *\[ *[0-9]*\] *//' <<< "$sections" | awk '
       $2 == "INIT_ARRAY" && !($1 == ".init_array.00099" && $5 == "000008") { own = 1 }
       $2 == "PREINIT_ARRAY" || $1 ~ /^\.ctors/ { own = 1 }
       END { exit !own }'; then
     give_up "$answer: it has code that runs before the kernel does; a kernel has none" 2
   fi
-  compile src/simulator/trace/keep_symbols.sh "$work/raw.o" "$work/kernel.o" _Z3run5ShapePKfS1_Pf $COUNTED || broken
+  compile src/simulator/trace/keep_symbols.sh "$work/raw.o" "$work/kernel.o" _Z3run5ShapePKfS1_Pf $COUNTED ||
+    broken "the answer cannot be linked"
   objects=("$work/kernel.o")
 fi
 compile $CXX "${objects[@]}" "$EXERCISE_OBJECTS/$exercise/exercise.o" "$BUILD/grade/grader.o" \
-  $LIBRARIES -o "$work/grade" || broken
+  $LIBRARIES -o "$work/grade" || broken "the answer cannot be linked"
 
 options=(--exercise "$exercise" --file "$answer" --seed "$SEED" --student "${STUDENT:-}"
   --limit "${LIMIT:-}")
@@ -180,5 +189,23 @@ esac
 OMP_WAIT_POLICY=passive "$work/grade" "${options[@]}" --hint "${HINT:-}" --brief "${BRIEF:-}" \
   --used "$used" --facts "${FACTS:-}"
 status=$?
-[ $status -le 4 ] || [ $status = 6 ] && exit $status
-exit 5
+if [ $status = 0 ] && [ "${BRIEF:-}${FACTS:-}" = "" ]; then
+  # The next exercise's README says what to read before it.
+  next=$(printf '%s\n' exercises/[0-9]* | awk -v this="$folder" 'found { print; exit } $0 == this { found = 1 }')
+  if [ -n "$next" ]; then
+    number=${next#exercises/} number=${number%%-*}
+    awk -v number="${number#0}" '
+      NR == 1 { sub(/^# [0-9]*[.] /, ""); printf "next      make grade EX=%s (%s)\n", number, $0 }
+      sub(/.*Before it: /, "Before it: ") { before = 1 }
+      before {
+        gsub(/\[|\]\([^)]*\)/, "")
+        ends = sub(/\*$/, "")
+        print "          " $0
+        if (ends) exit
+      }' "$next/README.md"
+  else
+    echo "next      That was the last exercise. The walkthrough's last chapter says what comes after."
+  fi
+fi
+[ $status -le 6 ] && [ $status != 5 ] && exit $status
+exit 3

@@ -5,8 +5,8 @@
 #
 # From the user: DIR; EX (only these exercises, by number or name); OUT (the table, DIR/class.csv);
 # JOBS (how many at a time); SEED (the same for all answers; by default a new one); HINT (the hint
-# level of the feedback; 2); LIMIT (seconds per shape); ANSWER_S (seconds for an answer, with its
-# compilation, and of processor time for each of its processes; 120); COMPILE_S, COMPILE_GB
+# level of the feedback; 2); LIMIT (seconds per shape); ANSWER_S (seconds of processor time for each
+# process of an answer, also of its compilation; 120; by the clock ten times as many, at least 600, end what waits); COMPILE_S, COMPILE_GB
 # (src/try/limited.sh); MEMORY_GB (of each process; 8); SIMILAR (the part that two answers must share
 # to be listed; 0.8).
 #
@@ -14,11 +14,14 @@
 # file that was graded and has not changed is not graded again. At the end the table is sorted and
 # replaces OUT in one step. Beside it are files with the name of OUT without .csv, followed by
 #
-#   -pairs.csv   answers that resemble each other
-#   -feedback/   a text file for every student: the grader's messages
+#   -students.csv   a row for each student: the points, and their total
+#   -exercises.csv  a row for each exercise: how many passed, and the commonest failure
+#   -pairs.csv      answers that resemble each other
+#   -feedback/      a text file for every student: the grader's messages
 #
-# Exit codes: 0 all graded, 1 the grader itself failed somewhere, 2 refused.
+# Exit codes: 0 all graded, 1 the grader itself failed somewhere, 2 refused, 3 a tool of the grader is missing.
 set -uo pipefail
+. src/try/can_work.sh
 export LC_ALL=C  # names are bytes
 
 leave_out() { printf 'grade-class: %q: left out, it is %s\n' "$1" "$2" >&2; }
@@ -40,47 +43,61 @@ read_prefix() {
   name=${name:-$id}
 }
 
-# Sets `exercise`, `attempt`, `kind` and `prefix` from the name of an exported file.
-read_file_name() {
-  local rest='(-([0-9]{1,4}))?( ?\([0-9]+\))?\.(cu|txt)$' lower=${1,,} platform
+# Sets `exercise`, `attempt` and `kind` from a student's name for a file: 01-index-and-guard.cu, in Canvas
+# with -2 for the second attempt, and also exercise1.cu, ex_01.cu, 1.cu or 01-index.cu, if no file has the
+# exercise's own name.
+name_exercise() {
+  local stem=${1,,} each
+  [[ $stem =~ ^(.*[^\ ])\.(cu|txt)$ ]] || return 1
+  stem=${BASH_REMATCH[1]} kind=${BASH_REMATCH[2]}
+  [[ ! $stem =~ ^(.*[^\ ])\ ?\([0-9]+\)$ ]] || stem=${BASH_REMATCH[1]} # by a browser
   for exercise in "${known[@]}"; do
-    [[ $lower =~ ^(.*)_"$exercise"$rest ]] || continue
-    prefix=${1:0:${#BASH_REMATCH[1]}} attempt=$((10#${BASH_REMATCH[3]:-0})) kind=${BASH_REMATCH[5]}
+    [[ $stem =~ ^"$exercise"(-([0-9]{1,4}))?$ ]] || continue
+    attempt=$((10#${BASH_REMATCH[2]:-0}))
     return 0
   done
-  [ ${#requested[@]} = 1 ] || return 1
-  exercise=${requested[0]}
+  [[ $stem =~ ^((exercise|ex|answer|task)[-_\ ]?)?0*([0-9]{1,2})([-_.\ ][^0-9].*)?$ ]] || return 1
+  each=${BASH_REMATCH[3]} attempt=$like_it
+  for exercise in "${known[@]}"; do [ $((10#${exercise%%-*})) != "$each" ] || return 0; done
+  return 1
+}
+
+# Sets `exercise`, `attempt`, `kind` and `prefix` from the name of an exported file.
+read_file_name() {
+  local lower=${1,,} platform
   for platform in '_assignsubmission_(file|onlinetext)' '_attempt_()[-0-9]+' '_[0-9]+_()[0-9]+'; do
-    [[ $lower =~ ^(.*$platform)_[^_].*\.(cu|txt)$ ]] || continue
-    prefix=${1:0:${#BASH_REMATCH[1]}} kind=${BASH_REMATCH[3]} attempt=$any_name
-    [[ ! $lower =~ $rest ]] || attempt=$((any_name + 10#${BASH_REMATCH[2]:-0}))
+    [[ $lower =~ ^(.*$platform)_([^_].*\.(cu|txt))$ ]] || continue
+    prefix=${1:0:${#BASH_REMATCH[1]}} kind=${BASH_REMATCH[4]}
+    ! name_exercise "${BASH_REMATCH[3]}" || return 0
+    [ ${#requested[@]} = 1 ] || return 1
+    exercise=${requested[0]} attempt=$any_name
+    [[ ! $lower =~ (-([0-9]{1,4}))( ?\([0-9]+\))?\. ]] || attempt=$((any_name + 10#${BASH_REMATCH[2]}))
     return 0
   done
   return 1
 }
 
-# Whether a file in a student's folder has the name of exercise $2.
-is_called() {
-  local base=${1##*/}
-  [[ ${base,,} =~ ^"$2"( ?\([0-9]+\))?\."${kinds[$2]}"$ ]]
-}
-
-# Sets `file` to the file for exercise $2 in a student's folder $1. If that is ambiguous, sets `others`
-# to the files of its kind.
+# Sets `found` to the files for exercises in a student's folder, three words each: exercise, attempt, file.
+# Each file that is of no exercise is in `others`, with what it is.
 look_into() {
-  local kind=${kinds[$2]} each exercise
-  file=$1/$2.$kind others=()
-  [ ! -e "$file" ] && [ ! -L "$file" ] || return 0
+  local base each alone=()
+  found=() others=()
   for each in "$1"/*; do
-    if is_called "$each" "$2"; then
-      file=$each others=()
-      return 0
+    base=${each##*/}
+    if name_exercise "$base" && [ "$kind" = "${kinds[$exercise]}" ]; then
+      [ "$base" = "$exercise.$kind" ] || [ "$attempt" -lt 0 ] || attempt=-1
+      found+=("$exercise" "$attempt" "$each")
+    elif [ ${#requested[@]} = 1 ] && [[ ${base,,} == *."${kinds[${requested[0]}]}" ]]; then
+      alone+=("$each")
+    elif [[ $base != grades.csv ]] && ! { [ "$base" = answers ] && [ -d "$each" ]; }; then
+      others+=("$each" "no answer to an exercise by its name")
     fi
-    [[ ${each,,} == *."$kind" ]] || continue
-    for exercise in "${known[@]}"; do is_called "$each" "$exercise" && continue 2; done
-    others+=("$each")
   done
-  if [ ${#requested[@]} = 1 ] && [ ${#others[@]} = 1 ]; then file=${others[0]} others=(); fi
+  if [ ${#alone[@]} = 1 ] && [[ " ${found[*]} " != *" ${requested[0]} "* ]]; then
+    found+=("${requested[0]}" "$any_name" "${alone[0]}")
+  else
+    for each in "${alone[@]}"; do others+=("$each" "one of several files; name the one that counts ${requested[0]}.${each##*.}"); done
+  fi
 }
 
 # What is handed in for an exercise: a kernel or formulas, as the exercise begins.
@@ -89,15 +106,10 @@ kind_of() {
   [ ${#begin[@]} = 0 ] && echo cu || echo "${begin[0]##*.}"
 }
 
-# The exercises for which a student's folder has a file.
-held_by() {
-  local each inside
-  for each in "${known[@]}"; do
-    for inside in "$1" "$1/answers"; do
-      look_into "$inside" "$each"
-      [ ! -e "$file" ] || echo "$each"
-    done
-  done
+# The folders with a student's files, the first before the other.
+folders_of() {
+  inside=("$1")
+  [ ! -d "$1/answers" ] || [ -L "$1/answers" ] || inside=("$1/answers" "$1")
 }
 
 # If two handed in one exercise under one name, they are two students, each with a number. (One
@@ -110,17 +122,22 @@ note_student() {
   done
 }
 
-# A student's file, if it is a regular file. Links might lead out of the folder.
+# A student's file, if it is a regular file. Links might lead out of the folder. Of numbered attempts the
+# last counts; of other files for one exercise the one that has its name, or else the first.
 offer() {
-  local at=$1/$2 file=$3 attempt=$4
+  local at=$1/$2 attempt=$3 file=$4 dropped=$4 before
+  before=${attempt_of[$at]:-}
   if [ -L "$file" ]; then
     leave_out "$file" "a link"
-  elif [ -e "$file" ] && [ ! -f "$file" ]; then
+  elif [ ! -f "$file" ]; then
     leave_out "$file" "no plain file"
-  elif [ -f "$file" ] && [ "$attempt" -lt 0 ] && [ "$attempt" = "${attempt_of[$at]:-}" ]; then
-    leave_out "$file" "a second file of that student's; name the one that counts $2.${kinds[$2]}"
-  elif [ -f "$file" ] && [ "$attempt" -ge "${attempt_of[$at]:-$any_name}" ]; then
-    file_of[$at]=$file attempt_of[$at]=$attempt
+  else
+    if [ -z "$before" ] || [ "$attempt" -gt "$before" ]; then
+      dropped=${file_of[$at]:-}
+      file_of[$at]=$file attempt_of[$at]=$attempt
+    fi
+    [ -z "$dropped" ] || { [ "$attempt" -ge 0 ] && [ "$before" -ge 0 ] && [ "$attempt" != "$before" ]; } ||
+      leave_out "$dropped" "a second file of that student's; name the one that counts $2.${kinds[$2]}"
   fi
 }
 
@@ -133,8 +150,9 @@ offer() {
 #   name_ID_ID_NN-name.cu, name_LATE_ID_ID_NN-name-2.cu  Canvas: the highest attempt counts
 #   GRADEBOOK_login_attempt_DATE_NN-name.cu              Blackboard
 #
-# The case of a file's name makes no difference, nor does the " (2)" of a browser. If only one
-# exercise is requested, a student's only file of its kind counts, whatever its name.
+# The case of a file's name makes no difference, nor does the " (2)" of a browser. A name that has only the
+# exercise's number counts, too: name_exercise above. If only one exercise is requested, a student's only file
+# of its kind counts, whatever its name.
 #
 # Prints five texts, each followed by a zero byte, for every student and exercise: the student's name in
 # the table, the exercise, the file, the record of hint levels beside it, and the student's name without
@@ -148,7 +166,8 @@ handed_in() (
   students=()
   # Unicode's line breaks, and characters that change the direction of writing.
   turns=$'\xe2\x80[\xa8-\xae]|\xe2\x81[\xa6-\xa9]'
-  any_name=-10000 # less than every attempt: a file with the exercise's name comes before all others
+  # Less than every attempt: a file with the exercise's name comes before all others.
+  like_it=-10000 any_name=-20000
   known=() requested=("$@")
   for folder in exercises/[0-9]*; do known+=("${folder#exercises/}"); done
   declare -A kinds
@@ -165,7 +184,12 @@ handed_in() (
         continue
       fi
       read_prefix "$base" && [[ $base == *_assignsubmission_* ]] || { name=$base id=-; }
-      holds=$(held_by "$entry")
+      holds=
+      folders_of "$entry"
+      for folder in "${inside[@]}"; do
+        look_into "$folder"
+        for ((i = 0; i < ${#found[@]}; i += 3)); do holds+="${found[i]} "; done
+      done
     else
       case $base in *.csv | *.csv.partial | *.csv.new) [[ $base == *_grades.csv ]] || continue ;; esac
       holds=
@@ -201,13 +225,13 @@ handed_in() (
     fi
     base=${entry##*/}
     if [ -d "$entry" ]; then
-      inside=$entry
-      [ ! -d "$entry/answers" ] || [ -L "$entry/answers" ] || inside=$entry/answers
-      for exercise in "${requested[@]}"; do
-        look_into "$inside" "$exercise"
-        offer "$student" "$exercise" "$file" 0
-        [ ${#requested[@]} != 1 ] || [ ${#others[@]} = 0 ] ||
-          leave_out "$inside" "a folder of several files; name the one that counts ${file##*/}"
+      folders_of "$entry"
+      for folder in "${inside[@]}"; do
+        look_into "$folder"
+        for ((i = 0; i < ${#found[@]}; i += 3)); do
+          [[ " ${requested[*]} " != *" ${found[i]} "* ]] || offer "$student" "${found[@]:i:3}"
+        done
+        for ((i = 0; i < ${#others[@]}; i += 2)); do leave_out "${others[@]:i:2}"; done
       done
       record_of[$student]=$inside/grades.csv
     elif [[ $base == *_grades.csv ]]; then
@@ -215,7 +239,7 @@ handed_in() (
     elif read_file_name "$base"; then
       [[ " ${requested[*]} " == *" $exercise "* ]] || continue
       if [ "$kind" = "${kinds[$exercise]}" ]; then
-        offer "$student" "$exercise" "$entry" "$attempt"
+        offer "$student" "$exercise" "$attempt" "$entry"
       else
         leave_out "$entry" "a .$kind, and exercise $exercise wants a .${kinds[$exercise]}"
       fi
@@ -256,7 +280,7 @@ grade() (
   exec env -i PATH="$PATH" LC_ALL=C HOME="$work" TMPDIR="$work" BUILD="$BUILD" WORK="$work" \
     SEED="$SEED" STUDENT="$name" LIMIT="${LIMIT:-}" HINT="$HINT" FACTS="$work/facts" \
     COMPILE_S="${COMPILE_S:-}" COMPILE_GB="${COMPILE_GB:-}" OMP_NUM_THREADS=2 \
-    timeout -k 5 "$ANSWER_S" src/school/grade/grade.sh "$exercise" "$answer"
+    timeout -k 5 "$WAIT_S" src/school/grade/grade.sh "$exercise" "$answer"
 )
 
 # grade_class.sh STUDENT EXERCISE FILE HINT_LEVEL DIGEST NAME: grades one answer of a class under limits,
@@ -266,7 +290,7 @@ grade_one() {
   local student=$1 exercise=$2 file=$3 hint=$4 digest=$5 name=$6
   local work answer output= code verdict right=– hazard_free=– target=– drawn_by= drawn_for= fact score=0 kept piece
   work=$(mktemp -d "$TEMPORARY/answer.XXXXXX") || exit 1
-  answer=$work/$exercise.${file##*.}
+  answer=${file##*.} answer=$work/$exercise.${answer,,}
   if [ "$digest" = "more than 1 MB" ]; then
     code=2 output="the file has more than 1 MB, so it is no answer"
   else
@@ -291,12 +315,12 @@ grade_one() {
     0) verdict=passed ;;
     1) verdict=failed ;;
     2) verdict=refused ;;
-    3) verdict="did not compile" ;;
     4) verdict="timed out" ;;
+    5) verdict="did not compile" ;;
     6 | 152) verdict="too much CPU time" ;;
     124 | 137)
       verdict="took too long"
-      output="compiling and running it took more than $ANSWER_S s altogether" ;;
+      output="compiling and running it was not done after $WAIT_S s, in which it mostly waited" ;;
     empty) verdict="nothing written yet" ;;
     *) verdict="grader error" ;;
   esac
@@ -304,7 +328,7 @@ grade_one() {
     for fact in right hazard_free target drawn_by drawn_for; do IFS= read -r "$fact"; done < "$work/facts"
   fi
   # Formulas describe a kernel that is not the student's.
-  if [ "${file##*.}" = txt ]; then
+  if [ "${answer##*.}" = txt ]; then
     right= hazard_free=
   fi
   # A point for a right result, and then one for each further goal that it meets.
@@ -329,13 +353,14 @@ grade_one() {
   rm -rf "$work"
   printf '"%s",%s,%s,%s,%s,%s,%s,%s,%s,%s,%s\n' "${student//\"/\"\"}" "$exercise" "$verdict" "$score" \
     "${right:-–}" "${hazard_free:-–}" "${target:-–}" "${drawn_for:-–}" "$hint" "$SEED" "$digest" >> "$PARTIAL"
-  printf '%-28.28s %-24s %s\n' "$student" "$exercise" "$verdict"
+  printf '%-24s %-20s %s\n' "$exercise" "$verdict" "$student" # last: a name may have letters of any width
 }
 if [ $# -gt 0 ]; then
   grade_one "$@"
   exit
 fi
 
+can_work grade-class || exit
 refuse() { echo "grade-class: $*" >&2; exit 2; }
 whole() { [[ $2 =~ ^[1-9][0-9]{0,5}$ ]] || refuse "$1=$2: give a whole number, for example $1=$3"; }
 
@@ -347,7 +372,8 @@ OUT=${OUT:-$DIR/class.csv}
 case $OUT in *.csv) ;; *) refuse "OUT=$OUT: give a file that ends in .csv" ;; esac
 case $OUT in /* | ./*) ;; *) OUT=./$OUT ;; esac
 pairs=${OUT%.csv}-pairs.csv feedback=${OUT%.csv}-feedback
-for file in "$OUT" "$pairs"; do
+totals=${OUT%.csv}-students.csv failures=${OUT%.csv}-exercises.csv
+for file in "$OUT" "$pairs" "$totals" "$failures"; do
   [ ! -d "$file" ] ||
     refuse "$file: is a folder, but the table is to be written there; rename it, or give another OUT"
 done
@@ -415,9 +441,10 @@ hint_level() {
     END { if (any) print most }' "$1"
 }
 
+WAIT_S=$((ANSWER_S > 60 ? 10 * ANSWER_S : 600))
 most_processes=$(ps -L --no-headers -u "$(id -u)" 2> /dev/null | wc -l)
 most_processes=$([ "$most_processes" = 0 ] || echo $((most_processes + 200 * JOBS + 1000)))
-export BUILD SEED LIMIT HINT MEMORY_GB ANSWER_S COMPILE_S COMPILE_GB
+export BUILD SEED LIMIT HINT MEMORY_GB ANSWER_S WAIT_S COMPILE_S COMPILE_GB
 export TEMPORARY=$temporary PARTIAL=$partial PIECES=$pieces MOST_PROCESSES=$most_processes
 
 # The student, exercise and digest of every row, as written in it.
@@ -449,7 +476,7 @@ while IFS= read -rd '' student && IFS= read -rd '' exercise && IFS= read -rd '' 
     digest="more than 1 MB"
   else
     digest=$(sha256sum < "$file" | cut -c 1-16)
-    case $file in *.cu) answers+=("$exercise" "$student" "$file") ;; esac
+    case ${file,,} in *.cu) answers+=("$exercise" "$student" "$file") ;; esac
   fi
   given[$student/$exercise]=1
   about=$(csv "$student"),$exercise,$digest
@@ -503,12 +530,68 @@ cp -r "$new" "$feedback.new" && { [ ! -e "$feedback" ] || mv "$feedback" "$feedb
 rm -rf "$feedback.old"
 printf '%s\0' "${answers[@]}" | "$BUILD/grade/similar" "$SIMILAR" > "$pairs.new" &&
   mv "$pairs.new" "$pairs" || refuse "$pairs: cannot be written"
+
+# The points by student: the table without its header is sorted by student, so each has its rows together.
+{
+  printf '%s,' student "${exercises[@]}"
+  echo total
+  sed -E '1d; s/^("([^"]|"")*"),([^,]*),[^,]*,([^,]*),.*/\1\t\3\t\4/' "$table" | awk -F '\t' '
+    function row() { if (student != "") print student points "," total }
+    $1 != student { row(); student = $1; points = ""; total = 0 }
+    { points = points "," $3; total += $3 }
+    END { row() }'
+} > "$totals.new" && mv "$totals.new" "$totals" || refuse "$totals: cannot be written"
+
+# The symptom of an answer that failed, or else the verdict. Those that differ only in a number are one.
+cat -- "$new"/*.txt | awk -v exercises="${exercises[*]}" '
+  function note(  kind) {
+    if (failure == "") return
+    kind = failure
+    gsub(/[0-9][0-9.,]*/, "0", kind)
+    if (!((exercise, kind) in words)) words[exercise, kind] = failure
+    if (++times[exercise, kind] > times[exercise, most[exercise]]) most[exercise] = kind
+    failure = ""
+  }
+  BEGIN { n = split(exercises, name, " "); for (i = 1; i <= n; ++i) known[name[i]] = 1 }
+  /^[0-9]/ && known[substr($1, 1, length($1) - 1)] {
+    note()
+    exercise = substr($1, 1, length($1) - 1)
+    failure = $0
+    sub(/^[^ ]* /, "", failure)
+    sub(/, [^ ]* of 3 points$/, "", failure)
+    if (failure != "not handed in") ++handed_in[exercise]
+    if (failure == "passed") ++passed[exercise]
+    if (failure == "passed" || failure == "not handed in") failure = ""
+    next
+  }
+  in_symptom && /^            [^ ]/ && !/^ *(HINT=|highest hint)/ { failure = failure substr($0, 12); next }
+  { in_symptom = 0 }
+  /^  FAILED/ { failure = substr($0, 13); in_symptom = 1; next }
+  END {
+    note()
+    print "exercise,handed_in,passed,commonest_failure,students"
+    for (i = 1; i <= n; ++i) {
+      e = name[i]
+      gsub(/"/, "\"\"", words[e, most[e]])
+      printf "%s,%d,%d,\"%s\",%d\n", e, handed_in[e], passed[e], words[e, most[e]], times[e, most[e]]
+    }
+  }' > "$failures.new" && mv "$failures.new" "$failures" || refuse "$failures: cannot be written"
 mv "$table" "$OUT" && rm -rf "$partial" "$pieces" || refuse "OUT=$OUT: cannot be written"
 
-found=$(($(wc -l < "$pairs") - 1))
-echo "${#students[@]} students, ${#exercises[@]} exercises: $OUT"
+count() { [ "$1" = 1 ] && echo "1 $2" || echo "$1 $2s"; }
+# What a session opens with.
+awk -F , 'FNR > 1 && $2 > 0 {
+  words = $0
+  sub(/^[^"]*"/, "", words)
+  sub(/",[0-9]*$/, "", words)
+  gsub(/""/, "\"", words)
+  printf "%-24s %d of %d passed%s\n", $1, $3, $2, words == "" ? "" : "; commonest failure (" $NF "): " words
+}' "$failures"
+echo "$(count ${#students[@]} student), $(count ${#exercises[@]} exercise): $OUT"
+echo "points and total for each student: $totals"
+echo "passed, and the commonest failure, for each exercise: $failures"
 echo "feedback for each student: $feedback"
-echo "$found pairs of answers resemble each other: $pairs"
+echo "$(count $(($(wc -l < "$pairs") - 1)) pair) of answers that resemble each other: $pairs"
 others=$(grep -c '^".*,another name,' "$OUT")
 [ "$others" = 0 ] || echo "answers that say another name than the student's: $others (drawn_for in the table)"
 [ "$left_out" = 0 ] || echo "$left_out left out, see above"
