@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <numeric>
 #include <string_view>
@@ -173,8 +174,37 @@ void check_rules(const Flag& flag, const Given& given) {
   }
 }
 
+// A file that is written must be no other file of the flags. C may be computed in place, as BLAS
+// does.
+void refuse_one_file_for_two(const Given& given) {
+  constexpr std::string_view kWritten[] = {"--out", "--json", "--timeline", "--page", "--figures"};
+  constexpr std::string_view kRead[] = {"--a",   "--b",         "--c",         "--script",
+                                        "--ncu", "--ncu-units", "--ncu-caches"};
+  std::map<std::filesystem::path, std::string_view> named;
+  const auto file_of = [&](std::string_view flag) {
+    const auto value = given.values.find(flag);
+    std::error_code none;
+    return value == given.values.end() ? ""
+                                       : std::filesystem::weakly_canonical(
+                                             std::filesystem::absolute(value->second, none), none);
+  };
+  for (const std::string_view flag : kRead) named[file_of(flag)] = flag;
+  named.erase("");
+  for (const std::string_view flag : kWritten) {
+    const std::filesystem::path file = file_of(flag);
+    std::error_code none;
+    if (file.empty() || std::filesystem::is_character_file(file, none)) continue;
+    const auto [other, is_new] = named.emplace(file, flag);
+    if (is_new || (flag == "--out" && other->second == "--c")) continue;
+    throw model::Refusal(
+        std::string(flag) + " " + text::echoed(given.values.at(flag)) +
+        ": that is also the file of " + std::string(other->second) + "; give another one");
+  }
+}
+
 // Throws a Refusal if the flags cannot be combined.
 void refuse_conflicts(const Given& given) {
+  refuse_one_file_for_two(given);
   const Flag* request = nullptr;
   for (const Section& section : sections()) {
     for (const Flag& flag : section.flags) {

@@ -180,6 +180,19 @@ TEST_CASE("flags that do not go together are refused") {
   CHECK(refusal({"--variant", "8x8"}).starts_with("--variant 8x8: the stage is missing"));
 }
 
+TEST_CASE("no file is written twice or over an input, but C may be computed in place") {
+  CHECK(
+      refusal({"--json=F", "--out=./F"}) ==
+      "--json F: that is also the file of --out; give another one");
+  CHECK(refusal({"--a=A.npy", "--b=B.npy", "--out=x/../A.npy"}).starts_with("--out "));
+  CHECK(refusal({"--a=A.npy", "--b=B.npy", "--json=B.npy"})
+            .starts_with("--json B.npy: that is also"));
+  CHECK(refusal({"--gpus=2", "--timeline=F", "--out=F"}).starts_with("--timeline F: "));
+  CHECK(refusal({"--a=A.npy", "--b=B.npy", "--c=C.npy", "--out=C.npy"}) == "accepted");
+  CHECK(refusal({"--json=/dev/null", "--out=/dev/null"}) == "accepted");
+  CHECK(refusal({"--json=F", "--out=G"}) == "accepted");
+}
+
 TEST_CASE("one request at a time; no flag is accepted and then ignored") {
   CHECK(
       refusal({"--list", "--figures=x"}) ==

@@ -435,7 +435,7 @@ std::span<const Section> sections() {
             .needs = {{{"--a"}, "{typed}: A and B are missing; give --a A.npy and --b B.npy too"}}},
            {.name = "--out",
             .value = "FILE",
-            .help = "write the last stage's C to a NumPy file",
+            .help = "write the last stage's C to a NumPy file, which may be that of --c",
             .hint = "give the file to write, for example --out D.npy",
             .set = file(&Flags::out)},
        }},

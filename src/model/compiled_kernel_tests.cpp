@@ -564,14 +564,12 @@ namespace {
 
 // The output of src/model/sass_mix.awk for `sass`.
 std::string counted(const std::string& sass) {
-  const std::string path =
-      std::filesystem::temp_directory_path() / ("gemm_steps_sass." + std::to_string(getpid()));
-  std::ofstream(path) << sass;
-  std::FILE* awk = popen(("awk -f src/model/sass_mix.awk " + path).c_str(), "r");
-  std::string text;
-  for (int c; (c = std::fgetc(awk)) != EOF;) text += static_cast<char>(c);
-  CHECK(pclose(awk) == 0);
-  return text;
+  const testing::Folder folder;
+  folder.write("sass", sass);
+  const testing::Output mix =
+      testing::run("awk -f src/model/sass_mix.awk '" + folder / "sass" + "'");
+  CHECK(mix.exit_code == 0);
+  return mix.out;
 }
 
 // The line of `part` without its last `n` counts.

@@ -18,7 +18,8 @@ namespace profile {
 // The metrics for `ncu --metrics` that print_profile needs, separated by commas.
 std::string ncu_metrics();
 
-// The contents of the CSV that ncu wrote, which `flag` names. Throws a Refusal.
+// The contents of the CSV that ncu wrote, which `flag` names. Throws a Refusal, also if it has no
+// table.
 std::string read_ncu_file(const char* flag, const std::string& path);
 
 // Reads the output of `ncu --csv --page raw --metrics ...` together with the profiled program's own

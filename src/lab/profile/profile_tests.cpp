@@ -425,8 +425,9 @@ TEST_CASE("a program that ends differently on the GPU, or not at all, gets a not
       run_on_gpu({Program("kill -SEGV $$").path, {}, ""}, 0, 10).note ==
       "on the GPU a signal ended the program (Segmentation fault)");
   CHECK(
-      run_on_gpu({Program("exec sleep 60").path, {}, ""}, 0, 0.2).note ==
-      "on the GPU the program did not end within 0.2 s, so nothing is timed; --limit allows more");
+      run_on_gpu({Program("exec sleep 60").path, {}, ""}, 0, 0.05).note ==
+      "on the GPU the program did not end within 0.05 s of processor time, or waited for ten times "
+      "as long, so nothing is timed; --limit allows more");
   CHECK(
       run_on_gpu({"/no/such/program", {}, ""}, 0, 10).note ==
       "the program for the GPU could not be started, so nothing is timed");

@@ -242,14 +242,55 @@ struct Copies {
   std::uint64_t group = 0;  // the open one
 };
 
+// The boxes of the copy engine that are in flight, and what their threads did before.
+struct Boxes {
+  struct Box {
+    const model::RecordedAction* action;
+    std::uint64_t phase;  // of the mbarrier: the one at which its thread arrived last
+  };
+  std::vector<Box> coming;
+  std::map<std::pair<int, std::uint32_t>, std::uint64_t> phases;  // by thread and mbarrier
+};
+
+void mark_bytes(std::string& signs, std::uint64_t first, std::uint64_t bytes, char sign) {
+  for (std::uint64_t word = first / model::kWordBytes; word * model::kWordBytes < first + bytes;
+       ++word)
+    mark(signs, word, sign);
+}
+
+// What this action changes of the array. A box has arrived once a thread has waited for it.
+void mark_action(std::string& signs, Boxes& boxes, const model::RecordedAction& action, int array) {
+  using enum model::RecordedAction::Kind;
+  const std::pair place{action.thread, action.barrier};
+  if (action.kind == arrive) boxes.phases[place] = action.value;
+  if (action.kind == box) {
+    boxes.coming.push_back({&action, boxes.phases[place]});
+    if (action.array == array) mark_bytes(signs, action.to, action.bytes, '~');
+    for (int row = 0; action.matrix == array && row < action.rows; ++row)
+      mark_bytes(signs, action.first + row * action.pitch_bytes, action.row_bytes, 'o');
+  }
+  if (action.kind != wait) return;
+  std::erase_if(boxes.coming, [&](const Boxes::Box& coming) {
+    const bool arrived = coming.action->barrier == action.barrier && coming.phase <= action.value;
+    if (arrived && coming.action->array == array)
+      mark_bytes(signs, coming.action->to, coming.action->bytes, 'o');
+    return arrived;
+  });
+}
+
 // What the block's steps up to `at` have written to the array.
 void mark_arrivals(std::string& signs, const StepScene& scene, std::size_t at, int array) {
   const model::Recording& recording = scene.recording;
   const bool shared = recording.arrays[array].shared;
   std::vector<Copies> of_thread(threads_of(recording) + recording.warp.lanes);
+  Boxes boxes;
+  auto action = recording.actions.begin();
   for (std::size_t i = steps_of_block(recording, at).begin; i <= at; ++i) {
     const model::RecordedEvent& event = recording.events[i];
     const model::WarpAccess& access = event.access;
+    for (; action != recording.actions.end() && action->events <= i; ++action) {
+      if (action->block == event.block) mark_action(signs, boxes, *action, array);
+    }
     const auto copies_of = [&](int lane) -> Copies& {
       return of_thread[recording.warp.thread_of(event.warp, lane)];
     };
@@ -387,9 +428,15 @@ std::vector<Line> picture_of_access(const StepScene& scene, const StepState& sta
 }
 
 std::string legend(const StepScene& scene) {
-  const bool copies = std::any_of(
-      scene.recording.sites.begin(), scene.recording.sites.end(),
-      [](const model::RecordedSite& site) { return site.direction == model::Direction::copy; });
+  const bool copies =
+      std::ranges::any_of(
+          scene.recording.sites,
+          [](const model::RecordedSite& site) {
+            return site.direction == model::Direction::copy;
+          }) ||
+      std::ranges::any_of(scene.recording.actions, [](const model::RecordedAction& action) {
+        return action.kind == model::RecordedAction::Kind::box;
+      });
   return std::string("  . empty") + (copies ? " ~ coming" : "") +
          " o filled # this access ! conflict, race";
 }

@@ -184,6 +184,16 @@ TEST_CASE("any sequence of keys leaves a state that can be drawn at any size") {
   }
 }
 
+TEST_CASE("what a box of the copy engine fills is not drawn as empty") {
+  const auto frame_at = [](const std::string& place) {
+    return testing::gemm_steps("--device cpu --stage 14 --step --print --ascii " + place).out;
+  };
+  const std::string copied = frame_at("--frame 40");
+  CHECK(contains(copied, ". empty ~ coming o filled"));
+  CHECK(contains(copied, "  " + std::string(32, 'o')));
+  CHECK_FALSE(contains(copied, "  " + std::string(32, '.')));
+}
+
 TEST_CASE("a frame shows the line, the lanes, the tile being filled and the counts so far") {
   const StepScene s = scene();
   const std::string empty = frame(s, begin(s));
