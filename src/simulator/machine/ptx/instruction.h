@@ -186,6 +186,10 @@ bool take_cache_hints(Modifiers& modifiers);
 
 // The pointer that the address means in the instruction's state space.
 void* pointer_to(const Execution& thread, const Instruction& instruction, const Operand& address);
+// The same for an address that must be in shared memory: it is generic unless the instruction has
+// .shared.
+void* pointer_in_shared(
+    const Execution& thread, const Instruction& instruction, const Operand& address);
 // Ends the block if the pointer should be to shared memory, and is not: the memory there might be
 // the tracer's own.
 void require_space(Execution& thread, const Instruction& instruction, const void* pointer);

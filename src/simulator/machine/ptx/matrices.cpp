@@ -14,15 +14,16 @@
 namespace machine::ptx {
 namespace {
 
-void* row_of(const Execution& thread, const Operand& address) {
-  return pointer_to_shared(static_cast<std::uint32_t>(thread.address(address)));
+// Null if the lane gives no row.
+void* row_of(const Execution& thread, const Instruction& i, const Operand& address, int matrices) {
+  return thread.worker.lane() < 8 * matrices ? pointer_in_shared(thread, i, address) : nullptr;
 }
 
 // i.mode: the binary logarithm of the number of matrices. i.option: transposed.
 void run_ldmatrix(Execution& thread, const Instruction& i) {
   std::uint32_t words[4];
   const std::span<std::uint32_t> used(words, std::size_t{1} << i.mode);
-  load_matrices(used, i.option != 0, row_of(thread, i.operand(1)), thread.place);
+  load_matrices(used, i.option != 0, row_of(thread, i, i.operand(1), 1 << i.mode), thread.place);
   std::size_t n = 0;
   for (const Operand& to : listed(i.operand(0))) thread.write(to, words[n++]);
 }
@@ -33,7 +34,8 @@ void run_stmatrix(Execution& thread, const Instruction& i) {
   for (const Operand& from : listed(i.operand(1))) {
     words[n++] = static_cast<std::uint32_t>(thread.read(from));
   }
-  store_matrices({words, n}, i.option != 0, row_of(thread, i.operand(0)), thread.place);
+  void* const row = row_of(thread, i, i.operand(0), static_cast<int>(n));
+  store_matrices({words, n}, i.option != 0, row, thread.place);
 }
 
 // The lanes hold a row of four words each; its column becomes a row.

@@ -1,6 +1,8 @@
 // ld and st.
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <cstring>
 
 #include "model/tensor_core.h"
@@ -123,10 +125,34 @@ bool take_cache_hints(Modifiers& modifiers) {
   return policy;
 }
 
+namespace {
+
+void* generic_pointer(const Execution& thread, const Instruction& i, std::uint64_t at) {
+  constexpr std::uint64_t kMostShared = 1 << 18;
+  if (at >= kMostShared) return reinterpret_cast<void*>(at);
+  std::array<char, 32> number{};
+  std::snprintf(number.data(), number.size(), "0x%x", static_cast<unsigned>(at));
+  fault(
+      "its " + i.line.opcode + " has no .shared, so " + number.data() +
+          " is a generic address, where there is no memory; write .shared if it is an offset in "
+          "shared memory, or give the pointer itself",
+      thread.place);
+}
+
+}  // namespace
+
 void* pointer_to(const Execution& thread, const Instruction& i, const Operand& address) {
   const std::uint64_t at = thread.address(address);
   return i.space == kShared ? pointer_to_shared(static_cast<std::uint32_t>(at))
-                            : reinterpret_cast<void*>(at);
+                            : generic_pointer(thread, i, at);
+}
+
+void* pointer_in_shared(const Execution& thread, const Instruction& i, const Operand& address) {
+  const std::uint64_t at = thread.address(address);
+  const bool is_offset = std::ranges::any_of(
+      i.line.modifiers, [](const auto& modifier) { return modifier.starts_with("shared"); });
+  return is_offset ? pointer_to_shared(static_cast<std::uint32_t>(at))
+                   : generic_pointer(thread, i, at);
 }
 
 void* accessed(
@@ -276,7 +302,7 @@ void run_wait_all(Execution& thread, const Instruction&) {
 
 // The mode: noinc, without which the barrier expects one arrival more.
 void run_arrive(Execution& thread, const Instruction& i) {
-  arrive_when_copied(shared_at(thread, i.operand(0)), i.mode == 0, thread.place);
+  arrive_when_copied(pointer_in_shared(thread, i, i.operand(0)), i.mode == 0, thread.place);
 }
 
 bool decode_copy(Instruction& i, Modifiers& modifiers) {

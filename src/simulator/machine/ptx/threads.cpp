@@ -17,10 +17,6 @@
 namespace machine::ptx {
 namespace {
 
-char* barrier_in(const Execution& thread, const Operand& address) {
-  return pointer_to_shared(static_cast<std::uint32_t>(thread.address(address)));
-}
-
 // bar.sync id {, threads}; without a number, all threads of the block.
 void run_sync(Execution& thread, const Instruction& i) {
   const int all = thread.worker.block_threads();
@@ -59,16 +55,16 @@ void run_proxy_fence(Execution& thread, const Instruction&) {
 // mbarrier. A token is the number of the phase in progress.
 void run_init(Execution& thread, const Instruction& i) {
   init_mbarrier(
-      barrier_in(thread, i.operand(0)), static_cast<unsigned>(thread.read(i.operand(1))),
+      pointer_in_shared(thread, i, i.operand(0)), static_cast<unsigned>(thread.read(i.operand(1))),
       thread.place);
 }
 void run_inval(Execution& thread, const Instruction& i) {
-  invalidate_mbarrier(barrier_in(thread, i.operand(0)), thread.place);
+  invalidate_mbarrier(pointer_in_shared(thread, i, i.operand(0)), thread.place);
 }
 // A barrier of another block gives no token: the address is then the first operand.
 void run_arrive(Execution& thread, const Instruction& i) {
   const std::size_t at = is_address(i.operand(0)) ? 0 : 1;
-  char* const barrier = barrier_in(thread, i.operand(at));
+  void* const barrier = pointer_in_shared(thread, i, i.operand(at));
   const bool has_number = i.line.operands.size() > at + 1;
   const auto number = has_number ? static_cast<unsigned>(thread.read(i.operand(at + 1))) : 1;
   if (i.option == 1) expect_at_mbarrier(barrier, number, thread.place);
@@ -76,14 +72,14 @@ void run_arrive(Execution& thread, const Instruction& i) {
 }
 void run_expect(Execution& thread, const Instruction& i) {
   expect_at_mbarrier(
-      barrier_in(thread, i.operand(0)), static_cast<unsigned>(thread.read(i.operand(1))),
+      pointer_in_shared(thread, i, i.operand(0)), static_cast<unsigned>(thread.read(i.operand(1))),
       thread.place);
 }
 // test_wait need not wait, but a thread that calls it repeatedly lets the others run here.
 void run_wait(Execution& thread, const Instruction& i) {
   const auto phase = static_cast<unsigned>(thread.read(i.operand(2)));
   const bool complete =
-      wait_for_mbarrier(barrier_in(thread, i.operand(1)), phase % 2, thread.place);
+      wait_for_mbarrier(pointer_in_shared(thread, i, i.operand(1)), phase % 2, thread.place);
   thread.write(i.operand(0), complete);
 }
 
