@@ -150,6 +150,7 @@ struct Hazard {
                             // unwritten: bytes of the access, negative if a part is written
   Remedy remedy = Remedy::block_barrier;
   std::array<unsigned, 3> grid{}, block_size{};  // of its launch
+  std::int64_t more = 0;  // the number of other pairs of accesses on the same lines
 };
 
 struct Counts {

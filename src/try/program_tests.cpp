@@ -708,4 +708,35 @@ TEST_CASE("ncu's counts stand beside those of a whole program's kernels") {
       "try: --ncu: of each kernel the first launch is compared; leave --launches out\n");
 }
 
+TEST_CASE("what a kernel does wrong is named with its own lines and remedy, and right twins pass") {
+  const std::pair<const char*, const char*> sentences[] = {
+      {"0",
+       "race on s (byte 64): thread (0, 0) loads on line 10 (called on line 18) and thread "
+       "(16, 0) stores on line 10 (called on line 18) with no barrier between them; put a "
+       "__syncwarp()"},
+      {"1",
+       "loads on line 26 and thread (0, 0) stores on line 26 with no barrier between them; each "
+       "of these threads changes the old value, so use an atomic, such as atomicAdd()"},
+      {"3",
+       "thread (0, 0) stores on line 35 to d (byte 0) while the asynchronous copy that thread "
+       "(0, 0) started on line 32 may still read it; wait for the copy first"},
+      {"5",
+       "thread (4, 0) stores on line 46 to d (byte 16) a value that depends on a lane which does "
+       "not take part in the shuffle on line 43: it is undefined"},
+      {"7", "its ldmatrix has no .shared, so 0x"}};
+  for (const auto& [number, sentence] : sentences) {
+    CAPTURE(std::string(sentence));
+    const Output output = try_program("named_hazards", "-- " + std::string(number));
+    CAPTURE(output.err);
+    CHECK(output.exit_code == 1);
+    CHECK(contains(output.err, sentence));
+  }
+  for (const char* number : {"2", "4", "6", "8"}) {
+    const Output output = try_program("named_hazards", "-- " + std::string(number));
+    CAPTURE(output.err);
+    CHECK(output.exit_code == 0);
+    CHECK(output.err.empty() == (std::string(number) != "6"));  // a note
+  }
+}
+
 }  // namespace attempt

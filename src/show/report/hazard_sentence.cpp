@@ -132,8 +132,13 @@ std::string hazard_sentence(
     const std::optional<std::string>& remedy) {
   std::string_view words = model::entry_of(hazard.kind).sentence;
   const std::string kernel = lab::kernel_name(row);
-  const std::string sentence =
+  std::string sentence =
       (kernel.empty() ? "" : kernel + ", ") + filled(words, words_for(hazard, run));
+  if (hazard.more > 0) {
+    const std::string more = " (and " + text::grouped(hazard.more) + " more such pair";
+    const std::size_t end = std::min(sentence.find("; "), sentence.size());
+    sentence.insert(end, more + (hazard.more == 1 ? ")" : "s)"));
+  }
   if (!remedy) return sentence;
   return sentence.substr(0, sentence.find("; ")) + (remedy->empty() ? "" : "; " + *remedy);
 }

@@ -65,8 +65,8 @@ namespace simt {
 template <class T>
 concept Shuffled = std::is_arithmetic_v<T> &&(sizeof(T) == 4 || sizeof(T) == 8);
 
-// A source lane outside of the exchange gives a value with every bit set (a NaN); on the GPU the
-// value is undefined.
+// A source lane outside of the exchange gives a value that is recognized (a NaN); on the GPU it is
+// undefined.
 template <Shuffled T>
 T shuffled(unsigned mask, T value, int source, int width) {
   using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;

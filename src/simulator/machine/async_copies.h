@@ -22,6 +22,7 @@ class AsyncGroups {
     ++issued_;
   }
   std::uint64_t issued() const { return issued_; }  // in all
+  const std::vector<Copy>& in_flight() const { return copies_; }
   // A group may be empty.
   void commit() { group_sizes_.push_back(std::exchange(uncommitted_, 0)); }
 

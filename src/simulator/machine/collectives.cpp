@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdio>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "model/warp_access.h"
@@ -60,7 +61,7 @@ void exchange_among(std::span<Thread> lanes, std::uint32_t group) {
     const bool gives = source >= 0 && source < model::kWarpSize && (group >> source & 1u) != 0;
     thread.received = thread.collective.kind == Exchange::kBallot ? votes
                       : gives                                     ? lanes[source].collective.value
-                                                                  : ~std::uint64_t{0};
+                                                                  : kNothing;
     thread.received_nothing = thread.collective.kind == Exchange::kShuffle && !gives;
     thread.state = State::kReady;
   });
@@ -141,6 +142,48 @@ MissingLane missing_lane(std::span<const Thread> lanes, std::uint32_t alive) {
                    : lanes[missing].state == State::kDone    ? "has left the kernel"
                    : of_warp                                 ? "waits at another call"
                              : "waits at another call or with another mask")};
+}
+
+namespace {
+
+// Whether an integer, or minus it, is up to 32 times the word that nobody gave and something small.
+template <class T>
+bool has_sum_of(T nothing, T number) {
+  constexpr T kSmall = 1 << 16;
+  T sum = 0;
+  for (int times = 0; times < 32; ++times) {
+    sum += nothing;
+    for (const T rest : {static_cast<T>(number - sum), static_cast<T>(number + sum)}) {
+      if (static_cast<T>(rest + kSmall) <= 2 * kSmall) return true;
+    }
+  }
+  return false;
+}
+
+// The bits of a NaN without its sign.
+template <class Bits, class T>
+Bits of_nan(T number) {
+  return static_cast<Bits>(std::bit_cast<Bits>(number) << 1) >> 1;
+}
+
+}  // namespace
+
+bool depends_on_nothing(std::uint64_t value, int bytes) {
+  const auto word = static_cast<std::uint32_t>(value);
+  constexpr auto kWord = static_cast<std::uint32_t>(kNothing);
+  constexpr std::uint32_t kHalf = kWord & 0xffffu, kOtherHalf = 0x7fffu;  // as halves are rounded
+  const std::uint32_t low = word & 0x7fffu, high = word >> 16 & 0x7fffu;
+  if (bytes == 2) return low == kHalf || low == kOtherHalf;
+  if (bytes == 4) {
+    const std::uint32_t bits = of_nan<std::uint32_t>(std::bit_cast<float>(word));
+    return (low == high && depends_on_nothing(low, 2)) || has_sum_of(kWord, word) ||
+           bits == of_nan<std::uint32_t>(static_cast<float>(std::bit_cast<double>(kNothing)));
+  }
+  if (bytes != 8) return value == kNothing;
+  const std::uint64_t bits = of_nan<std::uint64_t>(std::bit_cast<double>(value));
+  return has_sum_of(kNothing, value) || has_sum_of(std::uint64_t{kWord}, value) ||
+         bits == of_nan<std::uint64_t>(static_cast<double>(std::bit_cast<float>(kWord))) ||
+         depends_on_nothing(word, 4) || depends_on_nothing(value >> 32, 4);
 }
 
 namespace {

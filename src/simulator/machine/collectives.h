@@ -38,6 +38,13 @@ void sync_warp(std::uint32_t mask, const void* place);
 std::uint64_t shuffle_in_warp(
     std::uint32_t mask, std::uint64_t value, int source, int width, const void* place);
 
+// What a lane that does not take part in a shuffle gives. Its parts of 2, 4 and 8 bytes are NaNs,
+// so floats that depend on it are, too.
+inline constexpr std::uint64_t kNothing = 0x7ffd7fd57fd57fd5u;
+// Whether a value of that many bytes seems to depend on it: a NaN made from it, or a multiple of it
+// and something small. A comparison with it is not noticed, nor a product.
+bool depends_on_nothing(std::uint64_t value, int bytes);
+
 // The running lane executes an instruction together with all other lanes of its warp.
 void execute_together(const WarpInstruction& instruction, void* operands);
 

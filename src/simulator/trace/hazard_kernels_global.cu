@@ -267,4 +267,10 @@ extern const std::vector<trace::HazardKernel> trace::hazards_in_global_memory = 
        __syncthreads();
        out[T] = sum;
      }>, ""},
+    {"blocks add to one element", KERNEL(2, 1) {
+       partial[0] += in[B];
+     }>, "race_between_blocks", model::Remedy::atomic_update},
+    {"blocks load the elements of other blocks, and store their own", KERNEL(2, 1) {
+       partial[B] += partial[1 - B];
+     }>, "race_between_blocks", model::Remedy::fence_and_atomic},
 };

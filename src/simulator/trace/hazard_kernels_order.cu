@@ -392,6 +392,79 @@ extern const std::vector<trace::HazardKernel> trace::hazards_of_order = {
     {"__ldg of the part of an array that nobody stores", KERNEL(2, 64) {
        partial[T + 64 * B] = __ldg(partial + 512 + T);
      }>, ""},
+    // A flag that is reset by a plain store.
+    {"a flag is reset by the thread that has seen it", HAND_OVER(
+       __threadfence(); __syncthreads(); if (T == 0) atomicExch(flags, 1u),
+       if (T == 0) { while (atomicAdd(flags, 0u) == 0) __nanosleep(10); __threadfence(); *flags = 0; }
+       __syncthreads())>, ""},
+    {"a flag is reset by another thread, after a barrier", HAND_OVER(
+       __threadfence(); __syncthreads(); if (T == 0) atomicExch(flags, 1u),
+       WAIT; if (T == 40) *flags = 0)>, ""},
+    {"a flag is reset by a block that has not seen it", KERNEL(2, 32) {
+       if (T != 0) return;
+       if (B == 0) {
+         *flags = 0;
+       } else {
+         __threadfence();
+         atomicExch(flags, 1u);
+       }
+     }>, RACE, Remedy::both_atomic},
+    {"a flag is reset by a block that has seen another one", KERNEL(3, 32) {
+       if (T != 0) return;
+       if (B == 0) {
+         wait_for(flags + 2);
+         *flags = 0;
+       } else {
+         __threadfence();
+         atomicExch(flags + B, 1u);
+         if (B == 1) atomicExch(flags, 1u);
+       }
+     }>, RACE, Remedy::both_atomic},
+    {"the last block resets the ticket", KERNEL(4, 32) {
+       __shared__ bool is_last;
+       partial[32 * B + T] = in[T];
+       __threadfence();
+       __syncthreads();
+       if (T == 0) is_last = atomicInc(flags, 4) == 3;
+       __syncthreads();
+       if (!is_last) return;
+       out[T] = partial[T] + partial[96 + T];
+       if (T == 0) *flags = 0;
+     }>, ""},
+    {"every block resets the ticket", KERNEL(4, 32) {
+       partial[32 * B + T] = in[T];
+       __threadfence();
+       __syncthreads();
+       if (T == 0) atomicInc(flags, 4);
+       __syncthreads();
+       if (T == 0) *flags = 0;
+     }>, RACE},
+    {"a flag in shared memory is reset by the thread that has seen it", KERNEL(1, 64) {
+       __shared__ unsigned flag;
+       if (T == 0) flag = 0;
+       __syncthreads();
+       if (T == 0) {
+         partial[0] = in[0];
+         __threadfence_block();
+         atomicExch(&flag, 1u);
+       } else if (T == 32) {
+         while (atomicAdd(&flag, 0u) == 0) __nanosleep(10);
+         __threadfence_block();
+         flag = 0;
+         out[0] = partial[0];
+       }
+     }>, ""},
+    {"a flag in shared memory is reset by a thread that has not seen it", KERNEL(1, 64) {
+       __shared__ unsigned flag;
+       if (T == 0) flag = 0;
+       __syncthreads();
+       if (T == 0) {
+         __threadfence_block();
+         atomicAdd(&flag, 1u);
+       } else if (T == 32) {
+         flag = 0;
+       }
+     }>, "race"},
 };
 
 void trace::run_until(void (*late)(), bool then_barrier) {

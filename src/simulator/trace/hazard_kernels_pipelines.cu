@@ -183,4 +183,86 @@ extern const std::vector<trace::HazardKernel> trace::hazards_of_pipelines = {
        cg::wait_prior<1>(block);
        out[T] = s[127 - T];
      }>, "copy_not_waited_for"},
+    // The source of a copy.
+    {"a thread stores to the source of its cp.async before its wait", KERNEL(1, 64) {
+       __shared__ float s[64];
+       __pipeline_memcpy_async(&s[T], &partial[T], 4);
+       __pipeline_commit();
+       partial[T] = 7;
+       __pipeline_wait_prior(0);
+       out[T] = s[T];
+     }>, "source_changed"},
+    {"another thread does, after a barrier", KERNEL(1, 64) {
+       __shared__ float s[64];
+       __pipeline_memcpy_async(&s[T], &partial[T], 4);
+       __pipeline_commit();
+       __syncthreads();
+       partial[63 - T] = 7;
+       __syncthreads();
+       __pipeline_wait_prior(0);
+       out[T] = s[T];
+     }>, "source_changed"},
+    {"another thread does, after its own wait only", KERNEL(1, 64) {
+       __shared__ float s[64];
+       __pipeline_memcpy_async(&s[T], &partial[T], 4);
+       __pipeline_commit();
+       __syncthreads();
+       __pipeline_wait_prior(0);
+       partial[(T + 32) % 64] = 7;
+       out[T] = s[T];
+     }>, "race source_changed"},
+    {"another thread does, after waits and a barrier", KERNEL(1, 64) {
+       __shared__ float s[64];
+       __pipeline_memcpy_async(&s[T], &partial[T], 4);
+       __pipeline_commit();
+       __pipeline_wait_prior(0);
+       __syncthreads();
+       partial[63 - T] = 7;
+       out[T] = s[T];
+     }>, ""},
+    {"an atomic changes the source of cg::memcpy_async", KERNEL(1, 64) {
+       __shared__ float s[64];
+       const auto block = cg::this_thread_block();
+       cg::memcpy_async(block, s, partial, sizeof s);
+       block.sync();
+       atomicAdd(&partial[T], 1.0f);
+       cg::wait(block);
+       out[T] = s[T];
+     }>, "source_changed"},
+    {"the next element changes, and the source after the wait", KERNEL(1, 64) {
+       __shared__ float s[64];
+       const auto block = cg::this_thread_block();
+       cg::memcpy_async(block, s, partial, sizeof s);
+       partial[64 + T] = 7;
+       cg::wait(block);
+       partial[T] = s[63 - T];
+     }>, ""},
+    {"another block changes the source after a flag that came before the wait", KERNEL(2, 32) {
+       __shared__ float s[32];
+       if (B == 0) {
+         __pipeline_memcpy_async(&s[T], &partial[T], 4);
+         __pipeline_commit();
+         __threadfence();
+         atomicExch(flags + T, 1u);
+         __pipeline_wait_prior(0);
+         out[T] = s[T];
+       } else {
+         while (atomicAdd(flags + T, 0u) == 0) __nanosleep(10);
+         partial[T] = 7;
+       }
+     }>, "race_between_blocks"},
+    {"the same after the wait", KERNEL(2, 32) {
+       __shared__ float s[32];
+       if (B == 0) {
+         __pipeline_memcpy_async(&s[T], &partial[T], 4);
+         __pipeline_commit();
+         __pipeline_wait_prior(0);
+         __threadfence();
+         atomicExch(flags + T, 1u);
+         out[T] = s[T];
+       } else {
+         while (atomicAdd(flags + T, 0u) == 0) __nanosleep(10);
+         partial[T] = 7;
+       }
+     }>, ""},
 };

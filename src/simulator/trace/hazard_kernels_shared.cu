@@ -16,6 +16,12 @@ __device__ Twelve twelve(float x) {
 __device__ float sum_of(Twelve v) {
   return v.x + v.y + v.z;
 }
+template <class Count>
+__device__ void take_one(Count& left) {
+  left--;
+}
+
+using model::Remedy;
 
 }  // namespace
 
@@ -317,4 +323,46 @@ extern const std::vector<trace::HazardKernel> trace::hazards_in_shared_memory = 
        }
        out[T] = sum;
      }>, ""},
+    // Updates of one element.
+    {"all threads add to one element", KERNEL(1, 64) {
+       __shared__ float sum;
+       if (T == 0) sum = 0;
+       __syncthreads();
+       sum = sum + in[T];
+       __syncthreads();
+       out[T] = sum;
+     }>, "race", Remedy::atomic_update},
+    {"lanes of a warp take the maximum of one element, on two lines", KERNEL(1, 32) {
+       __shared__ int most;
+       if (T == 0) most = 0;
+       __syncwarp();
+       most =
+           max(most, static_cast<int>(T));
+       __syncwarp();
+       out[T] = most;
+     }>, "race", Remedy::atomic_update},
+    {"threads count down, through a reference in a function", KERNEL(1, 64) {
+       __shared__ unsigned long long left[4];
+       if (T < 4) left[T] = 64;
+       __syncthreads();
+       take_one(left[T % 4]);
+       __syncthreads();
+       out[T] = left[0];
+     }>, "race", Remedy::atomic_update},
+    {"threads add with atomicAdd", KERNEL(1, 64) {
+       __shared__ float sum;
+       if (T == 0) sum = 0;
+       __syncthreads();
+       atomicAdd(&sum, in[T]);
+       __syncthreads();
+       out[T] = sum;
+     }>, ""},
+    {"each adds its neighbour's element, which is another one", KERNEL(1, 64) {
+       __shared__ float s[64];
+       s[T] = in[T];
+       __syncthreads();
+       s[T] += s[(T + 33) % 64];
+       __syncthreads();
+       out[T] = s[T];
+     }>, "race", Remedy::block_barrier},
 };

@@ -1,3 +1,5 @@
+#include <cuda_fp16.h>
+
 #include "simulator/cuda/instructions.h"
 #include "simulator/trace/hazard_kernel_run.h"
 
@@ -6,6 +8,14 @@ namespace {
 // The last six steps of Mark Harris's reduction, which were correct before Volta.
 __device__ void volatile_steps(volatile float* s, unsigned t) {
   for (unsigned d = 16; d > 0; d /= 2) s[t] = s[t] + s[t + d];
+}
+
+// 20 lanes of a warp shuffle, of which 16 ask lanes that do not take part.
+template <class Value>
+__device__ Value of_a_masked_shuffle(Value value, bool uses_all) {
+  if (T >= 20) return value;
+  const Value other = __shfl_down_sync(0x000fffffu, value, 16);
+  return uses_all || T < 4 ? value + other : value;
 }
 
 }  // namespace
@@ -58,10 +68,10 @@ extern const std::vector<trace::HazardKernel> trace::hazards_of_warps = {
      }>, "race"},
     {"a tile of 4 in a tile of 16", KERNEL(1, 64) {
        __shared__ float s[64];
-       const auto half = cg::tiled_partition<16>(cg::this_thread_block());
-       const auto tile = cg::tiled_partition<4>(half);
+       const auto half_warp = cg::tiled_partition<16>(cg::this_thread_block());
+       const auto tile = cg::tiled_partition<4>(half_warp);
        s[T] = in[T];
-       half.sync();
+       half_warp.sync();
        const float other = s[T ^ 15];
        tile.sync();
        s[T] = other;
@@ -70,12 +80,12 @@ extern const std::vector<trace::HazardKernel> trace::hazards_of_warps = {
      }>, "race"},
     {"tiles in lockstep, the smaller after the larger", KERNEL(1, 64) {
        __shared__ float s[64];
-       const auto half = cg::tiled_partition<16>(cg::this_thread_block());
-       const auto tile = cg::tiled_partition<4>(half);
+       const auto half_warp = cg::tiled_partition<16>(cg::this_thread_block());
+       const auto tile = cg::tiled_partition<4>(half_warp);
        s[T] = in[T];
-       half.sync();
+       half_warp.sync();
        const float other = s[T ^ 15];
-       half.sync();
+       half_warp.sync();
        s[T] = other;
        tile.sync();
        out[T] = s[T ^ 3];
@@ -146,14 +156,14 @@ extern const std::vector<trace::HazardKernel> trace::hazards_of_warps = {
        float value = in[T];
        if (T < 20) value += __shfl_down_sync(0x000fffffu, value, 16);
        out[T] = value;
-     }>, "nothing_shuffled"},
+     }>, "nothing_shuffled undefined_used"},
     {"a shuffle in a warp after half of it has left", KERNEL(1, 32) {
        if (T >= 16) return;
        out[T] = __shfl_down_sync(kAll, in[T], 8);
-     }>, "nothing_shuffled"},
+     }>, "nothing_shuffled undefined_used"},
     {"a shuffle in a block of 48 threads", KERNEL(1, 48) {
        out[T] = sum_of_warp(in[T]);
-     }>, "nothing_shuffled"},
+     }>, "nothing_shuffled undefined_used"},
     {"a shuffle in segments of 12", KERNEL(1, 32) {
        out[T] = __shfl_down_sync(kAll, in[T], 3, 12);
      }>, "bad_width"},
@@ -348,4 +358,49 @@ extern const std::vector<trace::HazardKernel> trace::hazards_of_warps = {
        ldmatrix_x4(d, s + 4 * T);
        out[T] = __uint_as_float(d[0]);
      }>, "out_of_bounds"},
+    // Values that no lane gives.
+    {"a value from a lane outside of the mask is added, a float", KERNEL(1, 32) {
+       out[T] = of_a_masked_shuffle(in[T], true);
+     }>, "nothing_shuffled undefined_used"},
+    {"the same with an int", KERNEL(1, 32) {
+       reinterpret_cast<int*>(partial)[T] = of_a_masked_shuffle(static_cast<int>(T), true);
+     }>, "nothing_shuffled undefined_used"},
+    {"the same with a double", KERNEL(1, 32) {
+       reinterpret_cast<double*>(partial)[T] = of_a_masked_shuffle(1.0 * T, true);
+     }>, "nothing_shuffled undefined_used"},
+    {"the same with 64 bits", KERNEL(1, 32) {
+       reinterpret_cast<unsigned long long*>(partial)[T] = of_a_masked_shuffle(3ull * T, true);
+     }>, "nothing_shuffled undefined_used"},
+    {"the same with two halves", KERNEL(1, 32) {
+       reinterpret_cast<half2*>(partial)[T] = of_a_masked_shuffle(__float2half2_rn(in[T]), true);
+     }>, "nothing_shuffled undefined_used"},
+    {"a value from a lane outside of the mask is not used, a float", KERNEL(1, 32) {
+       out[T] = of_a_masked_shuffle(in[T], false);
+     }>, "nothing_shuffled"},
+    {"the same with an int", KERNEL(1, 32) {
+       reinterpret_cast<int*>(partial)[T] = of_a_masked_shuffle(static_cast<int>(T), false);
+     }>, "nothing_shuffled"},
+    {"the same with a double", KERNEL(1, 32) {
+       reinterpret_cast<double*>(partial)[T] = of_a_masked_shuffle(1.0 * T, false);
+     }>, "nothing_shuffled"},
+    {"the same with 64 bits", KERNEL(1, 32) {
+       reinterpret_cast<unsigned long long*>(partial)[T] = of_a_masked_shuffle(3ull * T, false);
+     }>, "nothing_shuffled"},
+    {"the same with two halves", KERNEL(1, 32) {
+       reinterpret_cast<half2*>(partial)[T] = of_a_masked_shuffle(__float2half2_rn(in[T]), false);
+     }>, "nothing_shuffled"},
+    {"a sum of half a warp, of which only lane 0 stores its own", KERNEL(1, 32) {
+       if (T >= 16) return;
+       int sum = static_cast<int>(T);
+       for (int d = 8; d != 0; d /= 2) sum += __shfl_down_sync(0xffffu, sum, d);
+       if (T == 0) out[0] = sum;
+     }>, "nothing_shuffled"},
+    {"an undefined value in a vector", KERNEL(1, 32) {
+       if (T >= 16) return;
+       const float other = __shfl_xor_sync(0xffffu, in[T], 16);
+       reinterpret_cast<float4*>(partial)[T] = make_float4(in[T], 0, other, 0);
+     }>, "nothing_shuffled undefined_used"},
+    {"an undefined value in an atomic", KERNEL(1, 32) {
+       if (T < 16) atomicAdd(flags, __shfl_up_sync(0xfffeu | 1u, T, 1) + __shfl_sync(0xffffu, T, 20));
+     }>, "nothing_shuffled undefined_used"},
 };

@@ -198,19 +198,16 @@ void add(
     ThreadOrder::Moment start) {
   const Together added{key, lane, site};
   std::erase_if(all, [&](Together& known) {
-    const bool is_older = known.key < key;
+    const bool is_older = known.key < key || (known.key == key && known.site != site);
     if (is_older && known.warp() == added.warp() && known.how() == added.how()) {
       known.lanes &= ~lane;
     }
     return known.moment() < start || known.lanes == 0;
   });
-  const auto same =
-      std::find_if(all.begin(), all.end(), [&](const Together& known) { return known.key == key; });
-  if (same == all.end()) {
-    all.push_back(added);
-  } else {
-    same->lanes |= lane;
+  for (Together& known : all) {
+    if (known.takes(added)) return;
   }
+  all.push_back(added);
 }
 
 }  // namespace
@@ -220,6 +217,7 @@ void HazardWatch::watch(std::size_t array, std::size_t bytes, bool shared, std::
   if (is_shared_.size() <= array) is_shared_.resize(array + 1);
   if (begins_.size() <= array) begins_.resize(array + 1);
   begins_[array] = begin;
+  is_copied_from_.resize(begins_.size());
   is_shared_[array] = shared;
 }
 
@@ -245,6 +243,9 @@ void HazardWatch::begin_block(std::int64_t block, int threads) {
   reads_of_nothing_.clear();  // of an abandoned block
   copies_.assign(threads, {});
   arrivals_.clear();
+  agent_copies_.clear();
+  is_copied_from_.assign(begins_.size(), false);
+  arrived_.clear();
 }
 
 HazardWatch::Actor HazardWatch::unordered_store(
@@ -312,6 +313,7 @@ HazardWatch::Actor HazardWatch::unordered_atomic(
     const Cell& cell, int thread, How how, std::uint64_t place) const {
   const MoreOfCell* const more = cells_.more(cell);
   if (more == nullptr) return kNobody;
+  if (order_.has_read(thread, place)) return kNobody;
   for (const Together& others : more->atomics) {
     if (may_meet(others, thread, how)) continue;
     if (const Actor other = unordered(others, thread, place); is_somebody(other)) return other;
@@ -337,14 +339,12 @@ HazardWatch::Actor HazardWatch::unordered_load(
   return kNobody;
 }
 
-void HazardWatch::note_load(Cell& cell, Actor actor, How how) {
+void HazardWatch::note_load(Cell& cell, Actor actor, How how, ThreadOrder::Moment moment) {
   const int warp = geometry_.warp_of(actor.thread);
-  const std::uint64_t key = Together::key_of(order_.now(actor.thread), warp, how);
+  const std::uint64_t key = Together::key_of(moment, warp, how);
   const std::uint32_t lane = 1u << geometry_.lane_of(actor.thread);
   for (Together& known : cell.loads) {
-    if (known.key != key) continue;
-    known.lanes |= lane;
-    return;
+    if (known.takes({key, lane, actor.site})) return;
   }
   bool all_plain_of_other_warps = how == How::plain && !order_.has_edges();
   for (Together& known : cell.loads) {
@@ -376,6 +376,16 @@ void HazardWatch::note_plain_store(Cell& cell, Actor actor) {
   }
 }
 
+// They race with the stores that follow, too, but one race is enough.
+void HazardWatch::forget_loads(Cell& cell, std::uint32_t site) {
+  for (Together& known : cell.loads) {
+    if (known.site == site) known = {};
+  }
+  if (cells_.more(cell) == nullptr) return;
+  std::erase_if(
+      cells_.make_more(cell).loads, [&](const Together& known) { return known.site == site; });
+}
+
 void HazardWatch::load(std::size_t array, std::uint64_t byte, int bytes, Actor actor, How how) {
   const std::uint32_t serial = cells_.serial();
   const std::uintptr_t begin = begin_of(array);
@@ -396,8 +406,41 @@ void HazardWatch::load(std::size_t array, std::uint64_t byte, int bytes, Actor a
     } else if (is_shared_[array] && !(bytes < 4 ? cell : word).is_initialized(serial)) {
       reads_of_nothing_.push_back({actor, array, at, false});
     }
-    note_load(cell, actor, how);
+    note_load(cell, actor, how, order_.now(actor.thread));
   });
+}
+
+void HazardWatch::copy_from(std::size_t array, std::uint64_t byte, int bytes, Actor actor) {
+  load(array, byte, bytes, actor);
+  is_copied_from_[array] = true;
+  copies_[actor.thread].issue({{array, byte, bytes, actor}, true, order_.now(actor.thread)});
+}
+
+void HazardWatch::agent_copy_from(
+    std::size_t array, std::uint64_t byte, int bytes, Actor actor, int agent,
+    ThreadOrder::Moment action) {
+  is_copied_from_[array] = true;
+  agent_copies_.push_back({{array, byte, bytes, actor}, true, action, agent});
+}
+
+HazardWatch::Actor HazardWatch::reading(
+    std::size_t array, std::uint64_t byte, int bytes, int thread) const {
+  if (!is_copied_from_[array]) return kNobody;
+  const auto is_read = [&](const Copy& copy) {
+    return copy.reads && copy.array == array && copy.byte < byte + bytes &&
+           byte < copy.byte + copy.bytes;
+  };
+  for (const Copy& copy : agent_copies_) {
+    if (is_read(copy) && !order_.knows(thread, copy.agent, copy.moment)) return copy.actor;
+  }
+  for (const auto& copies : copies_) {
+    for (const Copy& copy : copies.in_flight()) {
+      if (is_read(copy) && order_.is_before(copy.moment, copy.actor.thread, thread)) {
+        return copy.actor;
+      }
+    }
+  }
+  return kNobody;
 }
 
 // If one of the two is an atomic or volatile access that `may_be_of_a_flag`, nobody knows yet.
@@ -419,6 +462,10 @@ void HazardWatch::store(
   if (how == How::is_volatile && order_.has_fenced(actor.thread)) how = How::atomic;
   const std::uint32_t serial = cells_.serial();
   const std::uintptr_t begin = begin_of(array);
+  if (const Actor copier = reading(array, byte, bytes, actor.thread);
+      is_somebody(copier) && value != kUnchanged) {
+    report(model::HazardKind::source_changed, copier, actor, array, byte);
+  }
   cells_.for_each(array, byte, bytes, [&](Cell& cell, std::uint64_t at, Cell& word) {
     const std::uint32_t content = content_of(value, bytes, at - byte);
     const Actor agent = unordered_agent_load(cell, actor.thread);
@@ -445,14 +492,16 @@ void HazardWatch::store(
       report_race(storer, actor, reads, array, at);
     } else if (const Actor plain = loader(true); is_somebody(plain)) {
       report_race(plain, actor, false, array, at);
+      forget_loads(cell, plain.site);
     } else if (const Actor strong = loader(false); is_somebody(strong)) {
       report_race(strong, actor, how == How::plain, array, at);
+      forget_loads(cell, strong.site);
     } else if (is_somebody(writer) && !set_again) {
       report_race(writer, actor, reads, array, at);
     } else if (set_again && !together) {
       report(model::HazardKind::same_value, writer, actor, array, at);
     }
-    if (reads) return note_load(cell, actor, how);
+    if (reads) return note_load(cell, actor, how, order_.now(actor.thread));
     cell.initialized_in = word.initialized_in = serial;
     if (how != How::plain) {
       const std::uint64_t key =
@@ -491,7 +540,7 @@ void HazardWatch::copy(std::size_t array, std::uint64_t byte, int bytes, Actor a
     note_plain_store(cell, actor);
     cell.pending_in = cells_.serial();
   });
-  copies_[actor.thread].issue({array, byte, bytes, actor});
+  copies_[actor.thread].issue({{array, byte, bytes, actor}});
 }
 
 void HazardWatch::use_barrier(std::size_t array, std::uint64_t byte, Actor actor, bool by_copies) {
@@ -572,7 +621,9 @@ void HazardWatch::wait(int thread, std::uint64_t groups_in_flight) {
 }
 
 void HazardWatch::arrived(const Copy& copy, ThreadOrder::Moment moment) {
+  if (copy.reads && order_.has_fences()) arrived_.push_back(copy);
   cells_.for_each(copy.array, copy.byte, copy.bytes, [&](Cell& cell, std::uint64_t, Cell& word) {
+    if (copy.reads) return note_load(cell, copy.actor, How::plain, moment);
     cell.pending_in = 0;
     cell.initialized_in = word.initialized_in = cells_.serial();
     cell.stored = moment << Cell::kThreadBits | std::uint64_t(copy.actor.thread);

@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/counts.h"
@@ -63,7 +64,8 @@ class BarrierWatch {
 
 enum class How : std::uint64_t { plain, atomic, is_volatile };
 
-// The lanes of one warp that made the same access at the same moment.
+// The lanes of one warp that made the same access at the same moment. A lane's second access at
+// that moment, from another site, races with nothing that its first does not race with.
 struct Together {
   std::uint64_t key = 0;  // moment, warp, How
   std::uint32_t lanes = 0, site = 0;
@@ -76,6 +78,12 @@ struct Together {
   ThreadOrder::Moment moment() const { return key >> (kHowBits + kWarpBits); }
   int warp() const { return static_cast<int>(key >> kHowBits & ((1u << kWarpBits) - 1)); }
   How how() const { return static_cast<How>(key & 3u); }
+  // Adds the lanes of another, or returns false if they are to be kept apart.
+  bool takes(const Together& more) {
+    if (key != more.key || (site != more.site && (lanes & more.lanes) == 0)) return false;
+    lanes |= more.lanes;
+    return true;
+  }
 };
 
 // Four bytes, or one byte if the word was accessed in parts. `more` is used only for a third group
@@ -218,6 +226,20 @@ class HazardWatch {
       std::uint64_t value = kNoValue);
   // A cp.async, at its issue.
   void copy(std::size_t array, std::uint64_t byte, int bytes, Actor actor);
+  // The load of its source, after copy().
+  void copy_from(std::size_t array, std::uint64_t byte, int bytes, Actor actor);
+  // The same for a copy by an agent, as its `action`.
+  void agent_copy_from(
+      std::size_t array, std::uint64_t byte, int bytes, Actor actor, int agent,
+      ThreadOrder::Moment action);
+  // Loads by copies that are complete now, and not taken yet, if other blocks may wait for them.
+  struct Load {
+    std::size_t array;
+    std::uint64_t byte;
+    int bytes;
+    Actor actor;
+  };
+  std::vector<Load> take_arrived() { return std::exchange(arrived_, {}); }
   // The load of an atomic; its store follows.
   void update(std::size_t array, std::uint64_t byte, int bytes, Actor actor);
   void commit(int thread);
@@ -227,7 +249,9 @@ class HazardWatch {
   // An atomic or volatile access to that address: acquire before its load, release after its store.
   void acquire(int thread, std::uint64_t address) { order_.atomic_load(thread, address); }
   void lock(int thread, std::uint64_t address) { order_.lock(thread, address); }
-  void release(int thread, std::uint64_t address) { order_.atomic_store(thread, address); }
+  void release(int thread, std::uint64_t address, bool updates = false) {
+    order_.atomic_store(thread, address, updates);
+  }
   void warp_barrier(int warp, std::uint32_t lanes, std::uint32_t mask) {
     order_.warp_barrier(warp, lanes, mask);
   }
@@ -262,11 +286,10 @@ class HazardWatch {
   const std::vector<Found>& found() const { return found_; }
 
  private:
-  struct Copy {
-    std::size_t array;
-    std::uint64_t byte;
-    int bytes;
-    Actor actor;
+  struct Copy : Load {
+    bool reads = false;  // its source; otherwise what it stores
+    ThreadOrder::Moment moment = 0;
+    int agent = -1;  // that makes it; -1: it is a cp.async
   };
 
   // A load of memory to which no thread has stored. If another thread writes there in the same
@@ -278,6 +301,8 @@ class HazardWatch {
     bool by_atomic;
   };
 
+  // The one who started a copy that may still read these bytes.
+  Actor reading(std::size_t array, std::uint64_t byte, int bytes, int thread) const;
   // From that moment of its thread on, the copy acts like a store by the thread.
   void arrived(const Copy& copy, ThreadOrder::Moment moment);
   // An earlier access by another thread that must be ordered with this one but is not; kNone if
@@ -299,7 +324,8 @@ class HazardWatch {
     return order_.has_edges() ? begins_[array] : 0;
   }
   bool may_meet(const Together& others, int thread, How how) const;
-  void note_load(Cell& cell, Actor actor, How how);
+  void note_load(Cell& cell, Actor actor, How how, ThreadOrder::Moment moment);
+  void forget_loads(Cell& cell, std::uint32_t site);
   void note_plain_store(Cell& cell, Actor actor);
   void report_races_with_flags();
   void report_race(
@@ -314,6 +340,9 @@ class HazardWatch {
   std::vector<std::uintptr_t> begins_;              // by array
   std::vector<machine::AsyncGroups<Copy>> copies_;  // per thread
   CopyArrivals arrivals_;
+  std::vector<Copy> agent_copies_;    // what agents read of global memory
+  std::vector<bool> is_copied_from_;  // by array, in this block
+  std::vector<Load> arrived_;
   std::vector<ReadOfNothing> reads_of_nothing_;  // in this epoch
   // Races of a plain store and an atomic or volatile read, which are none if the element turns out
   // to be a flag.

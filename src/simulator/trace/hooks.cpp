@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "simulator/announce/pass.h"
+#include "simulator/machine/collectives.h"
 #include "simulator/machine/fault.h"
 #include "simulator/machine/fiber.h"
 #include "simulator/machine/observer.h"
@@ -30,7 +31,8 @@ Token place(const void* return_address) {
   return machine::place_of_code(return_address) - 1;
 }
 
-// What the memory holds; of 16 bytes, a number that other bytes hardly have.
+// What the memory holds; of 16 bytes, a number that other bytes hardly have, or one that says that
+// a part of them is undefined.
 std::uint64_t content(std::uintptr_t address, int bytes) {
   std::uint64_t words[2] = {};
   const auto read = [&] {
@@ -41,6 +43,13 @@ std::uint64_t content(std::uintptr_t address, int bytes) {
     read();
   } else {
     read();
+  }
+  if (bytes == 16) {
+    constexpr auto kWord = static_cast<std::uint32_t>(machine::kNothing);
+    for (const std::uint64_t word : {words[0], words[1]}) {
+      if (static_cast<std::uint32_t>(word) == kWord || word >> 32 == kWord)
+        return machine::kNothing;
+    }
   }
   return words[0] ^ std::rotl(words[1] * kNoValue, 29);
 }
@@ -390,7 +399,7 @@ void __tsan_func_entry(void* caller) {
   trace::enter(caller, HERE, static_cast<const void* const*>(__builtin_frame_address(0)));
 }
 void __tsan_func_exit() {
-  if (trace::hooks.log != nullptr) trace::settle_soon(*trace::hooks.log);
+  if (trace::hooks.log != nullptr) trace::settle(*trace::hooks.log);
   trace::step(trace::Kind::kExit, HERE);
   trace::hooks.exit = reinterpret_cast<std::uintptr_t>(HERE);
 }

@@ -23,16 +23,18 @@ std::uint32_t BlockOrder::release(
   if (last_state == state) return last;
   last_state = state;
   last = static_cast<std::uint32_t>(releases_.size());
-  releases_.push_back({block, {}, {}});
+  releases_.push_back({block, thread, address});
   place.of_block[block].push_back(static_cast<std::uint32_t>(place.releases.size()));
   place.releases.push_back(last);
   return last;
 }
 
-void BlockOrder::add(std::uint32_t release, const Fenced& wide, const Fenced& any) {
+void BlockOrder::add(std::uint32_t release, Instant at, const Fenced& wide, const Fenced& any) {
   const std::lock_guard guard(lock_);
-  releases_[release].wide.add(wide);
-  releases_[release].any.add(any);
+  Release& known = releases_[release];
+  known.at = std::max(known.at, at);
+  known.wide.add(wide);
+  known.any.add(any);
 }
 
 BlockOrder::Read BlockOrder::read(std::uint64_t address) {
@@ -75,6 +77,9 @@ bool BlockOrder::is_before(
   };
   const auto has_first = [&](const Release& release) {
     if (release.block != first.block) return false;
+    if (release.address == first.stored_to && release.thread == thread && first.at <= release.at) {
+      return true;
+    }
     const Fenced& before = fenced(release);
     return thread == kAnyThread || strictness == Strictness::any_thread
                ? first.at < before.latest()
@@ -123,18 +128,19 @@ bool is_read_only_and_stored(const Touch& a, const Touch& b) {
   return (a.way == Way::read_only_load && stores(b)) || (b.way == Way::read_only_load && stores(a));
 }
 
-BlockOrder::Access access_of(const Touch& touch) {
-  return {touch.block, touch.at, touch.knows};
+BlockOrder::Access access_of(const Touch& touch, std::uint64_t address) {
+  return {touch.block, touch.at, touch.knows, touch.way == Way::atomic_store ? address : 0};
 }
 
-// The first byte of both touches whose order is not determined; none if all are ordered.
+// The first address of both touches whose order is not determined; none if all are ordered.
 std::optional<std::uint64_t> unordered_byte(
     const Touch& a, const Touch& b, const BlockOrder& order, Strictness strictness) {
   const std::uint64_t end = std::min(a.end, b.end);
   std::uint64_t byte = std::max(a.begin, b.begin);
   for (; byte < end && order.is_used(); byte = std::min(a.next_part(byte), b.next_part(byte))) {
-    if (!order.is_before(access_of(a), a.thread_at(byte), access_of(b), strictness) &&
-        !order.is_before(access_of(b), b.thread_at(byte), access_of(a), strictness)) {
+    const BlockOrder::Access of_a = access_of(a, byte), of_b = access_of(b, byte);
+    if (!order.is_before(of_a, a.thread_at(byte), of_b, strictness) &&
+        !order.is_before(of_b, b.thread_at(byte), of_a, strictness)) {
       break;
     }
   }
@@ -150,7 +156,7 @@ bool are_of_a_flag(const Touch& a, const Touch& b) {
   return (a.is_flag && b.way == Way::atomic_load) || (b.is_flag && a.way == Way::atomic_load);
 }
 
-// The first byte that the two must not both touch.
+// The first address that the two must not both touch.
 std::optional<std::uint64_t> conflict(const Touch& a, const Touch& b, const BlockOrder& order) {
   if (!stores(a) && !stores(b)) return std::nullopt;
   if (is_read_only_and_stored(a, b)) return std::max(a.begin, b.begin);
@@ -266,6 +272,12 @@ void LaunchTouches::add_guess(const std::vector<std::uint32_t>& places) {
   guesses_.insert(places);
 }
 
+void LaunchTouches::add_update(const std::vector<std::uint32_t>& places, bool always) {
+  const std::lock_guard guard(lock_);
+  bool& known = updates_.try_emplace(places, true).first->second;
+  known = known && always;
+}
+
 bool LaunchTouches::is_of_guess(const model::Hazard& hazard) const {
   using model::Remedy;
   const bool with_atomic = hazard.remedy == Remedy::both_atomic ||
@@ -303,7 +315,12 @@ std::vector<model::Hazard> LaunchTouches::hazards(
     ranks[number] = static_cast<std::uint32_t>(places.size());
     places.push_back(place);
   }
-  for (Touch& touch : touches_) touch.place = ranks[touch.place];
+  for (Touch& touch : touches_) {
+    touch.place = ranks[touch.place];
+    // From here on an address, as those of the order are.
+    touch.begin += arrays[touch.array].begin;
+    touch.end += arrays[touch.array].begin;
+  }
   std::sort(touches_.begin(), touches_.end(), [](const Touch& a, const Touch& b) {
     const auto key = [](const Touch& t) {
       return std::tuple(t.array, t.begin, t.end, t.block, t.at, t.knows, t.way, t.place, t.thread);
@@ -339,10 +356,17 @@ std::vector<model::Hazard> LaunchTouches::hazards(
                                                       : model::HazardKind::race_between_blocks;
     if (!known.emplace(touch.array, kind, first.place, second.place).second) return;
     found.push_back(
-        {kind, array.name, byte, first.block, actor(first, places[first.place]),
+        {kind, array.name, byte - array.begin, first.block, actor(first, places[first.place]),
          actor(second, places[second.place])});
     found.back().other_block = second.block;
-    if (!read_only) found.back().remedy = remedy(before, touch, order);
+    const auto updates = [&](const Touch& one) {
+      const auto update = updates_.find(places[one.place]);
+      return update != updates_.end() && update->second && !is_atomic(one);
+    };
+    if (!read_only) {
+      found.back().remedy = updates(before) && updates(touch) ? model::Remedy::atomic_update
+                                                              : remedy(before, touch, order);
+    }
   };
   for (std::size_t i = 0; i < touches_.size(); ++i) {
     const Touch& touch = touches_[i];

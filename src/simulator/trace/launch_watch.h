@@ -80,14 +80,15 @@ class BlockOrder {
     std::int64_t block;
     Instant at;
     std::uint32_t knows;
+    std::uint64_t stored_to = 0;  // atomically: who reads that address atomically sees this store
   };
   static constexpr int kAnyThread = -1;
 
   // A thread of `block` will store atomically to `address`. Returns a number for this store; it is
   // the same as before if the thread has stored there in the same `state` of its block.
   std::uint32_t release(std::int64_t block, int thread, std::uint64_t state, std::uint64_t address);
-  // What is before that store: after wide fences, and after any fences.
-  void add(std::uint32_t release, const Fenced& wide, const Fenced& any);
+  // When that store was made, and what is before it: after wide fences, and after any fences.
+  void add(std::uint32_t release, Instant at, const Fenced& wide, const Fenced& any);
   Read read(std::uint64_t address);
   // All reads of the threads of a block, and which of them each number `knows` - 1 includes.
   void end_block(
@@ -104,7 +105,10 @@ class BlockOrder {
  private:
   struct Release {
     std::int64_t block;
-    Fenced wide, any;
+    int thread;
+    std::uint64_t address;
+    Instant at = 0;
+    Fenced wide = {}, any = {};
   };
   struct Place {
     std::vector<std::uint32_t> releases;
@@ -125,6 +129,9 @@ class BlockOrder {
   std::vector<Place> places_;
   std::unordered_map<std::int64_t, Block> blocks_;
 };
+
+// Whether an access is one of an update of an element, such as `sum += x`.
+enum class Update : std::uint8_t { unknown, always, not_always };
 
 // The bytes of global memory that the blocks of a launch touched, and the conflicts between two
 // blocks.
@@ -178,6 +185,8 @@ class LaunchTouches {
   void add(std::span<const Touch> touches);
   // What plain loads at these places load is only a guess, which a compare-and-swap checks.
   void add_guess(const std::vector<std::uint32_t>& places);
+  // Whether these places always are those of an update.
+  void add_update(const std::vector<std::uint32_t>& places, bool always);
   // Whether it is a race of such a load with an atomic.
   bool is_of_guess(const model::Hazard& hazard) const;
 
@@ -195,6 +204,7 @@ class LaunchTouches {
   std::map<std::vector<std::uint32_t>, std::uint32_t> numbers_;
   std::vector<Touch> touches_;
   std::set<std::vector<std::uint32_t>> guesses_;
+  std::map<std::vector<std::uint32_t>, bool> updates_;
 };
 
 struct LaunchWatch {

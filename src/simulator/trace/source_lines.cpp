@@ -332,9 +332,12 @@ void resolve_lines(std::vector<model::Hazard>& hazards, const SourceRange& kerne
   }
   const LineTable known(places);
   for (model::Hazard& hazard : hazards) known.resolve(hazard, kernel);
+  // Of two accesses, it does not matter which one is first.
   const auto what = [](const model::Hazard& h) {
-    return std::tie(
-        h.kind, h.first.line, h.second.line, h.first.helper_line, h.second.helper_line, h.array);
+    const auto lines = std::minmax(
+        std::pair(h.first.line, h.first.helper_line),
+        std::pair(h.second.line, h.second.helper_line));
+    return std::tuple(h.kind, lines.first, lines.second, h.array);
   };
   std::sort(hazards.begin(), hazards.end(), [&](const model::Hazard& a, const model::Hazard& b) {
     // A remedy for lanes does not help where warps race, too.
@@ -343,16 +346,20 @@ void resolve_lines(std::vector<model::Hazard>& hazards, const SourceRange& kerne
              hazard.remedy == model::Remedy::warp_barrier_or_atomics;
     };
     const auto which = [&](const model::Hazard& h) {
-      return std::tuple(of_lanes(h), h.block, h.byte);
+      return std::tuple(of_lanes(h), h.block, h.byte, h.first.stores, h.second.stores);
     };
     return what(a) != what(b) ? what(a) < what(b) : which(a) < which(b);
   });
-  // The same lines, reached by different calls, are one hazard.
-  hazards.erase(
-      std::unique(
-          hazards.begin(), hazards.end(),
-          [&](const model::Hazard& a, const model::Hazard& b) { return what(a) == what(b); }),
-      hazards.end());
+  // The same lines are one hazard.
+  std::vector<model::Hazard> kept;
+  for (model::Hazard& hazard : hazards) {
+    if (!kept.empty() && what(kept.back()) == what(hazard)) {
+      kept.back().more += 1 + hazard.more;
+    } else {
+      kept.push_back(std::move(hazard));
+    }
+  }
+  hazards = std::move(kept);
 }
 
 void resolve_lines(model::Audit& audit, const SourceRange& kernel) {

@@ -70,6 +70,7 @@ void ThreadOrder::barrier() {
   block_start_ = ++clock_;
   std::fill(now_.begin(), now_.end(), clock_);
   ++changes_;
+  readers_.clear();
   for (std::size_t t = 0; has_fences_ && t < fences_.size(); ++t) drop_old(fences_[t]);
   if (has_agents_) {
     Known all;
@@ -216,7 +217,18 @@ void ThreadOrder::learn_action(int thread, int agent, Moment action) {
   known[agent] = std::max(known[agent], action);
 }
 
-void ThreadOrder::atomic_store(int thread, std::uint64_t place) {
+bool ThreadOrder::has_read(int thread, std::uint64_t place) const {
+  const auto readers = readers_.find(place);
+  return readers != readers_.end() && std::ranges::any_of(readers->second, [&](const auto& reader) {
+           return is_before(reader.second, reader.first, thread);
+         });
+}
+
+void ThreadOrder::atomic_store(int thread, std::uint64_t place, bool updates) {
+  if (const auto readers = readers_.find(place); readers != readers_.end()) {
+    readers->second.clear();
+    if (updates) readers->second.emplace_back(thread, now_[thread]);
+  }
   if (fenced_[thread] < block_start_) return;
   release(thread, place, fenced_[thread]);
 }
@@ -259,6 +271,11 @@ bool ThreadOrder::share_a_lock(int other, int thread, std::uint64_t not_at) cons
 }
 
 void ThreadOrder::atomic_load(int thread, std::uint64_t place) {
+  if (has_fences_) {
+    std::vector<std::pair<int, Moment>>& readers = readers_[place];
+    const std::pair reader(thread, now_[thread]);
+    if (std::ranges::find(readers, reader) == readers.end()) readers.push_back(reader);
+  }
   if (has_agents_) {
     const auto actions = released_actions_.find(place);
     if (actions != released_actions_.end()) raise(known_actions_[thread], actions->second);

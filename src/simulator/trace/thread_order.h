@@ -132,7 +132,8 @@ class ThreadOrder {
   // A new action of an agent; then `thread` learns that it is complete, and so are those before.
   Moment act(int agent);
   void learn_action(int thread, int agent, Moment action);
-  void atomic_store(int thread, std::uint64_t place);
+  // `updates`: it follows a load by the same atomic.
+  void atomic_store(int thread, std::uint64_t place, bool updates);
   void atomic_load(int thread, std::uint64_t place);
   // An exchange or a compare-and-swap. The trace follows the lanes of a warp as if they took a lock
   // together, so it does not know which lane holds the lock when. Threads that use the same lock
@@ -148,6 +149,10 @@ class ThreadOrder {
   bool has_fenced(int thread) const { return fenced_[thread] >= block_start_; }
   // Whether anything besides barriers of a whole warp or block orders threads at present.
   bool has_edges() const { return has_edges_; }
+
+  // Whether the thread's current actions come after an atomic read of that place, and no atomic
+  // store came after that.
+  bool has_read(int thread, std::uint64_t place) const;
 
   // For other blocks, which see a block only through its fences. Moments from the block's start:
   Instant instant(int thread) const { return instant(now_[thread]); }
@@ -217,7 +222,9 @@ class ThreadOrder {
   std::vector<Moment> warp_start_;
   std::vector<std::vector<Round>> rounds_;         // by warp
   std::vector<std::vector<std::uint64_t>> locks_;  // by thread
-  std::vector<Shared> known_;                      // by thread; null: barriers are enough
+  // By place: who read it since its last atomic store, at which moment. Not before the first fence.
+  std::unordered_map<std::uint64_t, std::vector<std::pair<int, Moment>>> readers_;
+  std::vector<Shared> known_;  // by thread; null: barriers are enough
   // By place, since the block's last barrier.
   std::unordered_map<std::uint64_t, std::shared_ptr<Known>> released_;
 

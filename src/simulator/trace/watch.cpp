@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "model/tensor_core.h"
+#include "simulator/machine/collectives.h"
 #include "simulator/machine/device_heap.h"
 #include "simulator/machine/fault.h"
 #include "simulator/machine/fiber.h"
@@ -94,6 +95,8 @@ void Watch::begin_block(std::int64_t block, int threads) {
   last_known_.assign(threads, {0, 0});
   read_last_.assign(threads, 0);
   touches_.clear();  // of an abandoned block
+  latest_loads_.assign(geometry_.warps_of(threads), {});
+  undefined_.clear();
 }
 
 void Watch::end_block() {
@@ -111,9 +114,43 @@ void Watch::end_block() {
       touch.thread = BlockOrder::kAnyThread;
     }
   }
+  // An update under a lock needs no atomic, but what the lock lacks.
+  const bool locks = std::ranges::any_of(locks_made_, [](std::uint64_t made) { return made > 0; });
+  for (std::uint32_t site = 0; site < updates_.size(); ++site) {
+    if (updates_[site] == Update::unknown) continue;
+    const bool always = updates_[site] == Update::always && !locks;
+    launch_->touches.add_update(sites_.places_of(sites_[site]), always);
+  }
   if (touches_.empty()) return;
   compact(touches_);
   launch_->touches.add(touches_);
+}
+
+// A store to the elements that its lanes have just loaded is an update, and so are these loads.
+void Watch::note_update(const Site& site, const model::WarpAccess& access, int warp) {
+  constexpr std::size_t kKept = 4;
+  LatestLoads& latest = latest_loads_[warp];
+  if (updates_.size() <= site.number) updates_.resize(site.number + 1, Update::unknown);
+  if (loads(site)) {
+    if (latest.loads.size() < kKept) latest.loads.emplace_back();
+    latest.loads[latest.next++ % kKept] = {site.number, access};
+    return;
+  }
+  const auto is_loaded_by = [&](const LatestLoads::Load& load) {
+    std::uint32_t same = load.access.bytes == access.bytes ? load.access.active : 0;
+    machine::for_each_lane(access.active & same, [&](int l) {
+      if (load.access.address[l] != access.address[l]) same &= ~(1u << l);
+    });
+    return (access.active & ~same) == 0;
+  };
+  Update update = Update::not_always;
+  for (const LatestLoads::Load& load : latest.loads) {
+    if (!is_loaded_by(load)) continue;
+    update = Update::always;
+    updates_[load.site] = Update::always;
+  }
+  Update& known = updates_[site.number];
+  if (known != Update::not_always) known = update;
 }
 
 bool Watch::is_global(std::uintptr_t address) const {
@@ -218,7 +255,7 @@ void Watch::atomic_access_made(Token token, const model::WarpAccess& access, int
   if (!looks() || how_of(kind_of(token)) == How::plain || !is_store(kind_of(token))) return;
   machine::for_each_lane(access.active, [&](int l) {
     const int thread = thread_of(warp, l);
-    threads_.release(thread, access.address[l]);
+    threads_.release(thread, access.address[l], kind_of(token) == Kind::kAtomicStore);
     if (!is_global(access.address[l])) return;
     const std::uint32_t release = releases_[thread].front();
     releases_[thread].pop_front();
@@ -227,7 +264,8 @@ void Watch::atomic_access_made(Token token, const model::WarpAccess& access, int
     const std::pair now{release, order.changes()};
     if (std::exchange(last_release_[thread], now) == now) return;
     launch_->order.add(
-        release, order.fenced_before(thread, true), order.fenced_before(thread, false));
+        release, order.instant(thread), order.fenced_before(thread, true),
+        order.fenced_before(thread, false));
   });
 }
 
@@ -256,6 +294,7 @@ void Watch::request(
       fatal_ = true;
     });
   }
+  if (!undefined_.empty() && values != nullptr) look_for_undefined(site, access, warp, *values);
   if (!site.array->shared && !site.array->watched) return;
   machine::for_each_lane(machine::kernels_may_allocate ? access.active : 0, [&](int l) {
     const auto piece = machine::piece_missed(*site.array, access.address[l], access.bytes);
@@ -277,6 +316,22 @@ void Watch::request(
   if (site.array->result && !loads(site)) put_writers(site, access, warp);
 }
 
+void Watch::look_for_undefined(
+    const Site& site, const model::WarpAccess& access, int warp, const StoredValues& values) {
+  machine::for_each_lane(access.active, [&](int l) {
+    if (values[l] == kNoValue || values[l] == kUnchanged) return;
+    if (!machine::depends_on_nothing(values[l], access.bytes)) return;
+    model::Hazard hazard{
+        model::HazardKind::undefined_used,
+        site.array->name,
+        access.address[l] - site.array->begin,
+        block_,
+        {thread_of(warp, l), 0, true, sites_.places_of(site)},
+        {thread_of(warp, l), 0, false, undefined_}};
+    add_other(hazard);
+  });
+}
+
 void Watch::touch_in_block(
     const Site& site, const model::WarpAccess& access, int warp, const StoredValues& values) {
   const Kind kind = kind_of(site.token);
@@ -289,6 +344,7 @@ void Watch::touch_in_block(
   if (std::exchange(came.block, block_) != block_) came.threads = {};
   const int first = thread_of(warp, 0);
   threads_.begin_request();
+  if (!is_atomic(kind)) note_update(site, access, warp);
   came.threads[first / 64] |= std::uint64_t{access.active} << first % 64;
   machine::for_each_lane(access.active, [&](int l) {
     const std::uint64_t byte = access.address[l] - site.array->begin;
@@ -297,6 +353,8 @@ void Watch::touch_in_block(
       threads_.update(array, byte, access.bytes, actor);
     } else if (copies) {
       threads_.copy(array, byte, access.bytes, actor);
+    } else if (kind == Kind::kAsyncCopy) {
+      threads_.copy_from(array, byte, access.bytes, actor);
     } else if (only_loads) {
       if (swaps_to_fold_ > 0 && how == How::plain)
         note_guess(site, actor.thread, access.address[l]);
@@ -445,6 +503,8 @@ void Watch::machine_report(int thread, const MachineReport& report, Token path, 
   }
   model::Hazard hazard{static_cast<model::HazardKind>(report.kind), "", 0, block_, {}, {}};
   hazard.first = {thread, 0, false, paths_.places_of(path, place_of(token))};
+  const bool is_undefined = hazard.kind == model::HazardKind::nothing_shuffled;
+  if (is_undefined && undefined_.empty()) undefined_ = hazard.first.places;
   hazard.index = static_cast<std::int64_t>(report.value);
   hazard.extent = report.extent;
   if (hazard.kind == model::HazardKind::unwritten) {
@@ -483,6 +543,7 @@ void Watch::async_action(int thread, const machine::AsyncAction& action, Token p
       return threads_.arrive_copied(thread, action.number, action.value, phase);
     case Act::wait:
       threads_.completed(action.number, action.value);
+      touch_sources(thread);
       use_barrier(thread, action.number, false, path, token);
       threads_.pass(thread, phase);
       return learn(thread, agents_.number(AsyncAgents::Kind::copies, action.number), action.copies);
@@ -541,11 +602,11 @@ void Watch::use_barrier(
       sites_.array_of(*site), address - site->array->begin, {thread, site->number}, by_copies);
 }
 
-// Checks the part of a matrix that a copy reads or writes. Returns the site of that access; null if
-// there is nothing to access.
-Site* Watch::part_of_matrix(
-    int thread, const machine::PartOfMatrix& part, bool stores, Token path, Token token) {
-  if (part.rows == 0) return nullptr;
+// Checks the part of a matrix that a copy reads or writes.
+void Watch::part_of_matrix(
+    int thread, const machine::PartOfMatrix& part, bool stores, Token path, Token token, int agent,
+    ThreadOrder::Moment action) {
+  if (part.rows == 0) return;
   const auto first = reinterpret_cast<std::uintptr_t>(part.first);
   const Token access =
       make_token(place_of(token), stores ? Kind::kStore : Kind::kAsyncCopy, kBoxSite);
@@ -557,35 +618,39 @@ Site* Watch::part_of_matrix(
           memory_.arrays, address, part.row_bytes, block_,
           {thread, 0, stores, paths_.places_of(path, place_of(token))}));
       fatal_ = true;
-      return nullptr;
+      return;
     }
     if (!site->array->watched) continue;
     const std::uint64_t byte = address - site->array->begin;
     const std::size_t array = sites_.array_of(*site);
     add_touch(
         array, byte, part.row_bytes, stores ? Touch::Way::store : Touch::Way::load, site, thread);
+    if (agent >= 0) {
+      threads_.agent_copy_from(
+          array, byte, static_cast<int>(part.row_bytes), {thread, site->number}, agent, action);
+    }
     if (!stores || !site->array->result) continue;
     const std::uint64_t me = block_ * block_threads_ + thread + 1;
     for (int word = 0; word < part.row_bytes / 4; ++word) {
       launch_->writers.put(byte / 4 + word, me);
     }
   }
-  return site;
 }
 
 void Watch::load_tile(int thread, const machine::AsyncAction& action, Token path, Token token) {
   const machine::AsyncAction::Copy& copy = *action.copy;
   use_barrier(thread, action.number, true, path, token);
-  part_of_matrix(thread, copy.matrix, false, path, token);
+  const int agent = agents_.number(AsyncAgents::Kind::copies, action.number);
+  agents_.actions(agent).push_back(threads_.act(agent));
+  const ThreadOrder::Moment moment = agents_.actions(agent).back();
+  part_of_matrix(thread, copy.matrix, false, path, token, agent, moment);
   const auto address = reinterpret_cast<std::uintptr_t>(copy.shared);
   const Token access = make_token(place_of(token), Kind::kAsyncCopy, kBoxSite);
   const Site* site = sites_.find(path, access, address);
   if (site == nullptr) return;
-  const int agent = agents_.number(AsyncAgents::Kind::copies, action.number);
-  agents_.actions(agent).push_back(threads_.act(agent));
   threads_.agent_store(
       sites_.array_of(*site), address - site->array->begin, static_cast<int>(copy.bytes),
-      {thread, site->number}, agent, agents_.actions(agent).back());
+      {thread, site->number}, agent, moment);
 }
 
 void Watch::store_tile(int thread, const machine::AsyncAction& action, Token path, Token token) {
@@ -644,16 +709,29 @@ void Watch::commit(int thread) {
 }
 
 void Watch::wait(int thread, std::uint64_t groups_in_flight) {
-  if (looks()) threads_.wait(thread, groups_in_flight);
+  if (!looks()) return;
+  threads_.wait(thread, groups_in_flight);
+  touch_sources(thread);
+}
+
+// For other blocks, a copy reads its source until it is waited for.
+void Watch::touch_sources(int thread) {
+  for (const HazardWatch::Load& load : threads_.take_arrived()) {
+    add_touch(
+        load.array, load.byte, load.bytes, Touch::Way::load, &sites_[load.actor.site], thread);
+  }
 }
 
 void Watch::warp_barrier(int warp, std::uint32_t lanes, std::uint32_t mask) {
-  if (looks()) threads_.warp_barrier(warp, lanes, mask);
+  if (!looks()) return;
+  threads_.warp_barrier(warp, lanes, mask);
+  latest_loads_[warp] = {};
 }
 
 void Watch::barrier(std::span<const bool> left, const WarpLog& log) {
   if (!looks()) return;
   threads_.barrier();
+  latest_loads_.assign(latest_loads_.size(), {});
   ++barriers_passed_;
   acquired_before_ = acquired_.size();
   for (const model::Hazard& hazard : barriers_.barrier(left, log, paths_)) {
@@ -718,6 +796,7 @@ model::Remedy Watch::remedy(const HazardWatch::Found& found, bool all_come) cons
                            : Remedy::block_barrier;
   }
   if (found.kind != model::HazardKind::race) return Remedy::block_barrier;
+  if (is_update(found.first.site) && is_update(found.second.site)) return Remedy::atomic_update;
   if (found.first.site == found.second.site && !loads(sites_[found.first.site]) && !atomic) {
     return Remedy::one_owner;
   }

@@ -97,9 +97,14 @@ class Watch {
   void load_tile(int thread, const machine::AsyncAction& action, Token path, Token token);
   void store_tile(int thread, const machine::AsyncAction& action, Token path, Token token);
   void learn(int thread, int agent, std::uint64_t count);
+  void touch_sources(int thread);
+  void look_for_undefined(
+      const Site& site, const model::WarpAccess& access, int warp, const StoredValues& values);
   void read_operand(int thread, const machine::AsyncAction& action, Token path, Token token);
-  Site* part_of_matrix(
-      int thread, const machine::PartOfMatrix& part, bool stores, Token path, Token token);
+  // `agent` and `action`: of a copy from the matrix.
+  void part_of_matrix(
+      int thread, const machine::PartOfMatrix& part, bool stores, Token path, Token token,
+      int agent = -1, ThreadOrder::Moment action = 0);
   void touch_in_block(
       const Site& site, const model::WarpAccess& access, int warp, const StoredValues& values);
   void foreign_local(Token path, Token token, bool stores, std::uintptr_t address, int thread);
@@ -116,6 +121,10 @@ class Watch {
   bool is_global(std::uintptr_t address) const;
   bool all_come_to(const HazardWatch::Found& found) const;
   void note_who_came();
+  void note_update(const Site& site, const model::WarpAccess& access, int warp);
+  bool is_update(std::uint32_t site) const {
+    return site < updates_.size() && updates_[site] == Update::always;
+  }
   model::Remedy remedy(const HazardWatch::Found& found, bool all_come) const;
   model::Hazard hazard_of(const HazardWatch::Found& found, bool all_come) const;
   model::Hazard::Actor actor_of(HazardWatch::Actor actor) const;
@@ -145,6 +154,22 @@ class Watch {
   };
   std::vector<Came> came_;
   std::vector<bool> all_come_;  // for each of threads_.found(), if its block has ended
+
+  // In this block, the places of the first shuffle that gave an undefined value, if there is one.
+  std::vector<std::uint32_t> undefined_;
+
+  // By warp: its latest loads since its last barrier.
+  struct LatestLoads {
+    struct Load {
+      std::uint32_t site;
+      model::WarpAccess access;
+    };
+    std::vector<Load> loads;
+    std::size_t next = 0;
+  };
+  std::vector<LatestLoads> latest_loads_;
+  // By site: whether it is an access of an update such as `sum += x`, each time.
+  std::vector<Update> updates_;
 
   // Of compare-and-swaps that found what was expected, but are not folded yet, by thread. `number`
   // counts the thread's locks, made or folded.

@@ -1,0 +1,71 @@
+// Kernels, chosen by an argument, whose hazards have a sentence of their own, each with a right twin.
+#include <cuda_fp16.h>
+#include <cuda_pipeline.h>
+
+#include <cstdlib>
+
+#define T (threadIdx.x)
+
+__device__ void steps(volatile int* s) {
+  s[T] += s[T + 16];
+  s[T] += s[T + 8];
+}
+__global__ void volatile_steps(int* d) {
+  __shared__ int s[64];
+  s[T] = d[T];
+  s[T + 32] = 0;
+  __syncwarp();
+  steps(s);
+  d[T] = s[T];
+}
+
+__global__ void adds(float* sum, const float* x, bool atomically) {
+  if (atomically) {
+    atomicAdd(sum, x[T]);
+  } else {
+    *sum = *sum + x[T];
+  }
+}
+
+__global__ void changes_source(int* d, bool waits) {
+  __shared__ int s[32];
+  __pipeline_memcpy_async(&s[T], &d[T], 4);
+  __pipeline_commit();
+  if (waits) __pipeline_wait_prior(0);
+  d[T] = 7;
+  __pipeline_wait_prior(0);
+  d[T + 32] = s[T];
+}
+
+__global__ void shuffles(int* d, bool uses_all) {
+  int v = T;
+  if (T < 20) {
+    int w = __shfl_down_sync(0xfffffu, v, 16);
+    if (uses_all || T + 16 < 20) v += w;
+  }
+  d[T] = v;
+}
+
+__global__ void loads_matrix(unsigned* d, bool is_pointer) {
+  __shared__ __align__(16) half s[64];
+  s[2 * T] = s[2 * T + 1] = T;
+  __syncwarp();
+  half* row = &s[T % 8 * 8];
+  unsigned long long a = is_pointer ? (unsigned long long)row : __cvta_generic_to_shared(row);
+  unsigned r;
+  asm volatile("ldmatrix.sync.aligned.m8n8.x1.b16 {%0}, [%1];" : "=r"(r) : "l"(a));
+  d[T] = r;
+}
+
+int main(int, char** arguments) {
+  const int n = atoi(arguments[1]);
+  int* d;
+  cudaMalloc(&d, 1024);
+  cudaMemset(d, 0, 1024);
+  if (n == 0) volatile_steps<<<1, 32>>>(d);
+  if (n == 1 || n == 2) adds<<<1, 32>>>((float*)d, (float*)d + 32, n == 2);
+  if (n == 3 || n == 4) changes_source<<<1, 32>>>(d, n == 4);
+  if (n == 5 || n == 6) shuffles<<<1, 32>>>(d, n == 5);
+  if (n == 7 || n == 8) loads_matrix<<<1, 32>>>((unsigned*)d, n == 8);
+  cudaDeviceSynchronize();
+}
