@@ -135,11 +135,13 @@ const Sensors& sensors() {
   return of_device;
 }
 
-double time_once_ms(const std::function<void()>& launch) {
+double time_once_ms(
+    const std::function<void()>& launch, const std::function<void()>& then = [] {}) {
   Event start, stop;
   start.record();
   launch();
   stop.record();
+  then();
   return stop.ms_since(start);
 }
 
@@ -149,36 +151,47 @@ __device__ unsigned long long now_ns() {
   return ns;
 }
 
-// One thread, which sleeps beside the kernels of another stream: after the delay it counts the SM's
-// cycles for so many nanoseconds.
-__global__ void count_cycles(unsigned long long delay_ns, unsigned long long ns, double* mhz) {
-  const auto sleep_until = [](unsigned long long end) {
-    while (now_ns() < end) __nanosleep(200);
-    return now_ns();
-  };
-  const unsigned long long begin = sleep_until(now_ns() + delay_ns);
-  const long long first = clock64();
-  const unsigned long long end = sleep_until(begin + ns);
-  *mhz = 1e3 * static_cast<double>(clock64() - first) / static_cast<double>(end - begin);
+// An SM's cycles and the time, between two kernels that read them before and after a launch. All
+// SMs have the same clock rate, and each counts its own cycles.
+constexpr unsigned kMostSms = 1024;
+struct Passed {
+  unsigned long long cycles, ns;  // ns 0: nothing is known
+};
+__device__ Passed before_launch[kMostSms], in_launches;
+
+__device__ Passed& before_on_this_sm() {
+  unsigned sm;
+  asm volatile("mov.u32 %0, %smid;" : "=r"(sm));
+  return before_launch[sm % kMostSms];
 }
 
-// The SM's clock rate while launches of so many milliseconds follow each other. When tensor cores
-// multiply, the power limit lowers it within a launch; NVML still reports the rate that is set.
-double mhz_during(const std::function<void()>& launch, double ms) {
-  constexpr double kLeastMs = 2;
-  const int launches = std::max(1, static_cast<int>(kLeastMs / ms));
-  const auto quarter_ns = static_cast<unsigned long long>(launches * ms * 1e6 / 4);
-  cudaStream_t beside;
-  check(cudaStreamCreateWithFlags(&beside, cudaStreamNonBlocking));
-  double* mhz = nullptr;
-  check(cudaMallocHost(&mhz, sizeof *mhz));
-  count_cycles<<<1, 1, 0, beside>>>(quarter_ns, 2 * quarter_ns, mhz);
-  for (int i = 0; i < launches; ++i) launch();
-  check(cudaDeviceSynchronize());
-  const double counted = *mhz;
-  check(cudaFreeHost(mhz));
-  check(cudaStreamDestroy(beside));
-  return counted;
+__global__ void begin_counting() {
+  before_on_this_sm() = {static_cast<unsigned long long>(clock64()), now_ns()};
+}
+
+__global__ void end_counting() {
+  const unsigned long long cycles = clock64(), ns = now_ns();
+  Passed& before = before_on_this_sm();
+  const unsigned long long began = atomicExch(&before.ns, 0ull);
+  if (began == 0) return;
+  atomicAdd(&in_launches.cycles, cycles - before.cycles);
+  atomicAdd(&in_launches.ns, ns - began);
+}
+
+// The times of launches, each alone, and the SM's clock rate in these very launches. When tensor
+// cores multiply, the power limit lowers it within a launch; NVML still reports the rate that is
+// set. The cycles of a few microseconds before each launch count, too.
+double time_counted_ms(std::vector<double>& times_ms, const std::function<void()>& launch) {
+  const int sms = attribute(cudaDevAttrMultiProcessorCount);
+  Passed passed{};
+  check(cudaMemcpyToSymbol(in_launches, &passed, sizeof passed));
+  for (double& ms : times_ms) {
+    begin_counting<<<sms, 1>>>();
+    check(cudaDeviceSynchronize());  // the launch begins on an idle GPU
+    ms = time_once_ms(launch, [&] { end_counting<<<sms, 1>>>(); });
+  }
+  check(cudaMemcpyFromSymbol(&passed, in_launches, sizeof passed));
+  return 1e3 * static_cast<double>(passed.cycles) / static_cast<double>(passed.ns);
 }
 
 }  // namespace
@@ -245,14 +258,17 @@ Times time_ms(int repetitions, const std::function<void()>& launch) {
     repetitions = static_cast<int>(std::clamp(kBudgetMs / estimate_ms, 5.0, 100.0));
   }
   Times times{std::vector<double>(repetitions), busy().before(now_ms()), {}};
+  double mhz = 0;
   times.state = of_device.read_during([&] {
     wait_for([&] {
-      for (double& ms : times.ms) ms = time_once_ms(launch);
+      if (repetitions == 1) {  // for a profiler, which would see the kernels that count
+        times.ms[0] = time_once_ms(launch);
+      } else {
+        mhz = time_counted_ms(times.ms, launch);
+      }
     });
   });
-  if (times.state && repetitions > 1) {  // one: for a profiler, for which each launch takes long
-    wait_for([&] { times.state->counted_mhz = mhz_during(launch, estimate_ms); });
-  }
+  if (times.state && mhz > 0) times.state->counted_mhz = mhz;
   return times;
 }
 
