@@ -2421,25 +2421,25 @@ const std::vector<model::Stage> stages = {
      model::kTensorCores, model::kTf32},
     {14, "copy engine", lesson::kCopyEngine, variants<CopyEngine, kFragmentsInBoxes>(),
      model::kCopyEngine, model::kTf32},
-    {15, "warpgroups", lesson::kWarpgroups, variants<Warpgroups, kInBoxes>(), model::kCopyEngine,
+    {15, "warpgroups", lesson::kWarpgroups, variants<Warpgroups, kInBoxes>(), model::kWarpgroups,
      model::kTf32},
     {16, "specialized warps", lesson::kSpecializedWarps,
      model::joined(
          variants<SpecializedWarps, kInBoxes>(), variants<SpecializedWarpsBf16, kBf16InBoxes>()),
-     model::kCopyEngine, model::kTf32},
+     model::kWarpgroups, model::kTf32},
     {17, "fp32 from tf32 parts", lesson::kTf32Parts, variants<Tf32Parts, kSplitInBoxes>(),
-     model::kCopyEngine, model::kSplitTf32},
+     model::kWarpgroups, model::kSplitTf32},
     {18, "fp32 from fp16 parts", lesson::kFp16Parts, variants<Fp16Parts, kPartsInBoxes>(),
-     model::kCopyEngine, model::kFixedFp16},
+     model::kWarpgroups, model::kFixedFp16},
     {19, "taking turns", lesson::kTakingTurns, variants<TakingTurns, kChunksInBoxes>(),
-     model::kCopyEngine, model::kFixedFp16},
+     model::kWarpgroups, model::kFixedFp16},
     {20, "scaled parts", lesson::kScaledParts, variants<ScaledParts, kChunksInBoxes>(),
-     model::kCopyEngine, model::kScaledFp16},
+     model::kWarpgroups, model::kScaledFp16},
     {21, "proven parts", lesson::kProvenParts,
      model::with_stand_in(
          variants<ProvenParts, kChunksInBoxes>(), variants<Tf32Parts, kSplitInBoxes>()[0],
          lesson::kTf32Parts),
-     model::kCopyEngine, model::kSplitFp16},
+     model::kWarpgroups, model::kSplitFp16},
 };
 
 // float4 needs every row to be 16-byte aligned.

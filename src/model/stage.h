@@ -98,6 +98,13 @@ inline bool multiplies_parts(const Variant& variant) {
   return variant.multiplier == Multiplier::wgmma_3xf16;
 }
 
+// The warps of a block that return at once. Where one warpgroup copies, one of its warps does, and
+// the others stay only to split A.
+inline int warps_that_return(const Variant& variant) {
+  const bool idle = variant.sharing == Sharing::persistent;
+  return idle && variant.multiplier != Multiplier::wgmma_3xtf32 ? 3 : 0;
+}
+
 // Of A and B, as the kernel reads them.
 inline int bytes_of_element(const Variant& variant) {
   return multiplies_bf16(variant) ? 2 : 4;
@@ -164,7 +171,8 @@ struct Needs {
   int instructions = 0;     // with instructions that its kernels must have
   bool only_there = false;  // later ones do not have them
 };
-inline constexpr Needs kAsyncCopies{80}, kTensorCores{80, 80}, kCopyEngine{90, 90, true};
+inline constexpr Needs kAsyncCopies{80}, kTensorCores{80, 80}, kCopyEngine{90, 90},
+    kWarpgroups{90, 90, true};
 
 // Everything that differs from stage to stage is here. No other file knows a stage by its number,
 // or the number of stages. Numbers ascend but may have gaps.

@@ -1,4 +1,4 @@
-// Instructions of sm_90a that CUDA C++ has no word for, each as a function with its name in the PTX
+// Instructions of sm_90 that CUDA C++ has no word for, each as a function with its name in the PTX
 // ISA: barriers in shared memory (mbarrier), the copy engine (TMA), register allocation, barriers
 // for some of a block's warps. Those of the tensor cores are in cuda/wgmma.h.
 //
@@ -86,25 +86,25 @@ inline void griddepcontrol_launch_dependents() {}
 #else
 
 __device__ __forceinline__ void griddepcontrol_wait() {
-  SIMT_SM_90A("griddepcontrol.wait;" ::: "memory");
+  SIMT_SM_90("griddepcontrol.wait;" ::: "memory");
 }
 __device__ __forceinline__ void griddepcontrol_launch_dependents() {
-  SIMT_SM_90A("griddepcontrol.launch_dependents;" ::: "memory");
+  SIMT_SM_90("griddepcontrol.launch_dependents;" ::: "memory");
 }
 __device__ __forceinline__ void mbarrier_init(std::uint64_t* barrier, unsigned count) {
-  SIMT_SM_90A("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(simt::shared_address(barrier)),
-              "r"(count)
-              : "memory");
+  SIMT_SM_90("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(simt::shared_address(barrier)),
+             "r"(count)
+             : "memory");
 }
 __device__ __forceinline__ void fence_mbarrier_init() {
-  SIMT_SM_90A("fence.mbarrier_init.release.cluster;" ::: "memory");
+  SIMT_SM_90("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 __device__ __forceinline__ void mbarrier_arrive(std::uint64_t* barrier) {
-  SIMT_SM_90A("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(simt::shared_address(barrier))
-              : "memory");
+  SIMT_SM_90("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(simt::shared_address(barrier))
+             : "memory");
 }
 __device__ __forceinline__ void mbarrier_arrive_expect_tx(std::uint64_t* barrier, unsigned bytes) {
-  SIMT_SM_90A(
+  SIMT_SM_90(
       "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(simt::shared_address(barrier)),
       "r"(bytes)
       : "memory");
@@ -113,7 +113,7 @@ __device__ __forceinline__ void mbarrier_wait(std::uint64_t* barrier, unsigned p
   // try_wait lets other warps run for a while, and may return before the phase is complete.
   unsigned complete = 0;
   while (complete == 0) {
-    SIMT_SM_90A(
+    SIMT_SM_90(
         "{\n"
         ".reg .pred complete;\n"
         "mbarrier.try_wait.parity.shared::cta.b64 complete, [%1], %2;\n"
@@ -125,11 +125,11 @@ __device__ __forceinline__ void mbarrier_wait(std::uint64_t* barrier, unsigned p
   }
 }
 __device__ __forceinline__ void fence_proxy_async() {
-  SIMT_SM_90A("fence.proxy.async.shared::cta;" ::: "memory");
+  SIMT_SM_90("fence.proxy.async.shared::cta;" ::: "memory");
 }
 __device__ __forceinline__ void cp_async_bulk_tensor_2d(
     void* shared, const CUtensorMap* map, int x, int y, std::uint64_t* barrier) {
-  SIMT_SM_90A(
+  SIMT_SM_90(
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
       "[%0], [%1, {%2, %3}], [%4];" ::"r"(simt::shared_address(shared)),
       "l"(map), "r"(x), "r"(y), "r"(simt::shared_address(barrier))
@@ -137,24 +137,24 @@ __device__ __forceinline__ void cp_async_bulk_tensor_2d(
 }
 __device__ __forceinline__ void cp_async_bulk_tensor_2d_store(
     const CUtensorMap* map, int x, int y, const void* shared) {
-  SIMT_SM_90A(
+  SIMT_SM_90(
       "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(map),
       "r"(x), "r"(y), "r"(simt::shared_address(shared))
       : "memory");
 }
 __device__ __forceinline__ void cp_async_bulk_commit_group() {
-  SIMT_SM_90A("cp.async.bulk.commit_group;" ::: "memory");
+  SIMT_SM_90("cp.async.bulk.commit_group;" ::: "memory");
 }
 template <int groups_in_flight>
 __device__ __forceinline__ void cp_async_bulk_wait_group() {
-  SIMT_SM_90A("cp.async.bulk.wait_group %0;" ::"n"(groups_in_flight) : "memory");
+  SIMT_SM_90("cp.async.bulk.wait_group %0;" ::"n"(groups_in_flight) : "memory");
 }
 template <int groups_in_flight>
 __device__ __forceinline__ void cp_async_bulk_wait_group_read() {
-  SIMT_SM_90A("cp.async.bulk.wait_group.read %0;" ::"n"(groups_in_flight) : "memory");
+  SIMT_SM_90("cp.async.bulk.wait_group.read %0;" ::"n"(groups_in_flight) : "memory");
 }
 __device__ __forceinline__ void prefetch_tensormap(const CUtensorMap* map) {
-  SIMT_SM_90A("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+  SIMT_SM_90("prefetch.tensormap [%0];" ::"l"(map) : "memory");
 }
 template <int count>
 __device__ __forceinline__ void setmaxnreg_inc() {

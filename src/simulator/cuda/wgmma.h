@@ -83,7 +83,13 @@ SIMT_ALWAYS_INLINE inline void wgmma_fence_operand(float (&)[registers]) {}
 #else
 
 // An architecture that lacks an instruction gets a trap in its place, so that one source compiles
-// for all of them. The stage's `needs` keeps a kernel that has one from being launched there.
+// for all of them. The stage's `needs` keeps a kernel that has one from being launched there. Those
+// of sm_90 are in all later ones, those of sm_90a in no other.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+#define SIMT_SM_90(...) __trap()
+#else
+#define SIMT_SM_90(...) asm volatile(__VA_ARGS__)
+#endif
 #if defined(__CUDA_ARCH__) && !defined(__CUDA_ARCH_FEAT_SM90_ALL)
 #define SIMT_SM_90A(...) __trap()
 #else
