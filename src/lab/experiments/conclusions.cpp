@@ -290,19 +290,28 @@ std::string stages_shows(Trials trials) {
 }
 
 std::string one_change_shows(Trials trials) {
-  // A row whose name begins with a digit is a separate change; all others follow the row above.
-  const auto alone = [](const Trial& trial) {
-    return trial.setting.find_first_of("0123456789") == 0;
-  };
-  std::vector<std::string> factors;
-  for (std::size_t i = 1; i < trials.size(); ++i) {
-    if (alone(trials[i])) continue;
-    const double factor = speed_of(trials[i]) / speed_of(trials[i - 1]);
-    factors.push_back(trials[i].setting + text::printed(" %.2f", factor));
+  // A row whose name begins with a digit is a separate change, of the stage in a row "as it is"
+  // above it; all others follow the row above.
+  std::vector<std::string> factors, alone;
+  const Trial* whole = nullptr;
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    const Trial& trial = trials[i];
+    const bool is_alone = trial.setting.find_first_of("0123456789") == 0;
+    if (trial.setting.ends_with("as it is")) whole = &trial;
+    const Trial* const before = is_alone ? whole : i > 0 ? &trials[i - 1] : nullptr;
+    if (before == nullptr || before == &trial || speed_of(*before) == 0) continue;
+    const double factor = speed_of(trial) / speed_of(*before);
+    (is_alone ? alone : factors).push_back(trial.setting + text::printed(" %.2f", factor));
   }
-  const char* of = is_timed(trials) ? "Speed" : "The ceiling (which ignores waiting)";
-  return std::string(of) +
-         " relative to the row above, change by change: " + joined(factors, ", ", ", ") + ".";
+  const std::string of = is_timed(trials) ? "Speed" : "The ceiling (which ignores waiting)";
+  std::string text;
+  for (const auto& [to, these] :
+       {std::pair(" relative to the row above, change by change: ", &factors),
+        {" relative to the stage as it is: ", &alone}}) {
+    if (these->empty()) continue;
+    text += (text.empty() ? "" : " ") + of + to + joined(*these, ", ", ", ") + ".";
+  }
+  return text;
 }
 
 std::string shapes_shows(Trials trials) {

@@ -114,6 +114,13 @@ TEST_CASE("one-change's conclusion has each change's factor over the row above")
   CHECK(
       one_change_shows(trials) ==
       "Speed relative to the row above, change by change: TM 8 2.00, TN 8: stage 5 1.25.");
+  const Trial with_a_stage[] = {
+      timed("stage 3", 3, 8), timed("TM 8", 4, 4), timed("13 as it is", 13, 2),
+      timed("13, ring of 3", 13, 4), timed("13 without a swizzle", 13, 8)};
+  CHECK(
+      one_change_shows(with_a_stage) ==
+      "Speed relative to the row above, change by change: TM 8 2.00. Speed relative to the "
+      "stage as it is: 13, ring of 3 0.50, 13 without a swizzle 0.25.");
 }
 
 TEST_CASE("swapped-grid's conclusion has each stage's ratio") {

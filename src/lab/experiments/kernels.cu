@@ -182,6 +182,17 @@ constexpr Tile kOtherRings[] = {
     {128, 256, 8, 64, 64, 16, 8, 3, false, "-3"},
     {128, 256, 8, 64, 64, 16, 8, 5, false, "-5"}};
 
+constexpr Tile kMoreOfFragments[] = {
+    {.BM = 128, .BN = 256, .BK = 16, .WM = 64, .WN = 64, .STAGES = 3, .suffix = "-ring3"},
+    {.BM = 128, .BN = 256, .BK = 32, .WM = 64, .WN = 64, .STAGES = 3, .suffix = "-ring3"}};
+constexpr Tile kTurnedSwizzled[] = {
+    {.BM = 256, .BN = 128, .BK = 32, .WM = 64, .WN = 64, .STAGES = 4}};
+constexpr Tile kTurnedInBoxes[] = {
+    {.BM = 128, .BN = 256, .BK = 32, .WM = 64, .WN = 64, .STAGES = 4}};
+constexpr Tile kFewerParts[] = {
+    {.BM = 128, .BN = 128, .BK = kPartK, .STAGES = 3, .suffix = "-ring3"}};
+constexpr Tile kHalfChunks[] = {{.BM = 256, .BN = 128, .BK = kPartK, .STAGES = 4}};
+
 // The variants whose kernels are changed.
 using model::variant;
 const model::Variant kTiling = variant<ThreadTiling2d, kSquares[0]>();
@@ -255,6 +266,49 @@ const std::vector<model::Stage> experiment_stages = with_the_others({
              changed<
                  fragments_by_columns<128, 256, 8, 64, 64, 16, 8, 4, 4>,
                  fragments_by_columns<128, 256, 8, 64, 64, 16, 8, 4, 1>>("by-columns", kRegister)}),
+    with_more(12, variants<TensorCores, kMoreOfFragments>()),
+    with_more(
+        13, model::joined(
+                variants<LdmatrixFragments, kTurnedSwizzled>(),
+                {changed<
+                    ldmatrix_unswizzled<128, 256, 32, 64, 64, 8, 16, 4, 4>,
+                    ldmatrix_unswizzled<128, 256, 32, 64, 64, 8, 16, 4, 1>>(
+                    "unswizzled", variant<LdmatrixFragments, kSwizzled[0]>())})),
+    with_more(
+        14, model::joined(
+                variants<CopyEngine, kTurnedInBoxes>(),
+                {changed<
+                    engine_copies_first<256, 128, 32, 64, 64, 8, 16, 4, 4>,
+                    engine_copies_first<256, 128, 32, 64, 64, 8, 16, 4, 1>>(
+                    "copies-first", variant<CopyEngine, kFragmentsInBoxes[0]>())})),
+    with_more(
+        15,
+        {changed<warpgroups_waiting<256, 128, 32, 4, 2>, warpgroups_waiting<256, 128, 32, 4, 1>>(
+            "waiting", variant<Warpgroups, kInBoxes[0]>())}),
+    with_more(
+        16,
+        {changed<specialized_waiting<256, 128, 32, 4, 2>, specialized_waiting<256, 128, 32, 4, 1>>(
+             "waiting", variant<SpecializedWarps, kInBoxes[0]>()),
+         changed<specialized_equal<256, 128, 32, 4, 2>, specialized_equal<256, 128, 32, 4, 1>>(
+             "equal-registers", variant<SpecializedWarps, kInBoxes[0]>())}),
+    with_more(
+        17,
+        {changed<tf32_parts_rolled<128, 128, 32, 4, 2>, tf32_parts_rolled<128, 128, 32, 4, 1>>(
+             "rolled", variant<Tf32Parts, kSplitInBoxes[0]>()),
+         changed<tf32_parts_in_turns<128, 128, 32, 4, 2>, tf32_parts_in_turns<128, 128, 32, 4, 1>>(
+             "in-turns", variant<Tf32Parts, kSplitInBoxes[0]>())}),
+    with_more(
+        18,
+        model::joined(
+            variants<Fp16Parts, kFewerParts>(),
+            {changed<
+                fp16_parts_in_turns<128, 128, 32, 4, 2>, fp16_parts_in_turns<128, 128, 32, 4, 1>>(
+                "in-turns", variant<Fp16Parts, kPartsInBoxes[0]>())})),
+    with_more(
+        19, model::joined(
+                variants<TakingTurns, kHalfChunks>(),
+                {changed<turns_not_taken<256, 128, 64, 4, 2>, turns_not_taken<256, 128, 64, 4, 1>>(
+                    "no-turns", variant<TakingTurns, kChunksInBoxes[0]>())})),
 });
 
 extern const model::StageTable experiment_table{experiment_stages, kernel_for, run,
