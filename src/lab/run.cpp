@@ -147,11 +147,18 @@ std::optional<double> ceiling_ratio(const Run& run, const Row& row) {
   return *measured / ceiling->tflops;
 }
 
+std::optional<double> kernel_ms(const Run& run, const Row& row) {
+  const std::optional<model::Ceiling> ceiling = compiled_ceiling(run, row);
+  if (!ceiling || !tflops(run, row)) return std::nullopt;
+  return row.time->median_ms - (row.preparation ? row.preparation->median_ms : ceiling->before_ms);
+}
+
 std::optional<BoundBy> bound_by(const Run& run, const Row& row) {
-  const std::optional<double> ratio = ceiling_ratio(run, row);
-  if (!ratio) return std::nullopt;
-  const int percent = static_cast<int>(std::lround(100 * *ratio));
-  return BoundBy{percent < kBusy, compiled_ceiling(run, row)->bound_by, percent};
+  const std::optional<double> ms = kernel_ms(run, row);
+  if (!ms) return std::nullopt;
+  const model::Ceiling ceiling = *compiled_ceiling(run, row);
+  const int percent = static_cast<int>(std::lround(100 * ceiling.ms[ceiling.bound_by] / *ms));
+  return BoundBy{percent < kBusy, ceiling.bound_by, percent};
 }
 
 double results_per_thread(const model::Variant& variant) {

@@ -12,12 +12,13 @@ namespace {
 
 // The demand of one tile of C on the units.
 struct Work {
-  double ffmas;  // warp instructions, like all of the following except the last two
+  double ffmas;  // warp instructions, like the next one
   double instructions;
   double smem_load_wavefronts;
   double operand_wavefronts;  // of wgmma
   double smem_store_wavefronts;
   double l1_lines;
+  double l1_bytes;
   double l2_bytes;
   double tensor_products;
 };
@@ -56,15 +57,19 @@ double products_of_instruction(Multiplier multiplier) {
   return 32;
 }
 
-// With which wgmma reads its operand in shared memory, 128 bytes at a time: an m64nNk8 reads N x 8
+// With which wgmma reads its operands in shared memory, 128 bytes at a time: an m64nNk8 reads N x 8
 // numbers of 4 bytes once for 64 rows of sums. For tf32, ncu counts as many on an H200
-// (results/tensor-log.md).
+// (results/tensor-log.md). Of 16-bit numbers, 16 instead of 8, the kernels leave the 64 rows of the
+// first operand in shared memory, too, and these are read once for N columns of sums.
 double operand_wavefronts(const Variant& variant, double products) {
   if (variant.multiplier == Multiplier::ffma || variant.multiplier == Multiplier::mma_tf32)
     return 0;
-  constexpr double kRows = 64, kBytesPerWavefront = 128;
-  const int bytes = multiplies_parts(variant) ? 2 : bytes_of_element(variant);
-  return products * bytes / (kRows * kBytesPerWavefront);
+  constexpr double kRows = 64, kRowBytes = 32;
+  const bool halves = multiplies_parts(variant) || multiplies_bf16(variant);
+  const double bytes = halves ? 2 : 4;
+  const double columns =
+      4 * products_of_instruction(variant.multiplier) / (kRows * kRowBytes / bytes);
+  return products * bytes * (1 / kRows + (halves ? 1 / columns : 0)) / kWavefrontBytes;
 }
 
 int k_tiles(const Product& product, const Variant& variant) {
@@ -103,6 +108,7 @@ Work work_as_written(const Product& product, const Variant& variant, const Count
       .operand_wavefronts = operand_wavefronts(variant, a_tile(counts.mma_products)),
       .smem_store_wavefronts = a_tile(counts.smem_stores.pieces),
       .l1_lines = a_tile(counts.gmem_loads.lines + counts.gmem_stores.lines),
+      .l1_bytes = kSectorBytes * a_tile(counts.gmem_loads.pieces + counts.gmem_stores.pieces),
       .l2_bytes = bytes_of_element(variant) * (variant.BM + variant.BN) * K + 4 * of_C,
       .tensor_products = tensor ? static_cast<double>(variant.BM) * variant.BN * K : 0};
 }
@@ -124,9 +130,11 @@ Ceiling ceiling_of(
   result.busy_share = tiles / (most * gpu.sms);
   result.ms[kFma] = on_sm(work.ffmas * 32 / gpu.fp32_lanes_per_sm);
   result.ms[kIssue] = on_sm(work.instructions / kSchedulers);
-  const double loaded = work.smem_load_wavefronts + work.operand_wavefronts;
-  result.ms[kSmem] = on_sm(loaded + work.smem_store_wavefronts);
-  result.ms[kL1] = on_sm(work.l1_lines);
+  const double of_wavefront = kWavefrontBytes / l1_bytes_per_clock(gpu);  // cycles
+  const double stored = of_wavefront * work.smem_store_wavefronts;
+  const double loaded = of_wavefront * (work.smem_load_wavefronts + work.operand_wavefronts);
+  result.ms[kSmem] = on_sm(loaded + stored);
+  result.ms[kL1] = on_sm(std::max(work.l1_lines, work.l1_bytes / l1_bytes_per_clock(gpu)));
   result.ms[kL2] = std::max(
       (tiles * work.l2_bytes + 2 * sums_bytes) / (l2_bytes_per_clock(gpu) * cycles_per_ms),
       on_sm(work.l2_bytes / l2_bytes_per_sm_clock) +
@@ -145,8 +153,7 @@ Ceiling ceiling_of(
       bytes_of_parts(variant, product.M, product.N, product.K) / (gpu.dram_gb_per_s * 1e6);
   const auto tflops = [&](double ms) { return 2 * M * N * K / (ms + result.before_ms) * 1e-9; };
   result.tflops = tflops(*slowest);
-  result.copy_ms = std::max(
-      {result.ms[kL1], result.ms[kL2], result.ms[kDram], on_sm(work.smem_store_wavefronts)});
+  result.copy_ms = std::max({result.ms[kL1], result.ms[kL2], result.ms[kDram], on_sm(stored)});
   result.multiply_ms =
       std::max({result.ms[kFma], result.ms[kTensor], result.ms[kIssue], on_sm(loaded)});
   result.no_overlap_tflops = tflops(result.copy_ms + result.multiply_ms);
@@ -179,8 +186,9 @@ double peak_tflops(const Gpu& gpu, Multiplier multiplier) {
 }
 
 double bytes_of_parts(const Variant& variant, int M, int N, int K) {
-  constexpr double kReadAndWritten = 2;
-  return multiplies_parts(variant) ? kReadAndWritten * 4 * (double(M) * K + double(K) * N) : 0;
+  if (!multiplies_parts(variant)) return 0;
+  const double of_A = 4.0 * M * K, of_B = 4.0 * K * N;
+  return 2 * (of_A + of_B) + (variant.has_units ? of_B : 0);
 }
 
 int padded_K(const Product& product, const Variant& variant) {
@@ -407,7 +415,7 @@ double gmem_latency_each(
   const bool has_barriers = loop.bar + record.inner.bar > 0;
   if (has_barriers || loop.gmem_waits == 0) return beyond_l1;
   const double bytes = 4 * K * (variant.BM + variant.BN);
-  const double misses = std::min(1.0, bytes / (l1_bytes_per_sm_clock * std::max(1.0, l1_lines)));
+  const double misses = std::min(1.0, bytes / (kWavefrontBytes * std::max(1.0, l1_lines)));
   const double loads = loop.ldg32 + loop.ldg64 + loop.ldg128;
   const double any_misses = 1 - std::pow(1 - misses, loads / loop.gmem_waits);
   return cycles.l1 + any_misses * (beyond_l1 - cycles.l1);
@@ -522,7 +530,9 @@ std::optional<Waiting> with_waiting(
     result.busy[unit] = ceiling.blocks_per_sm * block.demand[unit] / cycles;
   result.busiest = static_cast<UnitIndex>(
       std::max_element(result.busy.begin(), result.busy.end()) - result.busy.begin());
-  result.tflops = ceiling.tflops * result.busy[ceiling.bound_by];
+  const double bound_ms = ceiling.ms[ceiling.bound_by], busy = result.busy[ceiling.bound_by];
+  const double before_ms = ceiling.before_ms;
+  result.tflops = ceiling.tflops * (bound_ms + before_ms) / (bound_ms / busy + before_ms);
   result.resident_blocks = resident;
   result.warps_per_scheduler =
       static_cast<double>(resident) * occupancy.warps_per_block / kSchedulers;

@@ -38,8 +38,9 @@ inline constexpr int kUnits = 7;
 
 // FMA    fused multiply-adds: 32 per warp instruction on the SM's fp32 lanes, including idle lanes
 // issue  instructions: each of an SM's four schedulers issues one warp instruction per cycle
-// SMEM   wavefronts of shared memory, loads and stores: one per cycle and SM
-// L1     128-byte lines that a request to global memory touches: one per cycle and SM
+// SMEM   wavefronts of shared memory, loads and stores: one per cycle and SM, on Turing half of one
+// L1     128-byte lines that a request to global memory touches: one per cycle and SM. On Turing
+//        the bytes of its sectors, 64 per cycle, can take longer
 // L2     bytes of A and B that a block fetches once per K tile, its part of C, and sums of parts
 // DRAM   the bytes of A, B and C, each once: what no cache can save
 // tensor the products of tensor cores, at the rate of the GPU for the variant's instruction
@@ -59,7 +60,7 @@ struct Ceiling {
   double blocks_per_sm;      // of the busiest SM, over the whole launch
   double busy_share;         // of the SMs, until the last block is done: 1 means no tail
   // Time that the copies of A and B in parts take before the kernel, at the bandwidth of DRAM; 0 if
-  // there are none. It is in the rates.
+  // there are none. It is in the rates, so the busiest unit is busy for the rest of the time.
   double before_ms;
 };
 
@@ -74,8 +75,8 @@ struct Product {
 double products_per_clock(const Gpu& gpu, Multiplier multiplier);
 double peak_tflops(const Gpu& gpu, Multiplier multiplier);
 
-// The bytes that making these copies reads and writes; 0 if the variant has none. Units of B are
-// found in a pass before, whose bytes the L2 cache can keep: they are not counted.
+// The bytes that making these copies reads and writes; 0 if the variant has none. With units, B is
+// read once more before, to find them.
 double bytes_of_parts(const Variant& variant, int M, int N, int K);
 
 // K rounded up to whole tiles: the last one is filled with zeros and multiplied like the others.

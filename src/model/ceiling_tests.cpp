@@ -75,6 +75,23 @@ TEST_CASE("the busiest unit bounds the rate, and a unit's time is its share of t
   CHECK(ceiling->no_overlap_tflops == doctest::Approx(2.0 * 8 * 32 * 100 / 2200e-9 * 1e-12));
 }
 
+TEST_CASE("Turing moves half as many bytes of L1 and shared memory per cycle as other GPUs") {
+  Gpu turing = plain_gpu();
+  turing.compute_capability = 75;
+  Counts counts = traced_loads(300, 2);
+  counts.gmem_loads.lines = 500;
+  const auto ms = [&](const Gpu& gpu, UnitIndex unit) {
+    return ceiling_as_written(gpu, kProduct, one_warp(0), counts)->ms[unit];
+  };
+  CHECK(ms(turing, kSmem) == doctest::Approx(2 * ms(plain_gpu(), kSmem)));
+  counts.gmem_loads.pieces = 500;  // a sector of each line takes no longer
+  CHECK(ms(turing, kL1) == ms(plain_gpu(), kL1));
+  counts.gmem_loads.pieces = 2000;  // whole lines do
+  CHECK(ms(turing, kL1) == doctest::Approx(2 * ms(plain_gpu(), kL1)));
+  CHECK(l1_bytes_per_clock(*find_gpu("T4")) == 64);
+  CHECK(l1_bytes_per_clock(*find_gpu("A100")) == 128);
+}
+
 TEST_CASE("each matrix is read from memory once, and C is also read if beta is not 0") {
   const Counts counts = traced_loads(0, 0);
   const auto ms = [&](bool reads_C) {
@@ -216,6 +233,9 @@ TEST_CASE("copies of A and B in parts are made before the kernel, at the bandwid
   // Each float is read, and two numbers of 16 bits are written.
   CHECK(bytes_of_parts(variant, 128, 64, 256) == 8 * (128 * 256 + 256 * 64));
   CHECK(of_parts.before_ms == doctest::Approx(8e-6 * (128 * 256 + 256 * 64)));
+  variant.has_units = true;  // B is read once more, to find them
+  CHECK(bytes_of_parts(variant, 128, 64, 256) == 8 * (128 * 256 + 256 * 64) + 4 * 256 * 64);
+  variant.has_units = false;
   const double kernel_ms = of_parts.ms[of_parts.bound_by];
   CHECK(
       of_parts.tflops == doctest::Approx(2e-9 * 128 * 64 * 256 / (kernel_ms + of_parts.before_ms)));
@@ -277,6 +297,20 @@ TEST_CASE("tensor cores are a unit of their own, and FFMAs beside them do someth
   CHECK(
       ceiling_as_written(gpu, product, variant, with_wgmma)->ms[kSmem] ==
       ceiling_as_written(gpu, product, variant, counts)->ms[kSmem]);
+  // Of 16-bit numbers both operands are there: 4 of m64n256k16 read 256 x 16 numbers of B, and 64 x
+  // 16 of A. With fp16 parts N is 128, so that A's are half as many as B's.
+  const auto smem_ms = [&](Multiplier multiplier, double products) {
+    variant.multiplier = multiplier;
+    with_wgmma.mma_products = std::llround(products);
+    return ceiling_as_written(gpu, product, variant, with_wgmma)->ms[kSmem] -
+           ceiling_as_written(gpu, product, variant, counts)->ms[kSmem];
+  };
+  CHECK(
+      smem_ms(Multiplier::wgmma_bf16, 4.0 * 64 * 256 * 16) ==
+      doctest::Approx(4 * (256 + 64) * 16 * 2 / 128 * 1e-6));
+  CHECK(
+      smem_ms(Multiplier::wgmma_3xf16, 4.0 * 64 * 128 * 16) ==
+      doctest::Approx(4 * (128 + 64) * 16 * 2 / 128 * 1e-6));
   gpu.tf32_products_per_clock = 0;
   CHECK(!ceiling_as_written(gpu, product, variant, counts));
   CHECK(!ceiling_as_compiled(gpu, product, variant, counts, record));
@@ -340,14 +374,14 @@ Forecast forecast(
   return {ceiling, with_waiting(h200(), product, variant, ceiling, record, residents).value()};
 }
 
-// A row of results/h200-ceilings-4096.txt: the stage's number and what ncu counted, in percent.
+// A row of a file of ceilings: the stage's number and what ncu counted, in percent.
 struct Counted {
   int number;
   std::array<int, kUnits> busy;
 };
 
-std::vector<Counted> counted_by_ncu() {
-  std::ifstream file("results/h200-ceilings-4096.txt");
+std::vector<Counted> counted_by_ncu(const std::string& of) {
+  std::ifstream file("results/" + of + "-ceilings-4096.txt");
   std::vector<Counted> rows;
   std::vector<int> units;  // that have columns
   for (std::string line; std::getline(file, line);) {
@@ -404,7 +438,7 @@ constexpr double kClose = 10;                       // points
 }  // namespace
 
 TEST_CASE("with waiting, each unit of each stage is as busy as ncu counted, within 10 points") {
-  const std::vector<Counted> rows = counted_by_ncu();
+  const std::vector<Counted> rows = counted_by_ncu("h200");
   CHECK(rows.size() == 17);  // the ceilings of stages 18 to 21 have not been recorded
   for (const Counted& row : rows) {
     if (!testing::chosen(row.number, 3)) continue;
@@ -426,6 +460,26 @@ TEST_CASE("with waiting, each unit of each stage is as busy as ncu counted, with
           100 * busy[unit], ", ncu ", counted);
     }
   }
+}
+
+TEST_CASE("where wgmma reads both operands in shared memory, it is as busy as ncu counted") {
+  int stages = 0;
+  for (const Counted& row : counted_by_ncu("h100")) {
+    const Variant& variant = find_stage(stage_table_traced.stages, row.number)->variants[0];
+    if (!multiplies_parts(variant)) continue;
+    ++stages;
+    const lab::Problem p = lab::random_problem({variant.BM, variant.BN, 64}, 1, 0, 1);
+    lab::Floats C;
+    const auto traced = lab::measure(
+        p, {.traced = lab::gemm_of(stage_table_traced, variant)},
+        {.machine = {&h200(), machine::Blocks::kSample, false}}, C);
+    const Ceiling ceiling =
+        *ceiling_as_written(h200(), {variant.BM, variant.BN, 64, false}, variant, *traced.counts);
+    // Both shares are of the same time.
+    const double counted = 1.0 * row.busy[kSmem] / row.busy[kTensor];
+    CHECK(ceiling.ms[kSmem] / ceiling.ms[kTensor] == doctest::Approx(counted).epsilon(0.02));
+  }
+  CHECK(stages == 4);
 }
 
 TEST_CASE("with waiting, fewer resident blocks cost what they cost an H200, within 10 points") {

@@ -111,28 +111,38 @@ bool begins_with_words(std::string_view name, std::string_view plain_words) {
 
 std::span<const Gpu> known_gpus() {
   // The name is the driver's, without NVIDIA and GeForce: a GPU that is here finds its row by it.
-  // SMs, boost clock, memory bandwidth, memory and the width of its bus belong to a product:
-  // NVIDIA's data sheets. So do the dense rates of the tensor cores, which the architectures'
-  // whitepapers repeat (Turing, A100, GA102, Ada, H100, RTX Blackwell). Divided by the SMs and
-  // their clock, they are powers of two per cycle. The clock of a rate can be below the boost
-  // clock: the H100's 494.7 TFLOP/s of tf32 are 1024 products per cycle at 1.83 GHz. An H200
-  // multiplies 1024 at every width of wgmma; while all SMs multiply without a pause, its power
-  // limit lowers the clock to about 1.72 GHz (results/h200-latency.txt). The L2 cache's rate is
-  // stated only for the A100, in its whitepaper. For the H200 no limit is known: 16-byte loads past
-  // L1 by all SMs got 2600 bytes per cycle (2 MiB read repeatedly), but the copy engines of stage
-  // 13 got 4800. The L2 cache's size is from the data sheets and whitepapers, the H200's from its
-  // driver.
+  // SMs, memory bandwidth, memory and the width of its bus are those of NVIDIA's data sheets and
+  // whitepapers, which stand beside each row with the rates that give its clocks: FFMAs / (2 * SMs
+  // * lanes) is the boost clock, and the dense rate of tf32 / (2 * SMs * products per cycle) that
+  // of the tensor cores, which can be lower, since that rate is stated at another clock: the H100's
+  // 495 TFLOP/s are 1024 products per cycle at 1.83 GHz. An H200 multiplies 1024 at every width of
+  // wgmma; while all SMs multiply without a pause, its power limit lowers the clock to about 1.72
+  // GHz (results/h200-latency.txt). The table has one clock for all units, the boost clock.
+  // The L2 cache's rate is stated only for the A100, in its whitepaper. For the H200 no limit is
+  // known: 16-byte loads past L1 by all SMs got 2600 bytes per cycle (2 MiB read repeatedly), but
+  // the copy engines of stage 16 got 4800. The L2 cache's size is the whitepapers', or the driver's
+  // (H100, H200, B200).
   constexpr double kUnknown = 0;
   constexpr int kNone = 0;
   static const std::vector<Gpu> gpus = {
+      // T4 data sheet and Turing whitepaper: 8.1 TFLOP/s, no tf32
       gpu("T4", kTuring, 40, 1.59, 320, kUnknown, kNone, 4, 16, 256),
+      // A100 80GB data sheet and A100 whitepaper: 19.5 TFLOP/s, tf32 156; L2 5120 bytes per cycle
       gpu("A100 SXM4 80GB", kAmpereA100, 108, 1.41, 2039, 5120, 512, 40, 80, 5120),
+      // GA102 whitepaper: 35.6 TFLOP/s, tf32 35.6
       gpu("RTX 3090", kAmpere, 82, 1.695, 936, kUnknown, 128, 6, 24, 384),
+      // RTX A6000 data sheet and GA102 whitepaper: 38.7 TFLOP/s, tf32 77.4
       gpu("RTX A6000", kAmpere, 84, 1.80, 768, kUnknown, 256, 6, 48, 384),
+      // Ada whitepaper: 82.6 TFLOP/s, tf32 82.6
       gpu("RTX 4090", kAda, 128, 2.52, 1008, kUnknown, 128, 72, 24, 384),
+      // H100 SXM data sheet and H100 whitepaper: 67 TFLOP/s, tf32 495
       gpu("H100 80GB HBM3", kHopper, 132, 1.98, 3350, kUnknown, 1024, 50, 80, 5120),
+      // H200 SXM data sheet: 67 TFLOP/s, tf32 495
       gpu("H200", kHopper, 132, 1.98, 4800, kUnknown, 1024, 60, 141, 6144),
-      gpu("B200", kBlackwellB200, 148, 1.85, 8000, kUnknown, 2048, 126, 180, 8192),
+      // Blackwell data sheet, HGX B200: 75 TFLOP/s, tf32 1,100 (at 1.85 GHz), 180 GB at 7.7 TB/s;
+      // the driver reports a bus of 7680 bits
+      gpu("B200", kBlackwellB200, 148, 1.98, 7700, kUnknown, 2048, 126, 180, 7680),
+      // RTX Blackwell whitepaper: 104.8 TFLOP/s, tf32 104.8
       gpu("RTX 5090", kBlackwell, 170, 2.41, 1792, kUnknown, 128, 96, 32, 512),
       paper_gpu(),
   };

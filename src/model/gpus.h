@@ -51,10 +51,16 @@ inline bool has_clock(const Gpu& gpu) {
 // 61.
 inline constexpr double l2_bytes_per_sm_clock = 64;
 
-// What an SM reads from its L1 cache or from shared memory per cycle: a line, 32 banks of 4 bytes
-// (same source). On an H200 the naive kernel, which does little else, sustains this in 98 % of the
-// cycles.
-inline constexpr double l1_bytes_per_sm_clock = 128;
+// A line of L1, and a wavefront of shared memory: 32 banks of 4 bytes.
+inline constexpr double kWavefrontBytes = 128;
+
+// What an SM reads from its L1 cache or from shared memory per cycle: a line or a wavefront (same
+// source). On an H200 the naive kernel, which does little else, sustains this in 98 % of the
+// cycles. Only Turing needs two cycles (NVIDIA's GA102 whitepaper: 64 bytes per cycle, and 128 in
+// Ampere; Jia et al., Dissecting the NVidia Turing T4 GPU via Microbenchmarking, 2019).
+inline double l1_bytes_per_clock(const Gpu& gpu) {
+  return gpu.compute_capability == 75 ? 64 : kWavefrontBytes;
+}
 
 // What all SMs together can read from the L2 cache per cycle. If that is unknown, the sum of what
 // the SMs can read.

@@ -403,7 +403,7 @@ bool print_units(std::FILE* out, std::istream& ncu_csv, const lab::Run& timed) {
                                        text::significant(ceiling->tflops).c_str(), 100 * *ratio);
     const std::optional<Shares> counted = counted_shares(launches, row, timed.gpu);
     for (const model::UnitIndex unit : units) {
-      text += text::printed(" %3.0f", 100 * ceiling->ms[unit] / row.time->median_ms) +
+      text += text::printed(" %3.0f", 100 * ceiling->ms[unit] / *lab::kernel_ms(timed, row)) +
               (counted ? text::printed(" %3.0f", (*counted)[unit]) : "   –");
     }
     const std::string_view named = model::kUnitNames[ceiling->bound_by];
@@ -422,8 +422,8 @@ bool print_units(std::FILE* out, std::istream& ncu_csv, const lab::Run& timed) {
           text::printed("for %d of %d the unit named is ncu's busiest.\n", agree, stages);
   text += text::labelled(
       "model", 8,
-      "the time that the unit needs for its work, as a share of the measured time; the "
-      "largest is the ceiling's unit");
+      "the time that the unit needs for its work, as a share of the measured time, less that of a "
+      "split before; the largest is the ceiling's unit");
   text += "ncu     percent of the unit's maximum, over the whole launch:\n";
   for (const model::UnitIndex unit : units) {
     const std::string_view metric = kUnitMetrics[unit];

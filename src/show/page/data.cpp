@@ -49,6 +49,7 @@ std::string gpu_json(const model::Gpu& gpu) {
        {"registersPerSm", gpu.registers_per_sm},
        {"registerGranularity", gpu.register_granularity},
        {"subPartitionsPerSm", gpu.sub_partitions_per_sm},
+       {"l1BytesPerClock", model::l1_bytes_per_clock(gpu)},
        {"l2BytesPerClock", model::l2_bytes_per_clock(gpu)},
        {"lanes", gpu.warp.lanes}});
 }

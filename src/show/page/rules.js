@@ -275,7 +275,7 @@ function tileBound(gpu, product, sizes, kernel, cycles = {}) {
   if (gpu.boostGhz === 0) return null;
   const costs = tileCosts(product, sizes, kernel);
   const lanes = Math.min(costs.threads, 32), warps = Math.ceil(costs.threads / 32);
-  // 128 bytes are the most that a cycle of L1 or of shared memory moves, unless lanes share them.
+  // 128 bytes are a line of L1 and a wavefront of shared memory, unless lanes share them.
   const fewest = (requests, floats) =>
       Math.ceil(Math.max(requests, lanes * WORD_BYTES * floats / 128));
   const sameAddress = {addresses: Array(lanes).fill(0), bytes: WORD_BYTES * kernel.vec, warp: GPU_WARP};
@@ -289,6 +289,7 @@ function tileBound(gpu, product, sizes, kernel, cycles = {}) {
   const l1Lines = warps *
       (fewest(costs.gmem_loads, costs.gmem_floats) +
        fewest(costs.gmem_stores, sizes.TM * sizes.TN));
+  const l1Bytes = warps * lanes * WORD_BYTES * (costs.gmem_floats + sizes.TM * sizes.TN);
   const l2Bytes = WORD_BYTES * ((sizes.BM + sizes.BN) * paddedK + sizes.BM * sizes.BN);
 
   const tiles = Math.ceil(product.M / sizes.BM) * Math.ceil(product.N / sizes.BN);
@@ -301,8 +302,8 @@ function tileBound(gpu, product, sizes, kernel, cycles = {}) {
   const ms = {
     FMA: onSm(multiplications * 32 / gpu.fp32LanesPerSm),
     issue: onUnit("issue", (multiplications + accesses) / SCHEDULERS),
-    SMEM: onUnit("SMEM", smemLoads + smemStores),
-    L1: onUnit("L1", l1Lines),
+    SMEM: onUnit("SMEM", (smemLoads + smemStores) * 128 / gpu.l1BytesPerClock),
+    L1: onUnit("L1", Math.max(l1Lines, l1Bytes / gpu.l1BytesPerClock)),
     L2: Math.max(
         tiles * l2Bytes / (gpu.l2BytesPerClock * cyclesPerMs), onSm(l2Bytes / L2_BYTES_PER_SM_CLOCK)),
     DRAM: WORD_BYTES * (M * K + K * N + M * N) / (gpu.dramGbPerS * 1e6)};

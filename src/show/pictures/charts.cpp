@@ -368,7 +368,7 @@ Peak peak_of(const model::Gpu& gpu, const model::Variant& variant) {
 Roofline roofline_of(const lab::Run& run, const RecordedLadder& measured) {
   const model::Gpu& gpu = run.gpu;
   Roofline roofline{
-      {{"L1", gpu.sms * model::l1_bytes_per_sm_clock * gpu.boost_ghz / 1e3},
+      {{"L1", gpu.sms * model::l1_bytes_per_clock(gpu) * gpu.boost_ghz / 1e3},
        {"L2", model::l2_bytes_per_clock(gpu) * gpu.boost_ghz / 1e3},
        {"DRAM", gpu.dram_gb_per_s / 1e3}},
       {},

@@ -96,8 +96,7 @@ void draw_chip(Svg& svg, const model::Gpu& gpu) {
   svg.rect(l1_x, kL1, l1_wide, 74, Fill::warp);
   words(svg, l1_x + l1_wide / 2, kL1 + 18, "L1 cache", true);
   words(svg, l1_x + l1_wide / 2, kL1 + 38, "1 line per cycle:");
-  words(
-      svg, l1_x + l1_wide / 2, kL1 + 56, text::printed("%.0f bytes", model::l1_bytes_per_sm_clock));
+  words(svg, l1_x + l1_wide / 2, kL1 + 56, text::printed("%.0f bytes", model::kWavefrontBytes));
   draw_arrow(
       svg, sm_end, kL2, text::printed("sectors of %d bytes, 4 to a line", model::kSectorBytes));
   svg.rect(kX, kL2, kGpuWide, kBox, Fill::warp);
@@ -138,7 +137,7 @@ void draw_table(Svg& svg, const model::Gpu& a, const model::Gpu& b) {
       number(kRtx3090.l1_and_smem_kb) + " KB");
   row(370, "shared, at most", kb(a.smem_bytes_per_sm), kb(b.smem_bytes_per_sm));
   const auto l1 = [](const model::Gpu& gpu) {
-    return tb_per_s(gpu.sms * model::l1_bytes_per_sm_clock, gpu);
+    return tb_per_s(gpu.sms * model::l1_bytes_per_clock(gpu), gpu);
   };
   const auto l2 = [](const model::Gpu& gpu) {
     return tb_per_s(model::l2_bytes_per_clock(gpu), gpu);
@@ -174,7 +173,7 @@ Picture draw_gpu() {
       text::printed(
           "Sizes and rates are NVIDIA's. An SM reads at most %.0f "
           "bytes per cycle from L1, %.0f from L2.",
-          model::l1_bytes_per_sm_clock, model::l2_bytes_per_sm_clock),
+          model::kWavefrontBytes, model::l2_bytes_per_sm_clock),
       {.small = true, .faint = true});
   draw_chip(svg, h200);
   draw_table(svg, h200, rtx3090);

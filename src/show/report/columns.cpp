@@ -79,6 +79,20 @@ Number smem_loads(const lab::Run&, const lab::Row& row) {
   return loads(row, &model::Counts::smem_loads);
 }
 
+std::string gmem_loads_cell(const lab::Run& run, const lab::Row& row) {
+  const Number loads = gmem_loads(run, row);
+  return loads ? (has_boxes(row) ? kBox : "") + text::grouped(std::llround(*loads)) : "–";
+}
+
+// Of a whole tile of C.
+Number gmem_bytes_per_result(const lab::Run& run, const lab::Row& row) {
+  if (!row.counts || !row.variant || row.variant->BM < 1) return std::nullopt;
+  if (row.counts->blocks_traced == 0) return std::nullopt;
+  const model::Variant& v = *row.variant;
+  const double tiles = model::traced_tiles(lab::product_of(run), v, *row.counts);
+  return 4.0 * static_cast<double>(row.counts->gmem_loads.floats.sum) / (tiles * v.BM * v.BN);
+}
+
 Number per_result(const Number& loads, const lab::Row& row) {
   if (!loads) return std::nullopt;
   return *loads / lab::results_per_thread(*row.variant);
@@ -193,7 +207,7 @@ const std::array kColumns = {
         .bottom = "GMEM",
         .is_a_count = true,
         .number = gmem_loads,
-        .words = rounded},
+        .cell = gmem_loads_cell},
     Column{
         .top = kLoads,
         .bottom = "SMEM",
@@ -213,6 +227,12 @@ const std::array kColumns = {
         .in = In::wide,
         .number = [](const lab::Run& run,
                      const lab::Row& row) { return per_result(smem_loads(run, row), row); },
+        .words = text::brief},
+    Column{
+        .top = "bytes/result",
+        .bottom = "GMEM",
+        .in = In::wide,
+        .number = gmem_bytes_per_result,
         .words = text::brief},
     Column{
         .top = "ideal",

@@ -274,7 +274,12 @@ TEST_CASE("the split before a product of parts is explained, and the look for un
   CHECK(
       contains(section("time", run, run.rows[3]), "splits A and B: 1.05 MB, read and written, at"));
   of_parts.has_units = true;
-  CHECK(contains(section("time", run, run.rows[3]), "read and written (and B read once more"));
+  CHECK(contains(
+      section("time", run, run.rows[3]), "splits A and B: 1.31 MB, read and written, with B once"));
+  run.gpu.tf32_products_per_clock = 128;
+  CHECK(contains(
+      line_with(section("ceiling", run, run.rows[3]), "  before it "),
+      "ms in which A and B are split, in both; the unit is idle then"));
 }
 
 TEST_CASE("a prediction that differs from the trace is reported, with the reason in the shape") {
@@ -330,6 +335,10 @@ TEST_CASE("an explanation draws what each unit needs, and the busiest is as long
   CHECK(contains(
       line_with(text, "  one block alone "), "TFLOP/s, if it copied, then multiplied, never both"));
   CHECK(contains(line_with(text, "  measured  "), "% of the ceiling at this size"));
+  CHECK_FALSE(contains(text, "  before it "));
+  lab::Run copies_nothing = run;
+  copies_nothing.rows[3].counts->smem_stores = {};
+  CHECK_FALSE(contains(explained(copies_nothing, copies_nothing.rows[3]), "one block alone"));
 }
 
 TEST_CASE("an explanation says what the ceiling cannot see, and calls it latency where it counts") {
@@ -371,6 +380,13 @@ TEST_CASE("an explanation works out each limit of the occupancy") {
   CHECK(contains(text, "6 blocks x 8 warps = 48 of the 48 warps that an SM can hold: 100.00 %"));
   CHECK(contains(line_with(text, "  limiter  "), "threads and registers"));
   CHECK(contains(text, "4 blocks / (6 per SM x 82 SMs) = 0.01"));
+  CHECK_FALSE(contains(text, "return at once"));
+  model::Variant of_warpgroups = *row.variant;
+  of_warpgroups.sharing = model::Sharing::persistent;
+  row.variant = &of_warpgroups;
+  CHECK(contains(explained(run, row), "3 of a block's warps return at once, and 62.50 % stay"));
+  of_warpgroups.multiplier = model::Multiplier::wgmma_3xtf32;
+  CHECK_FALSE(contains(explained(run, row), "return at once"));
 }
 
 TEST_CASE("an explanation of a wrong result names the element") {

@@ -391,7 +391,7 @@ std::vector<Fact> run_facts(const lab::Run& run) {
   const auto or_unknown = [](double rate) { return rate > 0 ? FactValue(rate) : FactValue(); };
   about("boost_ghz", or_unknown(gpu.boost_ghz));
   about("dram_gb_per_s", or_unknown(gpu.dram_gb_per_s));
-  about("l1_bytes_per_sm_clock", or_unknown(is_real ? model::l1_bytes_per_sm_clock : 0));
+  about("l1_bytes_per_sm_clock", or_unknown(is_real ? model::l1_bytes_per_clock(gpu) : 0));
   about("l2_bytes_per_clock", or_unknown(gpu.l2_bytes_per_clock));
   about("tf32_tflops", or_unknown(model::peak_tflops(gpu, model::Multiplier::wgmma_tf32)));
   about("bf16_tflops", or_unknown(model::peak_tflops(gpu, model::Multiplier::wgmma_bf16)));

@@ -127,6 +127,19 @@ std::string latency() {
          ", so warps mostly wait for results, and the ceiling cannot see that";
 }
 
+// Which stages' unit is not always busy at the ceiling: the split of A and B comes before.
+std::string after_a_split(const lab::Run& run) {
+  std::string first, last;
+  for (const lab::Row& row : run.rows) {
+    const std::optional<model::Ceiling> ceiling = lab::compiled_ceiling(run, row);
+    if (!ceiling || ceiling->before_ms == 0) continue;
+    last = std::to_string(row.number);
+    if (first.empty()) first = last;
+  }
+  if (first.empty()) return "";
+  return " (" + (first == last ? first : first + " to " + last) + ": after the split)";
+}
+
 // For each stage with a lower ceiling than the stage before: the reason.
 std::string why_lower(const lab::Run& run) {
   std::string text;
@@ -141,7 +154,8 @@ std::string why_lower(const lab::Run& run) {
       const auto with_full_sms = [](const model::Ceiling& c) { return c.tflops / c.busy_share; };
       const bool by_tail = now->busy_share < 0.99 * before->busy_share &&
                            with_full_sms(*now) > 0.99 * with_full_sms(*before);
-      const char* const why = by_tail ? " leaves more SMs without a block at its end"
+      const char* const why = now->before_ms > before->before_ms ? " reads B twice"
+                              : by_tail ? " leaves more SMs without a block at its end"
                               : now->bound_by == model::kTensor
                                   ? " makes three tf32 products for each fp32 product"
                                   : " waits less, which a ceiling does not show";
@@ -220,7 +234,7 @@ std::vector<Entry> entries_of(const lab::Run& run, const std::vector<std::string
   if (any_row([&](const lab::Row& row) { return !row.time && lab::compiled_ceiling(run, row); })) {
     entries.push_back(
         {"ceiling",
-         "not timed: the most that this GPU can reach; the unit named is then always busy"});
+         "the most that this GPU can reach: its unit is always busy" + after_a_split(run)});
   }
   if (const std::string why = why_lower(run); !run.gpu_present && !has_idle_sms && !why.empty()) {
     entries.push_back({"lower", "stage " + why});
@@ -229,7 +243,9 @@ std::vector<Entry> entries_of(const lab::Run& run, const std::vector<std::string
     entries.push_back({"recorded", "the speed on this GPU at this size, as recorded in results/"});
   }
   entries.push_back(
-      {"loads", "as written: a float4 or a cp.async is one. GMEM, SMEM: global, shared memory"});
+      {"loads", std::string("as written: a float4 or cp.async is one") +
+                    (any_row(has_boxes) ? ", " + std::string(kBox) + " a box" : "") +
+                    ". GMEM, SMEM: global, shared memory"});
   entries.push_back(
       {"per request", text::printed(
                           "of a warp: %d-byte sectors of a GMEM load; bank conflicts in SMEM",
@@ -296,13 +312,14 @@ void print_legend(std::FILE* out) {
       {"times the", "stage before: its speed divided by that of the stage before (--wide)"},
       {"ceiling",
        "the TFLOP/s at which one unit of this GPU, the one named, would be busy all the "
-       "time with the compiled kernel, at this size; --explain shows every unit. ≤: not "
-       "timed, so this is the most that the GPU can reach. took: a time on this CPU"},
+       "time with the compiled kernel, at this size; --explain shows every unit. Where A and B are "
+       "split before, the split takes its time at DRAM's bandwidth, and the unit is busy after it. "
+       "≤: not timed, so this is the most that the GPU can reach. took: a time on this CPU"},
       {"recorded",
        "without this GPU: the speed that somebody recorded on one, at this size (results/)"},
       {"bound by",
-       "the busiest unit, and the % of the time that it is busy, which is the measured "
-       "speed over the ceiling. " +
+       "the busiest unit, and the % of the kernel's time that it is busy, without a split before. "
+       "Above 100: the clock that was counted is lower than that of the timed launches. " +
            latency() + ": it counts work and no waiting"},
       {"units",
        "FMA: multiply-adds. issue: instructions. SMEM: wavefronts of shared memory. L1: "
@@ -312,8 +329,11 @@ void print_legend(std::FILE* out) {
        "has fewer of them. A larger --size fills the GPU"},
       {"loads/thread",
        "accesses as written, of the thread with the most: one float4 is one, one "
-       "cp.async is one. GMEM: global memory. SMEM: shared memory"},
+       "cp.async is one. GMEM: global memory. SMEM: shared memory. " +
+           std::string(kBox) + ": boxes of the copy engine, of kilobytes each, among them"},
       {"loads/result", "the same, divided by the results of C that a thread computes (--wide)"},
+      {"bytes/result",
+       "that a block loads from GMEM, divided by the results of C that it computes (--wide)"},
       {"sectors",
        "of 32 bytes (16 on the paper GPU) that a request, one instruction of a warp, loads from "
        "GMEM"},
@@ -331,7 +351,9 @@ void print_legend(std::FILE* out) {
        "differ; --trace all traces every block"},
       {"registers", "per thread, as the compiler allocates them (--wide)"},
       {"blocks", "that an SM holds at a time (--wide)"},
-      {"occupancy", "warps that an SM holds, in % of those that it could hold"},
+      {"occupancy",
+       "warps that an SM holds, in % of those that it could hold; --explain says where some of "
+       "them return at once"},
       {"error",
        "|C - other| / |other| (Frobenius): against an fp64 product on the CPU, and against "
        "cuBLAS fp32"},

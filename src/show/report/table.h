@@ -47,6 +47,12 @@ struct Column {
   model::OfBlocks model::Counts::*of_blocks = nullptr;
 };
 
+// Before a thread's loads, if some of them are boxes of the copy engine.
+inline constexpr const char* kBox = "□";
+inline bool has_boxes(const lab::Row& row) {
+  return row.counts && row.counts->box_requests > 0;
+}
+
 // The columns of a table of this run, in order.
 std::vector<const Column*> columns_of(const lab::Run& run, bool wide);
 

@@ -185,6 +185,11 @@ TEST_CASE("the table gives loads per thread, sectors and conflicts per request")
   const std::string wide = line_with(table_of(traced_run(), {}, true), "5 2D thread tiling");
   CHECK(contains(wide, " 4,096 "));
   CHECK(contains(wide, " 4.00 "));  // loads from GMEM per result
+  lab::Run in_boxes = traced_run();
+  in_boxes.rows[3].counts->box_requests = 1;
+  CHECK(contains(line_with(table_of(in_boxes), "5 2D thread tiling"), " □256  4,096 "));
+  CHECK(contains(table_of(in_boxes), "□ a box"));
+  CHECK_FALSE(contains(table_of(traced_run()), "□"));
   CHECK(contains(wide, " 64.0 "));  // and from SMEM
 }
 
@@ -217,6 +222,11 @@ TEST_CASE("a unit is the bound if it is busy for 80 % of the time; else latency 
   CHECK(contains(line_with(table_of(busy_for(0.796)), "5 2D thread"), " SMEM 80 "));
   CHECK_FALSE(lab::bound_by(busy_for(0.796), busy_for(0.796).rows[3])->latency);
   CHECK(lab::bound_by(busy_for(0.5), busy_for(0.5).rows[3])->latency);
+  // Of the kernel's time, without what is before it.
+  lab::Run split = busy_for(0.5);
+  split.rows[3].preparation = split.rows[3].time;
+  split.rows[3].preparation->median_ms /= 2;
+  CHECK(lab::bound_by(split, split.rows[3])->percent == 100);
   CHECK_FALSE(lab::bound_by(traced_run(), traced_run().rows[3]).has_value());
   CHECK(contains(table_of(busy_for(0.79)), "warps mostly wait for results"));
 }

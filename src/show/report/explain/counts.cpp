@@ -411,6 +411,12 @@ std::vector<Part> explain_occupancy(const Explained& explained) {
           "%d block%s x %d warps = %d of the %d warps that an SM can hold: %.2f %%",
           o.blocks_per_sm, o.blocks_per_sm == 1 ? "" : "s", o.warps_per_block,
           o.blocks_per_sm * o.warps_per_block, gpu.threads_per_sm / gpu.warp.lanes, o.percent));
+  if (const int gone = row.variant ? model::warps_that_return(*row.variant) : 0; gone > 0) {
+    text += fact(
+        "", text::printed(
+                "%d of a block's warps return at once, and %.2f %% stay", gone,
+                o.percent * (o.warps_per_block - gone) / o.warps_per_block));
+  }
   text += fact("limiter", limited_by);
   if (row.variant && o.blocks_per_sm > 0) {
     const lab::Grid blocks = lab::grid(run, *row.variant);
@@ -624,10 +630,17 @@ std::string ceilings(const lab::Run& run, const lab::Row& row, text::Style style
   if (compiled) text += fact("ceiling", bound(*compiled));
   text += fact(
       "as written", bound(*written) + ", if each access and each product were one instruction");
-  text += fact(
-      "one block alone", tflops_words(ceiling.no_overlap_tflops) +
-                             " TFLOP/s, if it copied, then multiplied, never both; other "
-                             "blocks overlap it");
+  if (ceiling.before_ms > 0) {
+    text += fact(
+        "before it", text::significant(ceiling.before_ms) +
+                         " ms in which A and B are split, in both; the unit is idle then");
+  }
+  if (row.counts->smem_stores.requests > 0) {  // else nothing is copied before it is multiplied
+    text += fact(
+        "one block alone", tflops_words(ceiling.no_overlap_tflops) +
+                               " TFLOP/s, if it copied, then multiplied, never both; other "
+                               "blocks overlap it");
+  }
   text += fact(
       "tail", work_of_an_sm(run, *row.variant) +
                   text::printed(

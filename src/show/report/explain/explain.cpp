@@ -224,7 +224,7 @@ std::string parts(const lab::Run& run, const lab::Row& row) {
   if (row.variant == nullptr || !model::multiplies_parts(*row.variant)) return text;
   const double bytes = model::bytes_of_parts(*row.variant, run.M, run.N, run.K);
   std::string words = "splits A and B: " + text::significant(bytes / 1e6) + " MB, read and written";
-  if (row.variant->has_units) words += " (and B read once more before, to find its units)";
+  if (row.variant->has_units) words += ", with B once more, to find its units";
   if (row.preparation && row.time) {
     words += text::printed(
         ", in %s ms: %s %% of the time", text::significant(row.preparation->median_ms).c_str(),
