@@ -2,6 +2,7 @@
 #include <set>
 
 #include "model/counts.h"
+#include "school/grade/complaint.h"
 #include "school/grade/exercise.h"
 
 namespace {
@@ -11,13 +12,6 @@ constexpr int kThreads = 256;  // of a block
 bool has(const grade::Case& c, model::HazardKind kind) {
   for (const model::Hazard& hazard : c.row.counts->hazards) {
     if (hazard.kind == kind) return true;
-  }
-  return false;
-}
-
-bool reaches_outside(const grade::Case& c) {
-  for (const model::LineCounts& line : c.row.counts->lines) {
-    if (line.array.starts_with("outside")) return true;
   }
   return false;
 }
@@ -62,21 +56,31 @@ extern const grade::Exercise grade::exercise = {
               {1, kThreads * random.between(2, 4) + random.between(1, kThreads - 1), 1},
               {1, random.between(2, 100), 1},
               {1, 1, 1},
+              {1, kThreads * random.many_tiles() + random.between(1, kThreads - 1), 1},
           };
         },
     .targets =
-        {{"loads per thread", "most_gmem_loads", "2", false},
-         {"stores per thread", "most_gmem_stores", "1", false},
+        {{"floats loaded per thread", "most_gmem_load_floats", "2", false},
+         {"floats stored per thread", "most_gmem_store_floats", "1", false},
          {"shared bytes", "smem_bytes", "0", false}},
     .hints =
-        {{[](const grade::Case& c) { return reaches_outside(c) && c.shape.N % kThreads != 0; },
+        {{[](const grade::Case& c) {
+            return grade::reaches_outside(c) && c.shape.N % kThreads != 0;
+          },
           "there are more threads than elements, because the grid consists of whole blocks: what "
           "must a thread do whose element does not exist?"},
-         {reaches_outside,
+         {grade::reaches_outside,
           "here every thread has an element, and still one reads or writes beside the vectors: "
           "compute by hand which element your index gives to the last thread of the last block"},
          {[](const grade::Case& c) {
-            return c.measures.at("most_gmem_stores") > 1 || c.measures.at("most_gmem_loads") > 2;
+            return grade::most_accesses(c, "z", model::Direction::load) != "";
+          },
+          "z is read before it is stored: its old value is no part of the sum. Does your line "
+          "store "
+          "with = or with +=?"},
+         {[](const grade::Case& c) {
+            return c.measures.at("most_gmem_store_floats") > 1 ||
+                   c.measures.at("most_gmem_load_floats") > 2;
           },
           "a thread does the work of several: one thread, one element, no loop. The grid has a "
           "thread for each element"},

@@ -30,7 +30,7 @@ bool leaves_out_elements(const grade::Case& c) {
 
 // Every element of C is what the last step of the loop over K gives.
 bool only_last_product(const grade::Case& c) {
-  const auto [M, N, K, variant] = c.shape;
+  const auto [M, N, K, variant, large] = c.shape;
   if (K < 2) return false;
   for (int row = 0; row < M; ++row) {
     for (int column = 0; column < N; ++column) {
@@ -47,15 +47,19 @@ extern const grade::Exercise grade::exercise = {
     .product = {.B = grade::Order::transposed},
     .shapes =
         [](grade::Random& random) {
+          // The large ones run as a whole, because any thread may have any element.
           return std::vector<Shape>{
               {16, 64, 64},
               random.cut_tiles(8, 32, random.between(2, 70)),
               {random.between(33, 90), random.between(1, 31), random.between(71, 90)},
               random.part_of_tile(8, 32, 1),
+              {8 * random.many_tiles() - random.between(1, 7), 3, 2},
+              {3, 32 * random.many_tiles() - random.between(1, 31), 2},
+              {3, 5, random.long_K(1)},
           };
         },
     .targets =
-        {{"stores per thread", "most_gmem_stores", "1", false},
+        {{"floats stored per thread", "most_gmem_store_floats", "1", false},
          {"loads per thread", "most_gmem_loads", "2*K", false},
          {"global loads", "gmem_loads", "2*M*N*K"},
          {"shared bytes", "smem_bytes", "0", false}},
@@ -115,7 +119,7 @@ extern const grade::Exercise grade::exercise = {
          {only_last_product,
           "every result is only its last product: look at what a step of the loop does to the sum",
           "add each product to the sum"},
-         {[](const grade::Case& c) { return c.measures.at("most_gmem_stores") > 1; },
+         {[](const grade::Case& c) { return c.measures.at("most_gmem_store_floats") > 1; },
           "a thread stores more than once: look at where the store stands",
           "add up in a local variable, and store it once, after the loop"},
          {[](const grade::Case& c) {

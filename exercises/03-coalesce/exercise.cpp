@@ -18,12 +18,12 @@ extern const grade::Exercise grade::exercise = {
         [](grade::Random& random) {
           Shape blocks = random.cut_tiles(32 / 8, 32, random.between(8, 40));
           blocks.M *= 8;  // whole sectors
-          return std::vector<Shape>{
-              {64, 64, 32},
-              blocks,
-              {8 * random.between(1, 3), random.between(9, 31), random.between(41, 90)},
-              {8 * random.between(5, 12), random.between(9, 31), random.between(8, 40)},
-          };
+          return random.and_large(
+              {{64, 64, 32},
+               blocks,
+               {8 * random.between(1, 3), random.between(9, 31), random.between(41, 90)},
+               {8 * random.between(5, 12), random.between(9, 31), random.between(8, 40)}},
+              32, 32, 1);
         },
     .targets =
         {{"stores per thread", "most_gmem_stores", "1", false},

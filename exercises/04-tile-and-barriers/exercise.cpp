@@ -42,11 +42,11 @@ extern const grade::Exercise grade::exercise = {
     .variants = {{{"BM", 16}, {"BN", 32}, {"BK", 8}}},
     .shapes =
         [](grade::Random& random) {
-          return std::vector<Shape>{
-              {32, 64, 8},  // one tile: a race here is for want of the first barrier
-              random.tiles(16, 32, 8 * random.between(3, 8)),
-              {16, 32, 16},
-          };
+          return random.and_large(
+              {{32, 64, 8},  // one tile: a race here is for want of the first barrier
+               random.tiles(16, 32, 8 * random.between(3, 8)),
+               {16, 32, 16}},
+              16, 32, 8);
         },
     .targets =
         {{"global sectors", "gmem_load_sectors + gmem_store_sectors",

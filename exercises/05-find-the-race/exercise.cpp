@@ -165,11 +165,9 @@ extern const grade::Exercise grade::exercise = {
     .variants = {{{"BM", BM}, {"BN", BN}, {"BK", BK}}},
     .shapes =
         [](grade::Random& random) {
-          return std::vector<Shape>{
-              {BM, BN, 2 * BK},
-              random.tiles(BM, BN, BK * random.between(3, 8)),
-              {BM, BN, BK},
-          };
+          return random.and_large(
+              {{BM, BN, 2 * BK}, random.tiles(BM, BN, BK * random.between(3, 8)), {BM, BN, BK}}, BM,
+              BN, BK);
         },
     .targets =
         {{"global loads", "gmem_loads", "M*N*K/BM + M*N*K/BN"},

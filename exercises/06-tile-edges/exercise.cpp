@@ -35,12 +35,12 @@ extern const grade::Exercise grade::exercise = {
     .variants = {{{"BM", BM}, {"BN", BN}, {"BK", BK}}},
     .shapes =
         [](grade::Random& random) {
-          return std::vector<Shape>{
-              {2 * BM, BN, BK * random.between(1, 3) + random.between(1, BK - 1)},
-              random.cut_tiles(BM, BN, BK * random.between(1, 3) + random.between(1, BK - 1)),
-              {random.between(1, BM - 1), BN * random.between(1, 3), random.between(1, BK - 1)},
-              {1, 1, 1},
-          };
+          return random.and_large(
+              {{2 * BM, BN, BK * random.between(1, 3) + random.between(1, BK - 1)},
+               random.cut_tiles(BM, BN, BK * random.between(1, 3) + random.between(1, BK - 1)),
+               {random.between(1, BM - 1), BN * random.between(1, 3), random.between(1, BK - 1)},
+               {1, 1, 1}},
+              BM, BN, BK);
         },
     .targets =
         {{"global loads", "gmem_loads", "M*K*ceil(N/BN) + N*K*ceil(M/BM)"},

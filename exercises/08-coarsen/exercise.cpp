@@ -58,7 +58,7 @@ extern const grade::Exercise grade::exercise = {
             shapes.push_back({M, N, K, variant});
           }
           shapes[1] = random.tiles(48, 32, shapes[1].K, 1);
-          return shapes;
+          return random.and_large(shapes, 64, 64, 32);
         },
     .targets =
         {{"global sectors", "gmem_load_sectors + gmem_store_sectors",
@@ -96,7 +96,8 @@ extern const grade::Exercise grade::exercise = {
           "how many threads does a block have?",
           "block_threads",
           {{"BM*BN", "each thread computes TM of the tile's elements"},
-           {"BM*BN/TM*32", "count threads: a warp of 32 is no unit here"}}},
+           {"BM*BN/TM*32", "count threads: a warp of 32 is no unit here"}},
+          "BM*BN/TM"},
          {"shared_loads",
           "how many floats do all threads together load from As and Bs?",
           "smem_load_floats",
@@ -105,7 +106,8 @@ extern const grade::Exercise grade::exercise = {
            {"M*N*K*(1 + TM)",
             "in one step of k a thread loads 1 + TM elements; how many threads "
             "are there for M*N results?"},
-           {"TM + 1", "that is one thread's number, in one step of k"}}},
+           {"TM + 1", "that is one thread's number, in one step of k"}},
+          "M*N*K*(1 + 1/TM)"},
          {"global_loads",
           "how many floats do all threads together load from A and B?",
           "gmem_load_floats",
@@ -113,7 +115,8 @@ extern const grade::Exercise grade::exercise = {
             "a block loads each element of its tiles once, and all its threads share it"},
            {"M*N*K*(1/BM + 1/BN)/TM",
             "there are fewer threads, but each of them copies more: the tiles have not become "
-            "smaller"}}},
+            "smaller"}},
+          "M*N*K*(1/BM + 1/BN)"},
          {"least_TM",
           "what is the smallest TM with which a block has at most 1,024 threads?",
           "ceil(BM*BN/1024)",

@@ -33,7 +33,10 @@ extern const grade::Exercise grade::exercise = {
     .shapes =
         [](grade::Random& random) {
           return std::vector<Shape>{
-              {BM, BM, 8 * random.between(1, 4)}, {3 * BM, 3 * BM, 8 * random.between(2, 6)}};
+              {BM, BM, 8 * random.between(1, 4)},
+              {3 * BM, 3 * BM, 8 * random.between(2, 6)},
+              {5 * BM, 5 * BM, 8, 0, true},
+              {BM, BM, random.long_K(8), 0, true}};
         },
     .targets =
         {{"global loads", "gmem_load_floats", "M/BM*(M/BM + 1)/2*(BM + BN)*K"},

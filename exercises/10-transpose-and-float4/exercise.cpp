@@ -24,10 +24,10 @@ extern const grade::Exercise grade::exercise = {
     .variants = {{{"BM", 64}, {"BN", 64}, {"BK", 8}, {"TM", 8}, {"TN", 4}}},
     .shapes =
         [](grade::Random& random) {
-          return std::vector<Shape>{
-              {64, 128, 8},  // one tile of K
-              random.tiles(64, 64, 8 * random.between(2, 5)),
-          };
+          return random.and_large(
+              {{64, 128, 8},  // one tile of K
+               random.tiles(64, 64, 8 * random.between(2, 5))},
+              64, 64, 8);
         },
     .targets =
         {{"global loads", "gmem_loads", "(M*N*K/BM + M*N*K/BN)/4"},

@@ -34,10 +34,8 @@ extern const grade::Exercise grade::exercise = {
     .variants = {{{"BM", 32}, {"BN", 32}, {"BK", 32}, {"TM", 4}}},
     .shapes =
         [](grade::Random& random) {
-          return std::vector<Shape>{
-              {32, 64, 32},
-              random.tiles(32, 32, 32 * random.between(2, 3)),
-          };
+          return random.and_large(
+              {{32, 64, 32}, random.tiles(32, 32, 32 * random.between(2, 3))}, 32, 32, 32);
         },
     .targets =
         {{"bank conflicts", "bank_conflicts", "0"},

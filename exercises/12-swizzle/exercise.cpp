@@ -27,7 +27,11 @@ extern const grade::Exercise grade::exercise = {
     .variants = {{{"BM", 32}, {"BN", 32}, {"BK", 32}, {"TM", 4}, {"TN", 4}}},
     .shapes =
         [](grade::Random& random) {
-          return std::vector<Shape>{{32, 32, 32}, {96, 96, 32 * random.between(2, 3)}};
+          return std::vector<Shape>{
+              {32, 32, 32},
+              {96, 96, 32 * random.between(2, 3)},
+              {9 * 32, 9 * 32, 32, 0, true},
+              {32, 32, random.long_K(32), 0, true}};
         },
     .targets =
         {{"shared bytes", "smem_bytes", "4*(BM*BK + BK*BN)", false},

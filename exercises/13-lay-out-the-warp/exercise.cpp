@@ -60,7 +60,8 @@ extern const grade::Exercise grade::exercise = {
         {{{"BM", 64}, {"BN", 128}, {"BK", 8}, {"WM", 32}, {"WN", 64}, {"TM", 4}, {"TN", 16}}},
     .shapes =
         [](grade::Random& random) {
-          return std::vector<Shape>{{64, 128, 8}, random.tiles(64, 128, 8 * random.between(2, 4))};
+          return random.and_large(
+              {{64, 128, 8}, random.tiles(64, 128, 8 * random.between(2, 4))}, 64, 128, 8);
         },
     .targets =
         {{"wavefronts of loads", "smem_load_wavefronts", "M*N*K/(WM*WN) * 2*(TM/4 + TN/4)", true,

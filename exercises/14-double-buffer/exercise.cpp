@@ -1,4 +1,5 @@
 #include "school/grade/exercise.h"
+#include "school/grade/complaint.h"
 
 namespace {
 
@@ -20,8 +21,10 @@ extern const grade::Exercise grade::exercise = {
     .variants = {{{"BM", 64}, {"BN", 32}, {"BK", 16}, {"TM", 4}, {"TN", 4}}},
     .shapes =
         [](grade::Random& random) {
-          return std::vector<Shape>{
-              {64, 32, 16 * random.between(3, 6)}, random.tiles(64, 32, 16 * random.between(3, 6))};
+          return random.and_large(
+              {{64, 32, 16 * random.between(3, 6)},
+               random.tiles(64, 32, 16 * random.between(3, 6))},
+              64, 32, 16);
         },
     // A tile of A and of B is 4*BK*(BM + BN) bytes, a quarter of that for each of the 4 warps. What
     // is not in flight yet, or no longer, counts as that part of a load.
@@ -36,7 +39,10 @@ extern const grade::Exercise grade::exercise = {
          {"shared loads", "smem_loads", "(M*N*K/TM + M*N*K/TN)/4"},
          {"bytes of locals", "local_bytes", "768", false}},
     .hints =
-        {{[](const grade::Case& c) { return has(c, model::HazardKind::race); },
+        {{[](const grade::Case& c) { return grade::reaches_outside(c); },
+          "a copy starts for a tile that does not exist: how many tiles does K have, and after "
+          "which of them is there no next one to copy?"},
+         {[](const grade::Case& c) { return has(c, model::HazardKind::race); },
           "the barrier after the wait guarantees two things: all threads' copies have arrived, and "
           "no thread reads the other buffer any more. Start the next copy only after it"},
          {[](const grade::Case& c) { return has(c, model::HazardKind::copy_not_waited_for); },

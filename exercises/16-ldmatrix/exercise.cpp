@@ -34,7 +34,8 @@ extern const grade::Exercise grade::exercise = {
     .variants = {{{"BM", 32}, {"BN", 32}, {"BK", 32}, {"WM", 16}, {"WN", 16}}},
     .shapes =
         [](grade::Random& random) {
-          return std::vector<Shape>{{32, 32, 32}, random.tiles(32, 32, 32 * random.between(2, 3))};
+          return random.and_large(
+              {{32, 32, 32}, random.tiles(32, 32, 32 * random.between(2, 3))}, 32, 32, 32);
         },
     // In 8 steps of k, each of a warp's 32 lanes gives ldmatrix a row of A and a row of B.
     .targets =

@@ -58,13 +58,31 @@ constexpr Place b_in_pairs(int l, int i) {
   return {l % 4 * 2 + i, l / 4};
 }
 
-double product(const grade::Case& c, int m, int n, const Exchanged& a, const Exchanged& b) {
+// Where a lane finds A(m, k), or B(k, n): by the exchanged places; in its tile, exchanged as a
+// whole; or in the same 8 columns for both instructions.
+auto in_a(const Exchanged& a) {
+  return [a](int m, int k) {
+    return Place{m / 16 * 16 + a[m % 16][k % 8].row, k / 8 * 8 + a[m % 16][k % 8].column};
+  };
+}
+auto in_b(const Exchanged& b) {
+  return [b](int n, int k) {
+    return Place{n / 8 * 8 + b[k % 8][n % 8].column, k / 8 * 8 + b[k % 8][n % 8].row};
+  };
+}
+Place in_transposed_tile(int line, int k) {
+  return {line / 32 * 32 + k % 32, k / 32 * 32 + line % 32};
+}
+Place in_same_columns(int n, int k) {
+  return {n / 16 * 16 + n % 8, k};
+}
+
+double product(const grade::Case& c, int m, int n, auto in_a, auto in_b) {
   const int K = c.shape.K;
   double sum = 0;
   for (int k = 0; k < K; ++k) {
-    const Place in_a = a[m % 16][k % 8], in_b = b[k % 8][n % 8];
-    sum += double(c.A[(m / 16 * 16 + in_a.row) * K + k / 8 * 8 + in_a.column]) *
-           c.B[(n / 8 * 8 + in_b.column) * K + k / 8 * 8 + in_b.row];
+    const Place a = in_a(m, k), b = in_b(n, k);
+    sum += double(c.A[a.row * K + a.column]) * c.B[b.row * K + b.column];
   }
   return sum;
 }
@@ -76,8 +94,8 @@ double tolerance(const grade::Case& c) {
   return 0x1p-10 * c.shape.K;
 }
 
-bool is_product(const grade::Case& c, const Exchanged& a, const Exchanged& b) {
-  const auto [M, N, K, variant] = c.shape;
+bool is_product(const grade::Case& c, auto a, auto b) {
+  const auto [M, N, K, variant, large] = c.shape;
   for (int m = 0; m < M; ++m) {
     for (int n = 0; n < N; ++n) {
       if (!(std::abs(c.C[m * N + n] - product(c, m, n, a, b)) <= tolerance(c))) return false;
@@ -88,20 +106,22 @@ bool is_product(const grade::Case& c, const Exchanged& a, const Exchanged& b) {
 
 // Whether C is what comes of a, or of b, if its elements are exchanged.
 bool is_with_wrong_a(const grade::Case& c) {
-  const Exchanged b = exchanged(2, of_b, of_b, kInOrder);
+  const auto b = in_b(exchanged(2, of_b, of_b, kInOrder));
+  if (is_product(c, in_transposed_tile, b)) return true;
   for (std::array<int, 4> word = kInOrder;;) {
     for (const auto& wrong : {of_a, a_across, a_in_pairs}) {
-      if (is_product(c, exchanged(4, of_a, wrong, word), b)) return true;
+      if (is_product(c, in_a(exchanged(4, of_a, wrong, word)), b)) return true;
     }
     if (!std::ranges::next_permutation(word).found) return false;
   }
 }
 
 bool is_with_wrong_b(const grade::Case& c) {
-  const Exchanged a = exchanged(4, of_a, of_a, kInOrder);
+  const auto a = in_a(exchanged(4, of_a, of_a, kInOrder));
+  if (is_product(c, a, in_transposed_tile) || is_product(c, a, in_same_columns)) return true;
   for (const auto& word : {kInOrder, kOtherWay}) {
     for (const auto& wrong : {of_b, b_across, b_in_pairs}) {
-      if (is_product(c, a, exchanged(2, of_b, wrong, word))) return true;
+      if (is_product(c, a, in_b(exchanged(2, of_b, wrong, word)))) return true;
     }
   }
   return false;
@@ -109,8 +129,9 @@ bool is_with_wrong_b(const grade::Case& c) {
 
 // Whether every result is there, but not all of them in their places.
 bool is_rearranged(const grade::Case& c) {
-  const auto [M, N, K, variant] = c.shape;
-  const Exchanged a = exchanged(4, of_a, of_a, kInOrder), b = exchanged(2, of_b, of_b, kInOrder);
+  const auto [M, N, K, variant, large] = c.shape;
+  const auto a = in_a(exchanged(4, of_a, of_a, kInOrder));
+  const auto b = in_b(exchanged(2, of_b, of_b, kInOrder));
   std::vector<double> stored(c.C.begin(), c.C.end()), wanted;
   if (!std::ranges::all_of(stored, [](double value) { return std::isfinite(value); })) return false;
   for (int m = 0; m < M; ++m) {
@@ -160,13 +181,14 @@ extern const grade::Exercise grade::exercise = {
          {{"BM", 32}, {"BN", 32}, {"BK", 32}, {"WM", 16}, {"WN", 16}}},
     .shapes =
         [](grade::Random& random) {
-          return std::vector<Shape>{
-              {32, 32, 32},
-              random.tiles(32, 32, 32 * random.between(2, 4)),
-              {32, 32 * random.between(1, 2), 64, kTf32Numbers}};
+          return random.and_large(
+              {{32, 32, 32},
+               random.tiles(32, 32, 32 * random.between(2, 4)),
+               {32, 32 * random.between(1, 2), 64, kTf32Numbers}},
+              32, 32, 32);
         },
     .element =
-        [](float drawn, const Shape& shape) {
+        [](float drawn, const Shape& shape, bool) {
           return shape.variant == kTf32Numbers ? std::round(drawn * 0x1p10f) * 0x1p-10f : drawn;
         },
     .targets =
@@ -187,6 +209,21 @@ extern const grade::Exercise grade::exercise = {
          {[](const grade::Case& c) { return unfilled(c, "Bs"); },
           "b is at fault: a lane loads it from the padding of Bs, where nothing is stored. Compare "
           "b[0] and b[1] with the page: which k, and which column of B?"},
+         {[](const grade::Case& c) {
+            return c.never_written ||
+                   (model::has_hazard(*c.row.counts) &&
+                    c.row.counts->hazards.front().kind == model::HazardKind::race_on_result);
+          },
+          "d is at fault: some element of C has two lanes that store it, or none. Compare the "
+          "store "
+          "of C with the page: which row and column is sum[j][1], and which 8 columns has sum[1]?"},
+         {[](const grade::Case& c) {
+            return is_wrong(c) &&
+                   std::ranges::all_of(c.C, [](float x) { return std::abs(x) < 1e-30f; });
+          },
+          "every result is 0, or nearly: a fragment does not have the bits of its numbers. A cast "
+          "or "
+          "an assignment to unsigned makes a whole number of a float; cvt_rna_tf32 gives its bits"},
          {[](const grade::Case& c) { return is_wrong(c) && is_rearranged(c); },
           "every result is right, but not in its place: d is at fault, or else the rows of a or "
           "the "

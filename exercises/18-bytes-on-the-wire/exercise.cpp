@@ -22,7 +22,7 @@ struct Device {
 // What happens to the devices, panel by panel. The grid must divide the shape evenly. This is a
 // schedule and not a formula: the students' formulas are compared with it.
 std::vector<Device> played(Shape shape, Grid grid) {
-  const auto [M, N, K, variant] = shape;
+  const auto [M, N, K, variant, large] = shape;
   const int height = M / grid.rows, width = N / grid.columns;  // of a part of C
   const int K_of_A = K / grid.columns, K_of_B = K / grid.rows;
   constexpr double kBytes = sizeof(float);

@@ -126,17 +126,29 @@ extern const grade::Exercise grade::exercise = {
           // Several times round the ring, and not to its end.
           shapes.push_back({BM, BN, (kPlaces * random.between(2, 4) + random.between(1, 2)) * BK});
           shapes.push_back(random.tiles(BM, BN, random.between(7, 12) * BK));
-          return shapes;
+          return random.and_large(shapes, BM, BN, BK);
         },
-    // The smaller of the tiles and the places.
+    // When the copy of a tile starts, all earlier ones of the first round may be in flight, and
+    // later those of PLACES - 2 other places: one may have been waited for already. A tile's first
+    // box is half of it, so its two boxes see 3/2 of it and twice the others. (K/BK + PLACES -
+    // max(K/BK, PLACES) is the number of tiles in the first round.)
     .targets =
-        {{"bytes in flight", "box_bytes_in_flight",
-          "4*BK*(BM + BN) * (K/BK + PLACES - max(K/BK, PLACES))", false, true},
+        {{"tiles missing in flight",
+          "max(0, blocks*((K/BK + PLACES - max(K/BK, PLACES))"
+          "*(K/BK + PLACES - max(K/BK, PLACES) - 1)/2 + max(0, K/BK - PLACES)*(PLACES - 2))"
+          " - (box_bytes_in_flight/(4*BK*(BM + BN)) - 1.5*blocks*K/BK)/2)",
+          "0", false},
          {"barriers per block", "barriers/blocks", "1", false},
          {"shared bytes", "smem_bytes", "PLACES * (4*BK*(BM + BN) + 2*8)", false},
          {"shared loads", "smem_loads", "M*N*K/TM + M*N*K/TN"}},
     .hints =
         {{[](const grade::Case& c) {
+            return hazard_of(c, model::HazardKind::bad_parity) != nullptr;
+          },
+          "a parity is 0 or 1, the last bit of a phase's number. From its third round on, a place "
+          "has "
+          "phases above 1: take the number % 2"},
+         {[](const grade::Case& c) {
             return is_about_barriers(hazard_of(c, model::HazardKind::race));
           },
           "a thread uses a barrier before another one has initialized it: a __syncthreads() must "
@@ -175,11 +187,11 @@ extern const grade::Exercise grade::exercise = {
          {[](const grade::Case& c) { return early_load(c) != nullptr; }, kFullNeverFlips},
          {[](const grade::Case& c) { return is_wrong(c) && is_in_first_round(c.shape); },
           kFullEachTile},
-         {[](const grade::Case& c) { return misses(c, "bytes in flight"); },
-          "the ring is not used: the producer should start as many copies as there are places "
-          "before "
-          "it has to wait. It waits only for the place that it is about to fill, and never for the "
-          "tile that it has just started"},
+         {[](const grade::Case& c) { return misses(c, "tiles missing in flight"); },
+          "the ring is not used: in every round, not only in the first, the producer should start "
+          "copies while others are in flight. It waits only for the place that it is about to "
+          "fill, "
+          "and never for the tile that it has just started"},
          {[](const grade::Case& c) { return misses(c, "barriers per block"); },
           "one __syncthreads(), after the barriers are initialized, is enough: from then on, "
           "`full` "

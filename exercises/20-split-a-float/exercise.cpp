@@ -18,6 +18,9 @@ bool misses(const grade::Case& c, const char* target) {
 
 // In this variant every element has at most 8 bits, so nothing is lost in any product or sum.
 constexpr int kShortNumbers = 1;
+// In these, low parts of A, or of B, that are rounded lose a third of what those lose that are cut
+// off.
+constexpr int kLongLowPartsOfA = 2, kLongLowPartsOfB = 3;
 
 // The most that the sums of a tensor core lose here, in any order, over all tiles along K.
 constexpr double kOfSums = 3e-6;
@@ -364,19 +367,31 @@ extern const grade::Exercise grade::exercise = {
     .precision = {0x1p-10, 0x1p-23},
     .variants =
         {{{"BM", 32}, {"BN", 32}, {"BK", 32}, {"WM", 16}, {"WN", 16}, {"MOST", 2.7e-7}},
-         {{"BM", 32}, {"BN", 32}, {"BK", 32}, {"WM", 16}, {"WN", 16}, {"MOST", 0}}},
+         {{"BM", 32}, {"BN", 32}, {"BK", 32}, {"WM", 16}, {"WN", 16}, {"MOST", 0}},
+         {{"BM", 32}, {"BN", 32}, {"BK", 32}, {"WM", 16}, {"WN", 16}, {"MOST", 2.2e-7}},
+         {{"BM", 32}, {"BN", 32}, {"BK", 32}, {"WM", 16}, {"WN", 16}, {"MOST", 2.2e-7}}},
     .shapes =
         [](grade::Random& random) {
-          return std::vector<Shape>{
-              {32, 32, 32},
-              random.tiles(32, 32, 32 * random.between(4, 6)),
-              {32, 32 * random.between(1, 2), 64, kShortNumbers}};
+          return random.and_large(
+              {{32, 32, 32},
+               random.tiles(32, 32, 32 * random.between(4, 6)),
+               {32, 32 * random.between(1, 2), 64, kShortNumbers},
+               {32, 32 * random.between(1, 2), 32, kLongLowPartsOfA},
+               {32 * random.between(1, 2), 32, 32, kLongLowPartsOfB}},
+              32, 32, 32);
         },
     .element =
-        [](float drawn, const Shape& shape) {
+        [](float drawn, const Shape& shape, bool of_B) {
+          if (shape.variant == kShortNumbers) return std::round(drawn * 0x1p7f) * 0x1p-7f;
           // The product has all 24 bits of a float. (A drawn number is a multiple of 2^-24.)
-          return shape.variant == kShortNumbers ? std::round(drawn * 0x1p7f) * 0x1p-7f
-                                                : drawn * 1.1f;
+          if (shape.variant < kLongLowPartsOfA) return drawn * 1.1f;
+          if (of_B != (shape.variant == kLongLowPartsOfB))
+            return std::round(drawn * 0x1p3f) * 0x1p-3f;
+          // From 1 to 1 + 2^-10, or negative: the low part has all 13 bits, and the last two are 1.
+          // Cut off to the 11 bits of a tf32 it loses 3 units, and rounded only 1. All sums are
+          // exact.
+          const std::uint32_t bits = std::bit_cast<std::uint32_t>(drawn * 1.1f);
+          return std::bit_cast<float>((bits & 0x80000fff) | 0x3f801003);
         },
     .targets =
         {{"mma instructions", "mmas", "3 * M*N*K/(16*8*8)", false, true},

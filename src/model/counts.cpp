@@ -107,7 +107,6 @@ void add(Counts& to, const Counts& from) {
   to.blocks_cut += from.blocks_cut;
   to.warp = from.warp;
   to.local_bytes = std::max(to.local_bytes, from.local_bytes);
-  to.box_bytes_in_flight = std::max(to.box_bytes_in_flight, from.box_bytes_in_flight);
   for (const LineCounts& line : from.lines) add(to.lines, line);
 }
 

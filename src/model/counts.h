@@ -177,7 +177,8 @@ struct Counts {
   // Boxes that are outside of their matrix, and the sectors that ncu counts for all boxes
   // (model/warp_access.h).
   std::int64_t boxes_outside = 0, box_sectors_delivered = 0;
-  // The most bytes of boxes that one block had in flight: started, and not yet waited for.
+  // The bytes of boxes that may be in flight when one starts, its own included, summed over all
+  // starts: the thread that starts it cannot know that they have arrived. (Counted with hazards.)
   std::int64_t box_bytes_in_flight = 0;
   OfBlocks block_sectors;    // of a load from global memory
   OfBlocks block_conflicts;  // bank conflicts of a load from shared memory or a store to it
@@ -197,6 +198,7 @@ inline constexpr Traffic Counts::*kTraffic[] = {&Counts::gmem_loads, &Counts::gm
                                                 &Counts::smem_loads, &Counts::smem_stores,
                                                 &Counts::async_gmem, &Counts::async_smem};
 inline constexpr std::int64_t Counts::*kSums[] = {
+    &Counts::box_bytes_in_flight,
     &Counts::blocks_traced,
     &Counts::threads_traced,
     &Counts::barriers,

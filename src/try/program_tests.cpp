@@ -657,6 +657,15 @@ TEST_CASE("a kernel has the static shared memory of every function that it can c
       "bytes; nvcc allows 49152, and more only as dynamic shared memory"));
 }
 
+TEST_CASE("a parity above 1 is a hazard, and the last bit of a phase's number is none") {
+  const Output bad = try_program("mbarrier_parity");
+  CHECK(bad.exit_code == 1);
+  CHECK(contains(bad.err, "waits for parity 2 of an mbarrier on line 19; a parity is 0 or 1"));
+  const Output good = try_program("mbarrier_parity", "-- good");
+  CAPTURE(good.err);
+  CHECK(good.exit_code == 0);
+}
+
 TEST_CASE("ncu's counts stand beside those of a whole program's kernels") {
   const testing::StrictJson json(try_program("transpose", "--trace all --format json").out);
   const std::string csv = (testing::built() / "program_tests.csv").string();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "model/refusal.h"
@@ -39,6 +40,20 @@ void refuse(const std::string& name, std::size_t line, const std::string& what) 
 
 namespace {
 
+// Signs of formulas as our texts print them.
+std::string with_plain_signs(std::string text) {
+  for (const auto& [sign, plain] :
+       {std::pair{"\u00b7", "*"},
+        {"\u00d7", "*"},
+        {"\u2212", "-"},
+        {"\u2308", "ceil("},
+        {"\u2309", ")"}}) {
+    for (std::size_t at; (at = text.find(sign)) != text.npos;)
+      text.replace(at, std::string_view(sign).size(), plain);
+  }
+  return text;
+}
+
 // Messages quote these texts, so they must be short and of plain letters.
 std::string quotable(std::string text) {
   constexpr std::size_t kMost = 400;
@@ -61,7 +76,10 @@ std::map<std::string, std::string> answers_in(const std::string& file) {
     if (colon == line.npos) continue;
     const std::string name = trimmed(line.substr(7, colon - 7));
     const std::string text = trimmed(line.substr(colon + 1));
-    if (!name.empty() && !text.empty()) answers[quotable(name)] = quotable(text);
+    if (name.empty() || text.empty()) continue;
+    const auto [known, is_new] = answers.emplace(quotable(name), quotable(with_plain_signs(text)));
+    if (!is_new)
+      throw model::Refusal("two lines answer " + known->first + ": leave only one of them");
   }
   return answers;
 }

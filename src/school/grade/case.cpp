@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <stdexcept>
 
@@ -36,47 +37,85 @@ bool is_result(const Multiplication& product, std::int64_t row, std::int64_t col
   return !product.lower_triangle_of_AAt || column <= row;
 }
 
-std::vector<float> in_rows(Order order, const lab::Floats& matrix, int rows, int columns) {
-  std::vector<float> copy(matrix.size());
-  for (int row = 0; row < rows; ++row) {
-    for (int column = 0; column < columns; ++column) {
-      copy[index(Order::rows, row, column, rows, columns)] =
-          matrix[index(order, row, column, rows, columns)];
-    }
-  }
-  return copy;
+// Of a large shape: one in the middle and the last. Their numbers do not fit into 7 and 8 bits.
+std::vector<std::int64_t> blocks_of_large(machine::Extent grid) {
+  const std::int64_t blocks = grid.volume();
+  if (blocks == 1) return {0};
+  return {blocks / 2, blocks - 1};
 }
 
+// The rows or columns of C to which blocks that run belong.
+std::vector<int> lines_that_run(const Case& c, bool are_rows) {
+  std::vector<int> lines(are_rows ? c.shape.M : c.shape.N);
+  std::iota(lines.begin(), lines.end(), 0);
+  if (!c.shape.large) return lines;
+  std::vector<bool> run(lines.size());
+  const auto& grid = c.row.launch->grid;
+  const auto each = static_cast<int>(are_rows ? grid.y : grid.x);
+  const int width = (static_cast<int>(lines.size()) + each - 1) / each;
+  for (const std::int64_t block : blocks_of_large({grid.x, grid.y, grid.z})) {
+    const int first = static_cast<int>(are_rows ? block / grid.x : block % grid.x) * width;
+    for (int i = first; i < first + width && i < std::ssize(lines); ++i) run[i] = true;
+  }
+  std::erase_if(lines, [&](int line) { return !run[line]; });
+  return lines;
+}
+
+// These rows and columns of a matrix, row by row.
+std::vector<float> part_of(
+    Order order, const lab::Floats& matrix, int all_rows, int all_columns,
+    const std::vector<int>& rows, const std::vector<int>& columns) {
+  std::vector<float> part;
+  for (const int row : rows) {
+    for (const int column : columns)
+      part.push_back(matrix[index(order, row, column, all_rows, all_columns)]);
+  }
+  return part;
+}
+
+// What an element of C should be, and the sum of its products' magnitudes.
 struct Expected {
-  std::vector<double> exact, magnitude;  // row-major
+  int row, column;
+  double exact, magnitude;
 };
 
-Expected expected(const Multiplication& product, const Case& c) {
-  const auto [M, N, K, variant] = c.shape;
-  if (product.sum_of_vectors) {
-    Expected sum{{c.A.begin(), c.A.end()}, {}};
-    for (int i = 0; i < N; ++i) {
-      sum.magnitude.push_back(std::abs(sum.exact[i]) + std::abs(c.B[i]));
-      sum.exact[i] += c.B[i];
-    }
-    return sum;
+// The elements that the exercise asks for, of the blocks that ran.
+std::vector<Expected> expected(const Multiplication& product, const Case& c) {
+  const auto [M, N, K, variant, large] = c.shape;
+  std::vector<Expected> elements;
+  const std::vector<int> rows = lines_that_run(c, true), columns = lines_that_run(c, false);
+  std::vector<double> exact(rows.size() * columns.size()), magnitude(exact.size());
+  if (!product.sum_of_vectors) {
+    std::vector<int> depth(K);
+    std::iota(depth.begin(), depth.end(), 0);
+    const std::vector<float> A = part_of(product.A, c.A, M, K, rows, depth);
+    // A's transpose in rows is A in columns.
+    const Order opposite = product.A == Order::rows ? Order::columns : Order::rows;
+    const std::vector<float> B = product.lower_triangle_of_AAt
+                                     ? part_of(opposite, c.A, K, N, depth, columns)
+                                     : part_of(product.B, c.B, K, N, depth, columns);
+    const int height = static_cast<int>(rows.size()), width = static_cast<int>(columns.size());
+    reference_gemm(height, width, K, 1, A.data(), B.data(), 0, nullptr, exact.data());
+    reference_magnitude(height, width, K, K, 1, A.data(), B.data(), magnitude.data());
   }
-  const std::vector<float> A = in_rows(product.A, c.A, M, K);
-  // A's transpose in rows is A in columns.
-  const Order opposite = product.A == Order::rows ? Order::columns : Order::rows;
-  const std::vector<float> B =
-      product.lower_triangle_of_AAt ? in_rows(opposite, c.A, K, N) : in_rows(product.B, c.B, K, N);
-  const std::size_t results = static_cast<std::size_t>(M) * N;
-  Expected e{std::vector<double>(results), std::vector<double>(results)};
-  reference_gemm(M, N, K, 1, A.data(), B.data(), 0, nullptr, e.exact.data());
-  reference_magnitude(M, N, K, K, 1, A.data(), B.data(), e.magnitude.data());
-  return e;
+  std::size_t at = 0;
+  for (const int row : rows) {
+    for (const int column : columns) {
+      Expected element{row, column, exact[at], magnitude[at]};
+      if (product.sum_of_vectors) {
+        const double x = c.A[column], y = c.B[column];
+        element = {row, column, x + y, std::abs(x) + std::abs(y)};
+      }
+      ++at;
+      if (is_result(product, row, column) && c.runs(row, column)) elements.push_back(element);
+    }
+  }
+  return elements;
 }
 
-bool element_is_right(const Case& c, const Expected& e, std::size_t at, float value) {
+bool is_right(const Case& c, const Expected& e, float value) {
   return model::compare(
-             1, 1, c.shape.K, &value, &e.exact[at], &e.magnitude[at], 0, nullptr,
-             exercise.precision)
+             1, 1, c.shape.K, &value, &e.exact, &e.magnitude, 0, nullptr, exercise.precision)
       .bound_ok;
 }
 
@@ -146,18 +185,18 @@ class Fenced {
 Case drawn_case(const Shape& shape, std::uint64_t seed) {
   Case c;
   c.shape = shape;
-  const auto [M, N, K, variant] = shape;
+  const auto [M, N, K, variant, large] = shape;
   const bool sum = exercise.product.sum_of_vectors;
-  const auto drawn = [&shape](std::size_t count, std::uint64_t matrix_seed) {
+  const auto drawn = [&shape](std::size_t count, std::uint64_t matrix_seed, bool of_B) {
     lab::Floats matrix = lab::random_floats(count, matrix_seed);
     if (!exercise.element) return matrix;
-    for (float& element : matrix) element = exercise.element(element, shape);
+    for (float& element : matrix) element = exercise.element(element, shape, of_B);
     return matrix;
   };
-  c.A = drawn(static_cast<std::size_t>(M) * (sum ? N : K), 2 * seed);
+  c.A = drawn(static_cast<std::size_t>(M) * (sum ? N : K), 2 * seed, false);
   c.B = exercise.product.lower_triangle_of_AAt
             ? c.A
-            : drawn(static_cast<std::size_t>(K) * N, 2 * seed + 1);
+            : drawn(static_cast<std::size_t>(K) * N, 2 * seed + 1, true);
   c.C = lab::Floats(static_cast<std::size_t>(M) * N, std::bit_cast<float>(kUntouched));
   return c;
 }
@@ -195,6 +234,10 @@ const model::Gpu& grading_gpu() {
 void run_traced(Case& c, machine::Machine machine) {
   // The skeletons have none, and an answer must not keep data in other variables of the program.
   machine.own_variables = false;
+  if (c.shape.large) {
+    machine.blocks = machine::Blocks::kSample;
+    machine.sample = blocks_of_large;
+  }
   std::optional<machine::Launch> first;
   machine.launched = [&](const machine::Launch& launch, const model::Counts&) {
     if (!first) first = launch;
@@ -245,28 +288,28 @@ void lock_child(std::size_t runs, const std::string& folder, const std::string& 
 }
 
 void measure(Case& c) {
-  const auto [M, N, K, variant] = c.shape;
+  const auto [M, N, K, variant, large] = c.shape;
   const Multiplication& product = exercise.product;
-  const Expected e = expected(product, c);
-  std::int64_t results = 0;
+  const auto is_untouched = [](float value) {
+    return std::bit_cast<std::uint32_t>(value) == kUntouched;
+  };
+  const std::vector<Expected> elements = expected(product, c);
   Deviation deviation;
-  for (int row = 0; row < M; ++row) {
-    for (int column = 0; column < N; ++column) {
+  for (const Expected& e : elements) {
+    const std::size_t lies_at = index(product.C, e.row, e.column, M, N);
+    const float value = c.C[lies_at];
+    deviation.add(value, e.exact);
+    if (is_right(c, e, value) || c.wrong++ > 0) continue;
+    c.first = {e.row, e.column, value, e.exact};
+    c.wrong_at = lies_at;
+    c.never_written = is_untouched(value) && (c.writers.empty() || c.writers[lies_at] == 0);
+  }
+  for (int row = 0; row < M && product.lower_triangle_of_AAt; ++row) {
+    for (int column = row + 1; column < N && !c.outside_touched; ++column) {
       const std::size_t lies_at = index(product.C, row, column, M, N);
-      const float value = c.C[lies_at];
-      const bool untouched = std::bit_cast<std::uint32_t>(value) == kUntouched;
-      if (!is_result(product, row, column)) {
-        if (!untouched && !c.outside_touched && c.wrong == 0) c.wrong_at = lies_at;
-        c.outside_touched = c.outside_touched || !untouched;
-        continue;
-      }
-      ++results;
-      const std::size_t at = index(Order::rows, row, column, M, N);
-      deviation.add(value, e.exact[at]);
-      if (element_is_right(c, e, at, value) || c.wrong++ > 0) continue;
-      c.first = {row, column, value, e.exact[at]};
-      c.wrong_at = lies_at;
-      c.never_written = untouched && (c.writers.empty() || c.writers[lies_at] == 0);
+      if (is_untouched(c.C[lies_at])) continue;
+      c.outside_touched = true;
+      if (c.wrong == 0) c.wrong_at = lies_at;
     }
   }
 
@@ -287,7 +330,7 @@ void measure(Case& c) {
   values["M"] = M;
   values["N"] = N;
   values["K"] = K;
-  values["results"] = results;
+  values["results"] = double(elements.size());
   values["blocks"] = counts.blocks;
   values["block_threads"] = c.launched.threads();
   values["threads"] = double(counts.blocks) * c.launched.threads();
@@ -311,6 +354,7 @@ void measure(Case& c) {
     values[name + "s"] = t.accesses.sum;
     values["most_" + name + "s"] = t.accesses.max;
     values[name + "_floats"] = t.floats.sum;
+    values["most_" + name + "_floats"] = t.floats.max;
     values[name + "_requests"] = t.requests;
     values[name + pieces] = t.pieces;
   };
@@ -320,6 +364,7 @@ void measure(Case& c) {
   put_traffic("smem_store", "_wavefronts", counts.smem_stores);
 
   for (const Target& target : exercise.targets) {
+    if (large) break;
     const double total = value_of(target.total, values), most = value_of(target.at_most, values);
     const bool too_little = target.exactly && total < most * (1 - 1e-9);
     if (total > most * (1 + 1e-9) || too_little) c.missed.push_back(&target);
@@ -335,16 +380,19 @@ double value_of(const std::string& formula, const Values& values) {
 }
 
 bool Case::is(const Multiplication& other) const {
-  const Expected e = expected(other, *this);
-  const auto [M, N, K, variant] = shape;
-  for (int r = 0; r < M; ++r) {
-    for (int col = 0; col < N; ++col) {
-      if (!is_result(other, r, col)) continue;
-      const std::size_t at = index(Order::rows, r, col, M, N);
-      if (!element_is_right(*this, e, at, C[index(other.C, r, col, M, N)])) return false;
-    }
-  }
-  return true;
+  return std::ranges::all_of(expected(other, *this), [&](const Expected& e) {
+    return is_right(*this, e, C[index(other.C, e.row, e.column, shape.M, shape.N)]);
+  });
+}
+
+bool Case::runs(int r, int column) const {
+  if (!shape.large) return true;
+  const auto& grid = row.launch->grid;
+  const auto number = [](int at, int size, std::int64_t blocks) {
+    return at / ((size + blocks - 1) / blocks);
+  };
+  const std::int64_t block = number(r, shape.M, grid.y) * grid.x + number(column, shape.N, grid.x);
+  return std::ranges::count(blocks_of_large({grid.x, grid.y, grid.z}), block) > 0;
 }
 
 void annotate(Case& c) {
@@ -384,11 +432,57 @@ bool same_in_all(const std::string& one, const std::string& other, std::span<con
   }
 }
 
+// "yours gives 4 times that in every case": how a wrong formula differs.
+std::string compared(
+    const std::string& answer, const Question& question, std::span<const Case> cases) {
+  double least = HUGE_VAL, most = -HUGE_VAL;
+  for (const Case& c : cases) {
+    if (c.shape.large) continue;
+    const double times = value_of(answer, given_in(c)) / value_of(question.truth, c.measures);
+    least = std::min(least, times), most = std::max(most, times);
+  }
+  if (same(least, most)) {
+    return text::printed("yours gives %.4g times that for every shape: a factor is wrong", least);
+  }
+  return text::printed(
+      "yours gives %.4g to %.4g times that, depending on the shape: a size is missing or too many",
+      least, most);
+}
+
+// A formula may be fitted to the kernel's few tiles. It is compared with the true one for others.
+std::optional<Complaint> about_other_tiles(
+    const Question& question, const std::string& answer, std::span<const Case> cases) {
+  for (const Case& c : cases) {
+    Values sizes = given_in(c);
+    for (const auto& [name, factor] :
+         {std::pair{"M", 8}, {"N", 8}, {"K", 8}, {"BM", 2}, {"BN", 4}, {"BK", 2}})
+      if (sizes.contains(name)) sizes[name] *= factor;
+    double truth = 0;
+    try {
+      truth = value_of(question.formula != nullptr ? question.formula : question.truth, sizes);
+    } catch (const std::invalid_argument&) {
+      return std::nullopt;  // it is known only from a count
+    }
+    const double value = value_of(answer, sizes);
+    if (same(value, truth)) continue;
+    std::string with;
+    for (const auto& [name, size] : sizes) with += text::printed(" %s %g", name.c_str(), size);
+    return Complaint{
+        std::string(question.name) + " is right for this kernel's tiles, but not for others",
+        "the formula must hold for tiles of any size: how does it follow from BM, BN and the "
+        "others?",
+        "with" + with + text::printed(", it gives %.10g and should give %.10g", value, truth),
+        Gravity::wrong};
+  }
+  return std::nullopt;
+}
+
 // The complaint about one formula that was handed in.
 std::optional<Complaint> complaint_about(
     const Question& question, const std::string& answer, std::span<const Case> cases,
     const std::string& counter) {
   for (const Case& c : cases) {
+    if (c.shape.large) continue;
     const Values given = given_in(c);
     const double truth = value_of(question.truth, c.measures);
     double value = 0;
@@ -406,6 +500,7 @@ std::optional<Complaint> complaint_about(
         std::string(question.name) + " is not what " + counter + " counts (" + shape_text(c.shape) +
             ")",
         question.asks, "", Gravity::wrong};
+    complaint.phase += "; " + compared(answer, question, cases);
     for (const auto& [formula, hint] : question.typical) {
       if (same_in_all(answer, formula, cases)) complaint.phase = hint;
     }
@@ -420,7 +515,7 @@ std::optional<Complaint> complaint_about(
             ", your formula gives %.10g, and %s counts %.10g", value, counter.c_str(), truth);
     return complaint;
   }
-  return std::nullopt;
+  return about_other_tiles(question, answer, cases);
 }
 
 }  // namespace

@@ -58,13 +58,13 @@ std::array<const char*, 3> array_names(const Multiplication& product);
 // dynamic), barriers (of all blocks), bank_conflicts (loads and stores), mmas (of all warps),
 // ldmatrix_rows (addresses that lanes give to ldmatrix: each counts as a smem_load of 16 bytes),
 // local_bytes (of a thread), and for S of gmem_load, gmem_store, smem_load and smem_store: Ss
-// (accesses: gmem_loads), S_floats, S_requests, S_sectors or S_wavefronts, and most_Ss, the
-// accesses of the thread with the most. cp.async counts as a gmem_load and a smem_store, and also
-// among async_copies; async_load_floats are those that it loads from global memory, and
-// async_store_floats those that it stores, from any source. in_flight_bytes: the bytes that
-// cp.async had in flight for a warp, summed over all requests that load from shared memory.
-// box_bytes_in_flight: the most bytes of boxes that a block had in flight. Each box counts as a
-// gmem_load, a smem_store and an async copy.
+// (accesses: gmem_loads), S_floats, S_requests, S_sectors or S_wavefronts, and most_Ss and
+// most_S_floats, those of the thread with the most. cp.async counts as a gmem_load and a
+// smem_store, and also among async_copies; async_load_floats are those that it loads from global
+// memory, and async_store_floats those that it stores, from any source. in_flight_bytes: the bytes
+// that cp.async had in flight for a warp, summed over all requests that load from shared memory.
+// box_bytes_in_flight: the bytes of boxes that may be in flight when one starts, with its own,
+// summed over all starts. Each box counts as a gmem_load, a smem_store and an async copy.
 // relative_error: the norm of the results' errors divided by that of the exact results; bias: the
 // part of an exact result by which they are too large on average, negative if they are too small.
 void measure(Case& c);

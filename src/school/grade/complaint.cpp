@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <regex>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -354,6 +356,10 @@ std::string result_name() {
 }
 
 std::string wrong_pattern(const Case& c) {
+  if (c.shape.large) {
+    return "smaller shapes are right, and this one is not: an index, a loop's bound or an array is "
+           "too small for it";
+  }
   const bool sum = exercise.product.sum_of_vectors;
   if (c.never_written) {
     return "not every element of " + result_name() +
@@ -373,6 +379,17 @@ std::string wrong_pattern(const Case& c) {
   if (sum) return "some results are wrong: look at which thread adds which elements";
   if (c.first.row == 0 && c.first.column == 0) {
     return "some results are wrong: look at the loop over K and what it adds up";
+  }
+  const auto BM = c.measures.find("BM"), BN = c.measures.find("BN");
+  const bool tiled = BM != c.measures.end() && BN != c.measures.end();
+  if (tiled && c.shape.M % int(BM->second) == 0 && c.shape.N % int(BN->second) == 0) {
+    return c.first.row >= BM->second || c.first.column >= BN->second
+               ? "the first tile of C is right, and another one is wrong: which indices must "
+                 "contain "
+                 "the place of the block's tile, block_row or block_col?"
+               : "in the first tile of C some results are right and others wrong: which elements "
+                 "of "
+                 "the tiles does each thread copy, and which does it multiply?";
   }
   return "some results are right and others wrong: look at the edges, that is the last row, column "
          "and tile";
@@ -504,8 +521,9 @@ std::optional<Complaint> complaint_about(Case& c) {
   if (!fails(c)) return std::nullopt;
   annotate(c);
   Complaint complaint = most_serious(c);
+  const bool too_large = c.shape.large && complaint.gravity == Gravity::wrong;
   for (const Hint& hint : exercise.hints) {
-    if (!hint.applies(c)) continue;
+    if (too_large || !hint.applies(c)) continue;
     complaint.phase = hint.text;
     if (hint.place) complaint.place = hint.place(c);
     if (*hint.remedy) complaint.place += std::string("; ") + hint.remedy;
@@ -523,8 +541,16 @@ Complaint complaint_about(const Shape& shape, const guard::Ended& ended) {
   const char* or_else = ended.how == guard::Ended::timed_out || ended.how == guard::Ended::exhausted
                             ? "; or does each thread do the work of all threads?"
                             : "";
+  // "thread (64, 0, 0) waits for empty (byte 0) forever", with the barrier's place in its array.
+  static const std::regex wait(
+      "(thread [^:]*): it waits at .* for (\\w+) \\(byte (\\d+)\\) forever");
+  std::smatch waits;
+  const std::string who = std::regex_search(ended.sentence, waits, wait)
+                              ? ": " + waits.str(1) + " waits forever at " + waits.str(2) + "[" +
+                                    std::to_string(std::stoi(waits[3]) / 8) + "]"
+                              : "";
   Complaint complaint{
-      std::string(symptom) + " (" + shape_text(shape) + ")", ended.sentence + or_else,
+      symptom + who + " (" + shape_text(shape) + ")", ended.sentence + or_else,
       ended.line.empty() ? "no line is known" : ended.line, Gravity::hazard};
   for (const Stop& stop : exercise.stops) {
     if (!stop.applies(shape, ended.sentence)) continue;

@@ -43,6 +43,16 @@ class Random {
     cut.N -= between(1, BN - 1);
     return cut;
   }
+  // Three large shapes behind the others: one with more than 256 tiles along M, one along N, and
+  // one with a K that no constant in an answer, and no array of a thread, should bound.
+  std::vector<Shape> and_large(std::vector<Shape> shapes, int BM, int BN, int BK) {
+    shapes.push_back({BM * many_tiles(), BN, BK, 0, true});
+    shapes.push_back({BM, BN * many_tiles(), BK, 0, true});
+    shapes.push_back({BM, BN, long_K(BK), 0, true});
+    return shapes;
+  }
+  int many_tiles() { return between(257, 300); }
+  int long_K(int BK) { return BK * between(320 / BK + 1, 400 / BK); }
   // A shape smaller than a tile.
   Shape part_of_tile(int BM, int BN, int K) { return {between(1, BM - 1), between(1, BN - 1), K}; }
 
@@ -106,6 +116,8 @@ struct Case {
   bool fence_touched = false;    // memory around A, B or C was written
   std::vector<const Target*> missed{};
   bool right() const { return wrong == 0 && !outside_touched; }
+  // Whether a block that ran has this element of C to compute: all do, except in a large shape.
+  bool runs(int row, int column) const;
 
   // Whether C equals this other product, for example with B read in the wrong order.
   bool is(const Multiplication& other) const;
@@ -154,6 +166,8 @@ struct Question {
     const char* hint;
   };
   std::vector<Wrong> typical = {};
+  // The true formula in the sizes alone. It is compared for other tiles than the kernel's, too.
+  const char* formula = nullptr;
 };
 
 // The data for an exercise's own check.
@@ -173,8 +187,9 @@ struct Exercise {
   std::vector<Values> variants = {{}};
   // The easiest first: of equally serious complaints, the first is reported.
   std::function<std::vector<Shape>(Random&)> shapes = {};
-  // Computes the elements of A and B from drawn ones, for this shape; none: they are used as drawn.
-  std::function<float(float, const Shape&)> element = {};
+  // Computes the elements of A, or of B, from drawn ones, for this shape; none: they are used as
+  // drawn.
+  std::function<float(float, const Shape&, bool of_B)> element = {};
   std::vector<Target> targets = {};
   std::vector<Hint> hints = {};
   std::vector<Stop> stops = {};

@@ -37,6 +37,17 @@ TEST_CASE("whatever the seed, C has three rows and three columns of tiles, and M
   }
 }
 
+TEST_CASE("of three large shapes, two have more than 256 tiles and the last has a long K") {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    const std::vector<Shape> shapes = Random(seed).and_large({{1, 2, 3}}, 16, 32, 8);
+    REQUIRE(shapes.size() == 4);
+    CHECK(!shapes[0].large);
+    CHECK((shapes[1].large && shapes[1].M > 256 * 16 && shapes[1].N == 32));
+    CHECK((shapes[2].large && shapes[2].M == 16 && shapes[2].N > 256 * 32));
+    CHECK((shapes[3].large && shapes[3].K > 320 && shapes[3].K <= 400));
+  }
+}
+
 namespace fs = std::filesystem;
 
 namespace {

@@ -47,7 +47,7 @@ struct Chosen {
 // passes, the case has `whole` warps and rows of at least 32 floats, because with fewer, accesses
 // look better than they are.
 auto rank_of(const Shape& shape, bool whole = false) {
-  const auto [M, N, K, variant] = shape;
+  const auto [M, N, K, variant, large] = shape;
   const bool sum = exercise.product.sum_of_vectors;
   const int least = sum ? N : std::min(N, K);
   return std::tuple(
@@ -218,7 +218,7 @@ guard::Outcome step_through(
     guard::watched(
         [&] { run = step::record_run(machine::Machine{&grading_gpu()}, arrays, kernel); });
   });
-  const auto [M, N, K, variant] = c.shape;
+  const auto [M, N, K, variant, large] = c.shape;
   step::StepScenes scenes;
   scenes.load = [&](int) {
     step::StepScene scene = step::scene_of(

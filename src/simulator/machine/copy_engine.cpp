@@ -204,6 +204,13 @@ void machine::expect_at_mbarrier(void* barrier, unsigned bytes, const void* plac
   }
 }
 
+// PTX, mbarrier.test_wait: the parity is 0 or 1. Another one is reported, and its last bit counts.
+unsigned machine::checked_parity(unsigned parity, const void* place) {
+  if (BlockObserver* const observer = running_worker->observer(); observer != nullptr && parity > 1)
+    observer->misuse(model::HazardKind::bad_parity, parity, 0, place);
+  return parity % 2;
+}
+
 bool machine::wait_for_mbarrier(void* barrier, unsigned parity, const void* place) {
   BlockBarrier& counted = barrier_at(barrier, place);
   const bool complete = running_worker->try_to_wait_for_phase(counted, parity, place);
@@ -301,7 +308,8 @@ std::uint64_t simt::mbarrier_phase(std::uint64_t* barrier) {
 }
 void mbarrier_wait(std::uint64_t* barrier, unsigned parity) {
   const void* const place = HERE;
-  machine::wait_for(machine::barrier_at(barrier, place), parity, place);
+  const unsigned checked = machine::checked_parity(parity, place);
+  machine::wait_for(machine::barrier_at(barrier, place), checked, place);
 }
 void bar_sync(int id, int threads) {
   const void* const place = HERE;

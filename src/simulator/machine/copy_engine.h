@@ -166,6 +166,7 @@ void expect_at_mbarrier(void* barrier, unsigned bytes, const void* place);
 // Whether the phase with that parity is complete. If it is not, other threads run until it is, or
 // until none can.
 bool wait_for_mbarrier(void* barrier, unsigned parity, const void* place);
+unsigned checked_parity(unsigned parity, const void* place);
 
 void fence_mbarriers(const void* place);
 void fence_async_proxy(const void* place);

@@ -149,8 +149,6 @@ void BlockCounts::begin_block(std::int64_t block, int threads) {
   threads_.assign(threads, {});
   sectors_ = conflicts_ = {};
   in_flight_.begin_block(threads);
-  boxes_.clear();
-  box_bytes_ = 0;
 }
 
 std::optional<double> BlockCounts::Requests::mean() const {
@@ -253,16 +251,6 @@ void BlockCounts::box(Site& site, const model::BoxCost& cost, int thread) {
     conflicts_.add(0);
     tally.add(kSmemStores, bytes);
   }
-}
-
-void BlockCounts::box_starts(std::uint32_t barrier, int bytes) {
-  boxes_[barrier].issue(bytes);
-  box_bytes_ += bytes;
-  counts_.box_bytes_in_flight = std::max(counts_.box_bytes_in_flight, box_bytes_);
-}
-
-void BlockCounts::boxes_arrived(std::uint32_t barrier, std::uint64_t boxes) {
-  boxes_[barrier].wait_for_first(boxes, [&](int bytes) { box_bytes_ -= bytes; });
 }
 
 void BlockCounts::box_outside(const model::BoxCost& cost) {

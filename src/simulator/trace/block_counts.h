@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
 #include <vector>
@@ -103,10 +102,8 @@ class BlockCounts {
   // Counts one side of a box that the copy engine moves for `thread`: one request, of all its
   // bytes.
   void box(Site& site, const model::BoxCost& cost, int thread);
-  // The running block starts the copy of a box to shared memory, which that barrier counts; and
-  // waits for the first ones that it counts.
-  void box_starts(std::uint32_t barrier, int bytes);
-  void boxes_arrived(std::uint32_t barrier, std::uint64_t boxes);
+  // The copy of a box to shared memory starts; then so many bytes may be in flight.
+  void box_starts(std::int64_t bytes) { counts_.box_bytes_in_flight += bytes; }
   // A box to load that is outside of its matrix.
   void box_outside(const model::BoxCost& cost);
   // Adds what the lanes of a party did together, when it is known.
@@ -129,9 +126,7 @@ class BlockCounts {
   std::vector<Tally> threads_;    // for the block
   Requests sectors_, conflicts_;  // for the block: loads from global memory, all of shared memory
   CopiesInFlight in_flight_;
-  std::map<std::uint32_t, machine::AsyncGroups<int>> boxes_;  // bytes of each, by barrier
-  std::int64_t box_bytes_ = 0;                                // of all of them
-  RepeatedWords words_;                                       // of the first block
+  RepeatedWords words_;  // of the first block
   std::int64_t block_ = 0;
 };
 

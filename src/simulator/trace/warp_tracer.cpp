@@ -198,10 +198,6 @@ void WarpTracer::async_action(const machine::AsyncAction& action, const void* pl
       action.value};
   if (action.kind == machine::AsyncAction::Kind::wait) {
     report.value = action.value << 32 | action.copies;
-    counts_.boxes_arrived(action.number, action.copies);
-  }
-  if (action.kind == machine::AsyncAction::Kind::load) {
-    counts_.box_starts(action.number, static_cast<int>(action.copy->bytes));
   }
   if (action.copy != nullptr) {
     report.value = copies_.size();
@@ -368,6 +364,7 @@ void WarpTracer::act(int thread, const MachineReport& report, Token token, Token
     counts_.mma(16, action.number, action.kind == Action::multiply_tf32 ? 8 : 16);
   }
   watch_.async_action(thread, action, path, token);
+  if (action.kind == Action::load) counts_.box_starts(watch_.box_bytes_in_flight(thread));
   if (!record_.is_on()) return;
   record_.action(thread, action);
   record_hazards();

@@ -79,6 +79,7 @@ void Watch::begin_block(std::int64_t block, int threads) {
   threads_.begin_block(block, threads);
   barriers_.begin_block(block, threads);
   agents_.begin_block();
+  boxes_.clear();
   threads_taken_ = threads_before_ = threads_.found().size();
   others_taken_ = others_before_ = others_.size();
   fences_ = barriers_passed_ = 0;
@@ -651,6 +652,16 @@ void Watch::load_tile(int thread, const machine::AsyncAction& action, Token path
   threads_.agent_store(
       sites_.array_of(*site), address - site->array->begin, static_cast<int>(copy.bytes),
       {thread, site->number}, agent, moment);
+  boxes_.push_back({agent, moment, static_cast<std::int64_t>(copy.bytes)});
+}
+
+std::int64_t Watch::box_bytes_in_flight(int thread) {
+  std::erase_if(boxes_, [&](const Box& box) {
+    return threads_.order().knows(thread, box.agent, box.action);
+  });
+  std::int64_t bytes = 0;
+  for (const Box& box : boxes_) bytes += box.bytes;
+  return bytes;
 }
 
 void Watch::store_tile(int thread, const machine::AsyncAction& action, Token path, Token token) {

@@ -92,7 +92,16 @@ class Watch {
   // The hazards of this block that were not taken yet.
   std::vector<model::Hazard> take_new();
 
+  // The bytes of boxes that may be in flight as far as the thread knows: it has neither waited for
+  // them nor heard from a thread that has. How the threads take turns does not matter.
+  std::int64_t box_bytes_in_flight(int thread);
+
  private:
+  struct Box {
+    int agent;
+    ThreadOrder::Moment action;
+    std::int64_t bytes;
+  };
   void use_barrier(int thread, std::uint32_t barrier, bool by_copies, Token path, Token token);
   void load_tile(int thread, const machine::AsyncAction& action, Token path, Token token);
   void store_tile(int thread, const machine::AsyncAction& action, Token path, Token token);
@@ -140,6 +149,7 @@ class Watch {
   HazardWatch threads_;  // array numbers are indices into memory_.arrays
   BarrierWatch barriers_;
   AsyncAgents agents_;
+  std::vector<Box> boxes_;  // of the block, that may be in flight
   std::vector<model::Hazard> others_;
   std::size_t threads_taken_ = 0, others_taken_ = 0;
   std::size_t threads_before_ = 0, others_before_ = 0;  // found in earlier blocks

@@ -75,11 +75,13 @@ void run_expect(Execution& thread, const Instruction& i) {
       pointer_in_shared(thread, i, i.operand(0)), static_cast<unsigned>(thread.read(i.operand(1))),
       thread.place);
 }
-// test_wait need not wait, but a thread that calls it repeatedly lets the others run here.
+// For a phase's number, which an arrival gave, or for its parity. test_wait need not wait, but a
+// thread that calls it repeatedly lets the others run here.
 void run_wait(Execution& thread, const Instruction& i) {
   const auto phase = static_cast<unsigned>(thread.read(i.operand(2)));
+  const unsigned parity = i.option == 1 ? checked_parity(phase, thread.place) : phase % 2;
   const bool complete =
-      wait_for_mbarrier(pointer_in_shared(thread, i, i.operand(1)), phase % 2, thread.place);
+      wait_for_mbarrier(pointer_in_shared(thread, i, i.operand(1)), parity, thread.place);
   thread.write(i.operand(0), complete);
 }
 
@@ -157,7 +159,7 @@ constexpr Row kBarriers[] = {
     {"mbarrier arrive #expect_tx?" SHARED "b64" ORDER, "da?s", run_arrive},
     {"mbarrier arrive #expect_tx?" SHARED "b64" ORDER, "a?s", run_arrive},
     {"mbarrier expect_tx" SHARED "b64" ORDER, "as", run_expect},
-    {"mbarrier try_wait|test_wait parity?" SHARED "b64?" ORDER, "das?s", run_wait},
+    {"mbarrier try_wait|test_wait #parity?" SHARED "b64?" ORDER, "das?s", run_wait},
     {"shfl sync =up|down|bfly|idx b32", "dssss", run_shfl},
     {"vote sync =ballot|any|all|uni b32|pred", "dss", run_vote},
     {"elect sync", "ds", run_elect},
