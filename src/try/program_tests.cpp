@@ -132,6 +132,8 @@ TEST_CASE("mistakes around launches are named, and right programs like them are 
       {"before-halves", 1, "accesses element -3 of y on line"},
       {"outside-vectors", 1, "accesses element 1,001 of y on line 177, but there are only 1,001;"},
       {"outside-atomics", 1, "accesses element 99 of y on line 181, but there are only 99;"},
+      {"outside-variable", 1,
+       "accesses element 3,145,728 of numbers on line 185, but there are only"},
       {"outside-shared", 1, "accesses element 63 of dynamic shared memory on line"},
       {"threads-3d", 1, "thread (0, 0, 0) stores on line 212 and thread (0, 0, 1) stores"},
       {"blocks-3d", 1, "block (0, 0, 0) stores on line 215 and block (0, 0, 1) stores"},
