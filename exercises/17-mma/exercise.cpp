@@ -210,7 +210,7 @@ extern const grade::Exercise grade::exercise = {
           "b is at fault: a lane loads it from the padding of Bs, where nothing is stored. Compare "
           "b[0] and b[1] with the page: which k, and which column of B?"},
          {[](const grade::Case& c) {
-            return c.never_written ||
+            return std::ranges::count(c.writers, 0u) > 0 ||
                    (model::has_hazard(*c.row.counts) &&
                     c.row.counts->hazards.front().kind == model::HazardKind::race_on_result);
           },

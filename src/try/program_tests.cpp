@@ -662,7 +662,8 @@ TEST_CASE("a kernel has the static shared memory of every function that it can c
 TEST_CASE("a parity above 1 is a hazard, and the last bit of a phase's number is none") {
   const Output bad = try_program("mbarrier_parity");
   CHECK(bad.exit_code == 1);
-  CHECK(contains(bad.err, "waits for parity 2 of an mbarrier on line 19; a parity is 0 or 1"));
+  CHECK(contains(bad.err, "waits for parity 2 of an mbarrier on line "));
+  CHECK(contains(bad.err, "a parity is 0 or 1, the last bit of a phase's number"));
   const Output good = try_program("mbarrier_parity", "-- good");
   CAPTURE(good.err);
   CHECK(good.exit_code == 0);
