@@ -178,11 +178,13 @@ __global__ void end_counting() {
   atomicAdd(&in_launches.ns, ns - began);
 }
 
-// The times of launches, each alone, and the SM's clock rate in these very launches. When tensor
+// Times launches, each alone, and returns the SM's clock rate in these very launches. When tensor
 // cores multiply, the power limit lowers it within a launch; NVML still reports the rate that is
 // set. The cycles of a few microseconds before each launch count, too.
-double time_counted_ms(std::vector<double>& times_ms, const std::function<void()>& launch) {
+double times_and_mhz(std::vector<double>& times_ms, const std::function<void()>& launch) {
   const int sms = attribute(cudaDevAttrMultiProcessorCount);
+  const std::vector<Passed> nothing(kMostSms);
+  check(cudaMemcpyToSymbol(before_launch, nothing.data(), sizeof before_launch));
   Passed passed{};
   check(cudaMemcpyToSymbol(in_launches, &passed, sizeof passed));
   for (double& ms : times_ms) {
@@ -264,7 +266,7 @@ Times time_ms(int repetitions, const std::function<void()>& launch) {
       if (repetitions == 1) {  // for a profiler, which would see the kernels that count
         times.ms[0] = time_once_ms(launch);
       } else {
-        mhz = time_counted_ms(times.ms, launch);
+        mhz = times_and_mhz(times.ms, launch);
       }
     });
   });
