@@ -74,61 +74,6 @@ TEST_CASE("--variant overrides the choice") {
   }
 }
 
-TEST_CASE("the table names the stages whose tile was chosen because C is small") {
-  const model::Stage& stage = changing_stage();
-  const std::string name = model::suited_variant(stage, h200(), 256, 256).name;
-  const std::string one = " --stage " + std::to_string(stage.number);
-  const std::string words = name + " in stage " + std::to_string(stage.number) + ", because C is";
-  CHECK(contains(run("--gpu H200 --size 256" + one), words));
-  CHECK_FALSE(contains(run("--gpu H200 --size 256 --variant first" + one), "because C is"));
-  CHECK(contains(run("--gpu H200 --size 256 --wide" + one), "  " + name + " "));
-}
-
-TEST_CASE("--explain says which variant was chosen, and why") {
-  const model::Stage& stage = changing_stage();
-  const std::string first = stage.variants.front().name;
-  const std::string flags =
-      "--gpu H200 --explain --section tiles --stage " + std::to_string(stage.number);
-  const auto joined = [](std::string text) {
-    for (std::size_t at; (at = text.find("\n                  ")) != std::string::npos;) {
-      text.replace(at, 19, " ");
-    }
-    return text;
-  };
-  const auto explained = [&](const std::string& more) { return joined(run(flags + more)); };
-
-  const model::Variant& small = model::suited_variant(stage, h200(), 256, 256);
-  const auto tiles = model::spread(stage.variants.front(), h200(), 256, 256).tiles;
-  const std::string idle = explained(" --size 256");
-  CHECK(contains(
-      idle, small.name + (" was chosen: with " + first) + ", only " + std::to_string(tiles) +
-                " of 132 SMs would have a block, and the busiest SM would compute "));
-  CHECK(contains(idle, "--variant " + first + " overrides."));
-
-  const model::Gpu& t4 = *model::find_gpu("T4");
-  REQUIRE(&model::suited_variant(stage, t4, 1024, 1024) == &stage.variants.front());
-  const std::string large = explained(" --size 1024 --gpu T4");
-  CHECK(contains(large, first + " was chosen: with "));
-  CHECK(contains(large, "A smaller tile is chosen only where they are at most 3/4."));
-
-  CHECK(contains(
-      explained(" --size 256 --variant first"),
-      "by --variant; without it, " + std::string(small.name) + " would be chosen for this C"));
-  CHECK_FALSE(contains(explained(" --size 64 --gpu paper"), "chosen"));
-}
-
-TEST_CASE("--explain counts a long product, and checks a short one whose rows are aligned alike") {
-  const auto explained = [](const std::string& flags) {
-    const testing::Output output =
-        testing::gemm_steps("--device cpu --gpu H200 --explain --stage 12 " + flags);
-    CHECK(output.exit_code == 0);
-    return output.out;
-  };
-  CHECK(contains(explained("--size 4096"), "are computed and checked for 256 x 256 x 256; "));
-  CHECK(contains(explained("--m 4097 --n 4096 --k 4095"), "checked for 257 x 256 x 287; "));
-  CHECK_FALSE(contains(explained("--size 128"), "checked for"));
-}
-
 TEST_CASE("--step takes the variant that suits a size, and the first at its own size") {
   const model::Stage& stage = changing_stage();
   const std::string flags = "--step --gpu H200 --print --stage " + std::to_string(stage.number);
@@ -143,22 +88,6 @@ TEST_CASE("--step takes the variant that suits a size, and the first at its own 
   CHECK(runs(" --size 64 --k 8", small));
   CHECK(runs(" --m 64 --n 64 --k 8", small));
   CHECK(runs(" --size 64 --k 8 --variant first", stage.variants.front()));
-}
-
-TEST_CASE("the list marks what runs with the same flags") {
-  const model::Stage& stage = changing_stage();
-  const auto is_marked = [&](const std::string& flags, const model::Variant& variant) {
-    const std::string list = testing::gemm_steps("--list --device cpu " + flags).out;
-    const std::string from =
-        list.substr(list.find(std::to_string(stage.number) + " " + stage.name));
-    return from.substr(0, from.find('*')).ends_with(std::string(variant.name) + " ");
-  };
-  const model::Variant& small = model::suited_variant(stage, h200(), 256, 256);
-  CHECK(is_marked("--gpu H200 --size 256", small));
-  CHECK(is_marked("--gpu H200 --size 4096", stage.variants.front()));
-  CHECK(is_marked("--gpu paper", stage.variants.front()));
-  CHECK(testing::gemm_steps("--list --gpu no-such-gpu").exit_code == 2);
-  CHECK(testing::gemm_steps("--list --a A.npy --b B.npy").exit_code == 2);
 }
 
 }  // namespace cli

@@ -41,15 +41,6 @@ std::string check_right(const std::string& arguments, int gpus) {
   return output.out;
 }
 
-// One sentence on stderr, exit code 2, and nothing was computed before.
-void check_refused(const std::string& arguments, const std::string& sentence) {
-  CAPTURE(arguments);
-  const testing::Output output = testing::gemm_steps(arguments);
-  CHECK(output.exit_code == 2);
-  CHECK(output.out == "");
-  CHECK(output.err == "gemm_steps: " + sentence + "\n");
-}
-
 }  // namespace
 
 TEST_CASE("four GPUs that the CPU plays multiply on every grid, whatever the shape") {
@@ -96,73 +87,6 @@ TEST_CASE("the counts of a small product equal a calculation by hand") {
     CHECK(words[2] == "0.00819");
     CHECK(words[3] == "0.00819");
   }
-}
-
-TEST_CASE("each link has its own model, and slower ones take longer") {
-  double before_ms = 0;
-  for (const std::string link : {"nvlink", "pcie4", "100GbE"}) {
-    const std::string out = check_right("--size 300 --gpus 4 --link " + link, 4);
-    CHECK(contains(out, "model: " + link + ","));
-    const auto words = words_of(line_with(out, "distributed  "));
-    const double ms = std::stod(words[words.size() - 3]);
-    CHECK(ms > before_ms);
-    before_ms = ms;
-  }
-}
-
-TEST_CASE("for a product that is too large for the CPU, only formulas and model are printed") {
-  const double begun_s = testing::used_by_programs_s();
-  for (const std::string resident : {"gpu", "host"}) {
-    const testing::Output output =
-        testing::gemm_steps("--device cpu --no-color --gpus 4 --size 16384 --resident " + resident);
-    CAPTURE(output.out);
-    CHECK(output.exit_code == 0);
-    CHECK(contains(output.out, "not played: this product is too large for the CPU"));
-    CHECK(contains(output.out, "not counted"));
-    CHECK(contains(output.out, "The model's timeline: "));
-    CHECK_FALSE(contains(output.out, "nan"));
-  }
-  CHECK(testing::used_by_programs_s() - begun_s < 4);
-}
-
-TEST_CASE("a request that several GPUs cannot meet is refused before any computation") {
-  const std::string cpu = "--device cpu ";
-  check_refused(
-      cpu + "--gpus 0",
-      "--gpus 0: too few; give the number of GPUs, from 1 to 256, for example "
-      "--gpus 4");
-  check_refused(
-      cpu + "--gpus 257",
-      "--gpus 257: too many; give the number of GPUs, from 1 to 256, for example --gpus 4");
-  for (const std::string lonely :
-       {"--grid 2x2", "--panel 8", "--local stage", "--resident host", "--link pcie4"}) {
-    check_refused(cpu + lonely, lonely.substr(0, lonely.find(' ')) + ": needs --gpus; add it");
-  }
-  check_refused(
-      cpu + "--gpus 6 --grid 2x2",
-      "--grid 2x2: it has 4 places for 6 GPUs; give a grid with as many as --gpus");
-  check_refused(
-      cpu + "--gpus 2 --grid 2x",
-      "--grid 2x: not a grid; give rows x columns, for example --grid 2x2");
-  check_refused(
-      cpu + "--gpus 4 --m 3 --n 9 --k 9 --grid 4x1",
-      "--grid 4x1: C is 3 x 9, which has too few rows or columns for it; give another grid");
-  check_refused(
-      cpu + "--gpus 5 --size 2",
-      "--gpus 5: C is 2 x 2, and no grid of that many GPUs gives each of them a part of it; give "
-      "fewer");
-  check_refused(
-      cpu + "--gpus 2 --link rope", "--link rope: not a link; give nvlink, pcie4 or 100GbE");
-  check_refused(
-      cpu + "--gpus 2 --gpu paper", "--gpus: the paper GPU has no clock; choose another --gpu");
-  check_refused(cpu + "--gpus 2 --local cublas", "--local cublas: there is no GPU; leave it out");
-  for (const std::string useless : {"--json x", "--explain", "--out x", "--format json"}) {
-    const std::string flag = useless.substr(0, useless.find(' '));
-    check_refused(
-        cpu + "--gpus 2 " + useless, "--gpus does not use " + flag + "; leave " + flag + " out");
-  }
-  check_refused(
-      cpu + "--gpus 2 --list", "--list and --gpus: they cannot be combined; leave one out");
 }
 
 TEST_CASE("without MPI, processes of mpirun end with a sentence") {

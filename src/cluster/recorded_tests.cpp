@@ -63,17 +63,6 @@ TEST_CASE("the model's time for a recorded product is that in its record") {
   CHECK(products.size() >= 12);
 }
 
-TEST_CASE("a run ends with every recorded product of such GPUs, and what multiplied there") {
-  const testing::Output output =
-      testing::gemm_steps("--device cpu --gpu H100 --stage 0 --gpus 2 --size 128");
-  const std::size_t at = output.out.find("The model's error with each product");
-  REQUIRE(at != std::string::npos);
-  for (const RecordedProduct& product : recorded_products(kH100)) {
-    CHECK(testing::contains(output.out.substr(at), product.local));
-    CHECK(testing::contains(output.out.substr(at), " " + text::significant(product.ms) + " "));
-  }
-}
-
 TEST_CASE("a stage takes the time that the ladder recorded at each size") {
   const model::Gpu& h200 = *model::find_gpu("H200");
   const model::Stage& stage = *model::find_stage(stage_table_plain.stages, 17);

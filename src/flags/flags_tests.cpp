@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -7,6 +8,7 @@
 #include "flags/flags.h"
 #include "flags/table.h"
 #include "model/refusal.h"
+#include "testing/golden.h"
 #include "testing/pattern.h"
 #include "testing/program.h"
 
@@ -110,115 +112,49 @@ TEST_CASE("the last one of a repeated flag counts") {
   CHECK(parse({"--size", "1", "--size=2"}).size == 2);
 }
 
-TEST_CASE("a size is a whole number of at most 2^31 - 1") {
+TEST_CASE("numbers are read as typed") {
   CHECK(parse({"--size", "2147483647"}).size == 2147483647);
   CHECK(parse({"--size", "1e9"}).size == 1000000000);
-  CHECK(parse({"--size", "0"}).size == 0);
   CHECK(parse({"--size", "0e99999999999999999999"}).size == 0);
-  const std::string hint = "; give rows as a whole number, for example --size 1024";
-  CHECK(refusal({"--size", "0x"}) == "--size 0x: not a number" + hint);
-  CHECK(refusal({"--size", "-1"}) == "--size -1: negative" + hint);
-  CHECK(refusal({"--size", "1.5"}) == "--size 1.5: not a whole number" + hint);
-  CHECK(refusal({"--size", "2147483648"}) == "--size 2147483648: more than 2147483647" + hint);
-  CHECK(refusal({"--size", "1e10"}) == "--size 1e10: more than 2147483647" + hint);
-  CHECK(refusal({"--size="}) == "--size \"\": not a number" + hint);
-  CHECK(refusal({"--size"}) == "--size: the value is missing" + hint);
-  CHECK(refusal({"--size", "--m", "3"}) == "--size: the value is missing" + hint);
-  for (const char* bad :
-       {"0x10", "1e", "e3", "4k", " 4", "4 ", "+4", "1,000", "١", "--", "1e1e1"}) {
-    CAPTURE(bad);
-    CHECK(
-        refusal({std::string("--size=") + bad}) ==
-        std::string("--size ") + bad + ": not a number" + hint);
-  }
-  CHECK(refusal({"--size", "99999999999999999999999999"}).find(": more than") != std::string::npos);
-  CHECK(refusal({"--size", "1e99999999999999999999"}).find(": more than") != std::string::npos);
-  CHECK(refusal({"--seed", "18446744073709551616"}).find(": more than") != std::string::npos);
-  CHECK(refusal({"--reps", "0"}).starts_with("--reps 0: nothing to time; "));
-}
-
-TEST_CASE("alpha and beta are finite numbers that fp32 can hold") {
   CHECK(parse({"--alpha", "+2"}).alpha == 2);
-  CHECK(parse({"--alpha", "0"}).alpha == 0);
   CHECK(parse({"--alpha", "1e-45"}).alpha > 0);
-  for (const char* bad : {"", "x", "1x", "+-1", "0x1", "1,5", "--1"}) {
-    CAPTURE(bad);
-    CHECK(refusal({std::string("--alpha=") + bad}).find(": not a number; ") != std::string::npos);
+}
+
+TEST_CASE("each of these command lines is refused, or accepted, as its golden file says") {
+  const std::vector<std::string> lines = testing::lines_of(R"(--size 0
+--size 0x;--size -1;--size 1.5;--size 2147483648;--size 1e10;--size=;--size;--size --m 3;--size=0x10
+--size=1e;--size=e3;--size=4k;--size= 4;--size=4 ;--size=+4;--size=1,000;--size=١;--size=--;--size=1e1e1
+--size 99999999999999999999999999;--size 1e99999999999999999999;--seed 18446744073709551616;--reps 0
+--alpha=;--alpha=x;--alpha=1x;--alpha=+-1;--alpha=0x1;--alpha=1,5;--alpha=--1;--alpha=0;--beta 1e39
+--beta 1e-99;--beta 1e999;--beta nan;--sise 3;--no-colour;--explian=1;--frobnicate;-x;5;;--list=3
+--device tpu;--trace=;--format JSON;--a A.npy;--a A.npy --b B.npy --data wide-k;--b B.npy;--c C.npy
+--a=x --b=y --k=3;--a=x --b=y --beta=3;--variant 8x8;--json=F --out=./F;--a=A.npy --b=B.npy --out=x/../A.npy
+--a=A.npy --b=B.npy --json=B.npy;--gpus=2 --timeline=F --out=F;--a=A.npy --b=B.npy --c=C.npy --out=C.npy
+--json=/dev/null --out=/dev/null;--json=F --out=G;--list --figures=x;--experiment=x --step
+--ncu=x --ncu-units=y;--figures=x --out=C.npy;--list --section=idea;--ncu=x --format=json;--ncu=x --out=C.npy
+--ncu-caches=x --experiment=y;--ncu-caches=x --ncu=y;--ncu-caches=x --explain;--page=x --format=json
+--ncu-caches=x --experiment=y --format=csv;--list --format=json;--figures=x --format=json;--list --legend
+--legend --format=json;--ncu-metrics --format=json;--gpus=2 --format=json;--legend --explain
+--wide --explain;--wide --format=csv;--wide --stage=3;--experiment=x --format=csv;--explain --out=C.npy
+--print;--until=end;--print --until=end --step;--step --until=end --frame=3;--step --device=gpu
+--step --trace=all;--step --hazards=off;--step --device=cpu --trace=sample --hazards=on;--step --format=json)");
+  std::string sentences;
+  for (const std::string& line : lines) {
+    for (std::size_t at = 0, end = 0; end < line.size(); at = end + 1) {
+      end = std::min(line.find(';', at), line.size());
+      std::vector<std::string> words;
+      for (std::size_t word = at, next = at; next < end; word = next + 1) {
+        next = std::min(line.find(" -", word), end);
+        const std::string flag = line.substr(word, next - word);
+        const std::size_t value = flag.find('=') == flag.npos ? flag.find(' ') : flag.npos;
+        words.push_back(flag.substr(0, value));
+        if (value != flag.npos) words.push_back(flag.substr(value + 1));
+      }
+      if (words.empty()) words.emplace_back();
+      sentences += line.substr(at, end - at) + "\n  " + refusal(words) + "\n";
+    }
   }
-  CHECK(refusal({"--beta", "1e39"}).starts_with("--beta 1e39: outside the range of fp32; "));
-  CHECK(refusal({"--beta", "1e-99"}).starts_with("--beta 1e-99: outside the range of fp32; "));
-  CHECK(refusal({"--beta", "1e999"}).starts_with("--beta 1e999: outside the range of fp32; "));
-  CHECK(refusal({"--beta", "nan"}).starts_with("--beta nan: not a finite number; "));
-}
-
-TEST_CASE("a flag that does not exist is refused with the nearest one") {
-  CHECK(refusal({"--sise", "3"}) == "--sise: no such flag; did you mean --size?");
-  CHECK(refusal({"--no-colour"}) == "--no-colour: no such flag; did you mean --no-color?");
-  CHECK(refusal({"--explian=1"}) == "--explian: no such flag; did you mean --explain?");
-  CHECK(refusal({"--frobnicate"}) == "--frobnicate: no such flag; --help lists the flags");
-  CHECK(refusal({"-x"}) == "-x: no such flag; --help lists the flags");
-  CHECK(refusal({"5"}) == "5: not a flag; for a stage write --stage 5, --help lists the flags");
-  CHECK(refusal({""}).starts_with("\"\": not a flag"));
-  CHECK(refusal({"--list=3"}) == "--list=3: takes no value; write --list");
-}
-
-TEST_CASE("a choice accepts only its words") {
-  CHECK(refusal({"--device", "tpu"}) == "--device tpu: not one of the choices; give gpu or cpu");
-  CHECK(refusal({"--trace="}) == "--trace \"\": not one of the choices; give sample, all or none");
-  CHECK(refusal({"--format", "JSON"}).starts_with("--format JSON: not one of the choices"));
-}
-
-TEST_CASE("flags that do not go together are refused") {
-  CHECK(refusal({"--a", "A.npy"}) == "--a A.npy: B is missing; give --b B.npy too");
-  CHECK(
-      refusal({"--a", "A.npy", "--b", "B.npy", "--data", "wide-k"}) ==
-      "--data wide-k: A and B come from files; leave --data out");
-  CHECK(refusal({"--b", "B.npy"}) == "--b B.npy: A is missing; give --a A.npy too");
-  CHECK(refusal({"--c", "C.npy"}).starts_with("--c C.npy: A and B are missing"));
-  CHECK(refusal({"--a=x", "--b=y", "--k=3"}).starts_with("--k and --a: "));
-  CHECK(refusal({"--a=x", "--b=y", "--beta=3"}).starts_with("--beta: C is missing"));
-  CHECK(refusal({"--variant", "8x8"}).starts_with("--variant 8x8: the stage is missing"));
-}
-
-TEST_CASE("no file is written twice or over an input, but C may be computed in place") {
-  CHECK(
-      refusal({"--json=F", "--out=./F"}) ==
-      "--json F: that is also the file of --out; give another one");
-  CHECK(refusal({"--a=A.npy", "--b=B.npy", "--out=x/../A.npy"}).starts_with("--out "));
-  CHECK(refusal({"--a=A.npy", "--b=B.npy", "--json=B.npy"})
-            .starts_with("--json B.npy: that is also"));
-  CHECK(refusal({"--gpus=2", "--timeline=F", "--out=F"}).starts_with("--timeline F: "));
-  CHECK(refusal({"--a=A.npy", "--b=B.npy", "--c=C.npy", "--out=C.npy"}) == "accepted");
-  CHECK(refusal({"--json=/dev/null", "--out=/dev/null"}) == "accepted");
-  CHECK(refusal({"--json=F", "--out=G"}) == "accepted");
-}
-
-TEST_CASE("one request at a time; no flag is accepted and then ignored") {
-  CHECK(
-      refusal({"--list", "--figures=x"}) ==
-      "--list and --figures: they cannot be combined; leave one out");
-  CHECK(refusal({"--experiment=x", "--step"}).starts_with("--experiment and --step: "));
-  CHECK(refusal({"--ncu=x", "--ncu-units=y"}).starts_with("--ncu and --ncu-units: "));
-  CHECK(refusal({"--figures=x", "--out=C.npy"}) == "--figures does not use --out; leave --out out");
-  CHECK(refusal({"--list", "--section=idea"}).starts_with("--list does not use --explain"));
-  CHECK(refusal({"--ncu=x", "--format=json"}).starts_with("--ncu does not use --format"));
-  CHECK(refusal({"--ncu=x", "--out=C.npy"}) == "accepted");
-  CHECK(refusal({"--ncu-caches=x", "--experiment=y"}) == "accepted");
-  CHECK(refusal({"--ncu-caches=x", "--ncu=y"}).starts_with("--ncu and --ncu-caches: "));
-  CHECK(refusal({"--ncu-caches=x", "--explain"}).starts_with("--ncu-caches does not use --expl"));
-  CHECK(refusal({"--ncu-caches=x", "--experiment=y", "--format=csv"})
-            .starts_with("--ncu-caches does not use --format"));
-  CHECK(refusal({"--list", "--format=json"}) == "accepted");
-  for (const char* other : {"--page=x", "--figures=x", "--legend", "--ncu-metrics", "--gpus=2"}) {
-    CHECK(refusal({other, "--format=json"}).find(" does not use --format") != std::string::npos);
-  }
-  CHECK(refusal({"--list", "--legend"}).starts_with("--list and --legend: "));
-  CHECK(refusal({"--legend", "--explain"}).starts_with("--legend does not use --explain"));
-  CHECK(refusal({"--wide", "--explain"}).starts_with("--wide and --explain: only the table"));
-  CHECK(refusal({"--wide", "--format=csv"}).starts_with("--wide and --format: only the table"));
-  CHECK(refusal({"--wide", "--stage=3"}) == "accepted");
-  CHECK(refusal({"--experiment=x", "--format=csv"}) == "accepted");
-  CHECK(refusal({"--explain", "--out=C.npy"}) == "accepted");
+  testing::compare_with_golden("flags", {{"refused or accepted", sentences}});
 }
 
 // "--a=x", with the value of the flag's hint, which is accepted.
@@ -267,23 +203,6 @@ TEST_CASE("no flag that the table calls ignored is accepted") {
     }
   }
   CHECK(pairs > 20);
-}
-
-TEST_CASE(
-    "flags of --step are refused without it, and flags that it cannot use are refused with it") {
-  CHECK(refusal({"--print"}) == "--print: needs --step; add it");
-  CHECK(refusal({"--until=end"}) == "--until: needs --step; add it");
-  CHECK(refusal({"--print", "--until=end", "--step"}) == "accepted");
-  CHECK(
-      refusal({"--step", "--until=end", "--frame=3"}) ==
-      "--until and --frame: each says where to start; leave one out");
-  for (const char* other : {"--device=gpu", "--trace=all", "--hazards=off"}) {
-    CHECK(refusal({"--step", other}).find(": does not go with --step") != std::string::npos);
-  }
-  CHECK(refusal({"--step", "--device=cpu", "--trace=sample", "--hazards=on"}) == "accepted");
-  CHECK(
-      refusal({"--step", "--format=json"}) ==
-      "--format: does not go with --step, which shows one traced block as text; leave one out");
 }
 
 TEST_CASE("beta is 1 if a C is given and beta is not") {
@@ -409,67 +328,54 @@ std::vector<model::Stage> some_stages() {
       stage(5, "serial twin", {variant("1x1")})};
 }
 
-std::vector<int> selected(const std::string& text) {
-  const std::vector<model::Stage> stages = some_stages();
-  std::vector<int> numbers;
-  for (const model::Stage* stage : select_stages(text, stages)) numbers.push_back(stage->number);
-  return numbers;
-}
-
-std::string stage_refusal(const std::string& text) {
-  try {
-    selected(text);
-  } catch (const model::Refusal& refusal) {
-    return refusal.what();
-  }
-  return "accepted";
-}
-
 }  // namespace
 
-TEST_CASE("a stage is given as a number, a range, a name or its beginning") {
-  CHECK(selected("") == std::vector<int>{0, 1, 3, 4, 5});
-  CHECK(selected("0") == std::vector<int>{0});
-  CHECK(selected("03") == std::vector<int>{3});
-  CHECK(selected("1-4") == std::vector<int>{1, 3, 4});
-  CHECK(selected("4-4") == std::vector<int>{4});
-  CHECK(selected("1-") == std::vector<int>{1, 3, 4, 5});
-  CHECK(selected("5-") == std::vector<int>{5});
-  CHECK(selected("Shared Memory Tiling") == std::vector<int>{3});
-  CHECK(selected("shared-memory") == std::vector<int>{3});
-  CHECK(selected("1D") == std::vector<int>{4});
-  CHECK(selected("serial") == std::vector<int>{0});
-  CHECK(select_stages("", {}).empty());
-}
-
-TEST_CASE("an unknown stage is refused with a list of the stages") {
-  const std::string list =
-      "; the stages are 0 serial, 1 naive, 3 shared-memory tiling, 4 1D thread coarsening, "
-      "5 serial twin";
-  CHECK(stage_refusal("13") == "--stage 13: there is no stage 13" + list);
-  CHECK(stage_refusal("3-13") == "--stage 3-13: there is no stage 13" + list);
-  CHECK(
-      stage_refusal("99999999999999") ==
-      "--stage 99999999999999: there is no stage 99999999999999" + list);
-  CHECK(stage_refusal("-1") == "--stage -1: there is no such stage" + list);
-  CHECK(stage_refusal("-") == "--stage -: there is no such stage" + list);
-  CHECK(stage_refusal("0x") == "--stage 0x: there is no such stage" + list);
-  CHECK(stage_refusal("2-") == "--stage 2-: there is no stage 2" + list);
-  CHECK(stage_refusal("ser") == "--stage ser: more than one stage begins with this" + list);
-  CHECK(stage_refusal("4-1") == "--stage 4-1: the range runs backwards; write --stage 1-4");
-}
-
-TEST_CASE("a variant must be one of its stage's; without a name it is the first") {
+TEST_CASE("stages and variants are found or refused as in their golden file") {
+  std::string text;
   const std::vector<model::Stage> stages = some_stages();
-  CHECK(std::string(select_variant(stages[1], "").name) == "32x32");
-  CHECK(std::string(select_variant(stages[1], "8x8").name) == "8x8");
-  CHECK(std::string(select_variant(stages[1], "first").name) == "32x32");
-  CHECK_THROWS_WITH_AS(
-      select_variant(stages[1], "8"),
-      "--variant 8: stage 1 (naive) has no such variant; it has 32x32, 8x8", model::Refusal);
-  CHECK_THROWS_WITH_AS(
-      select_variant(stages[0], "8"),
-      "--variant 8: stage 0 (serial) has no variants; leave --variant out", model::Refusal);
+  const auto add = [&](const std::string& typed, auto select) {
+    try {
+      text += typed + ": " + select() + "\n";
+    } catch (const model::Refusal& refusal) {
+      text += refusal.what() + std::string("\n");
+    }
+  };
+  for (const std::string typed :
+       {"",
+        "0",
+        "03",
+        "1-4",
+        "4-4",
+        "1-",
+        "5-",
+        "Shared Memory Tiling",
+        "shared-memory",
+        "1D",
+        "serial",
+        "13",
+        "3-13",
+        "99999999999999",
+        "-1",
+        "-",
+        "0x",
+        "2-",
+        "ser",
+        "4-1"}) {
+    add(typed, [&] {
+      std::string numbers;
+      for (const model::Stage* stage : select_stages(typed, stages)) {
+        numbers += std::to_string(stage->number) + " ";
+      }
+      return numbers;
+    });
+  }
+  for (const std::string typed : {"", "8x8", "first", "8"}) {
+    for (const int stage : {1, 0}) {
+      add(typed, [&] { return std::string(select_variant(stages[stage], typed).name); });
+    }
+  }
+  CHECK(select_stages("", {}).empty());
+  testing::compare_with_golden("stages", {{"stages, then variants of two stages", text}});
 }
 
 TEST_CASE("where the GPU and C are known, a variant without a name is the one that suits") {

@@ -31,6 +31,11 @@ $(BUILD)/fuzz/parsers: $(FUZZED:%.cpp=$(BUILD)/fuzz/%.o) $(THE_GPU) $(FOR_ALL)
 fuzz: $(BUILD)/fuzz/parsers ## try every parser with random inputs, under sanitizers (INPUTS=1000000)
 	GEMM_STEPS_FUZZ=$(or $(INPUTS),100000) $< -tc='any*,whatever*'
 
+# A difference is read before it is committed. A file that nothing writes any more is removed.
+goldens: $(PROGRAM) $(BUILD)/tests ## write the outputs that tests compare as text (src/testing/golden/)
+	rm -rf src/testing/golden && mkdir src/testing/golden
+	GEMM_STEPS_WRITES_GOLDENS=1 GEMM_STEPS=./$(PROGRAM) COLUMNS=100 $(BUILD)/tests -tc='*golden file*'
+
 deps: ## install missing packages, or name them
 	src/testing/deps.sh $(CXX)
 
@@ -44,4 +49,4 @@ check-odr: ## check that every name means the same thing everywhere (link-time a
 	src/testing/check_odr.sh $(BUILD) '$(CXX) $(CXXFLAGS) $(MPI_FLAGS) -DSOURCE_FOLDER=""' $(SOURCES) $(FOR_USERS) $(wildcard src/try/*.cpp) \
 		$(ANSWER) $(addprefix src/school/grade/,case.cpp complaint.cpp verdict.cpp inspect.cpp grade.cpp) \
 		$(firstword $(wildcard exercises/*/exercise.cpp))
-.PHONY: test-hardened fuzz deps format check-format check-odr
+.PHONY: test-hardened fuzz goldens deps format check-format check-odr

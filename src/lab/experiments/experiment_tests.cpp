@@ -8,6 +8,7 @@
 
 #include "lab/experiments/experiment.h"
 #include "model/ceiling.h"
+#include "testing/golden.h"
 #include "testing/program.h"
 #include "testing/thorough.h"
 
@@ -48,186 +49,71 @@ Trial timed(
   return trial;
 }
 
-bool says(const std::string& sentence, const char* words) {
-  return sentence.find(words) != std::string::npos;
-}
-
-const Experiment& named(std::string_view name) {
-  for (const Experiment& experiment : experiments()) {
-    if (experiment.name == name) return experiment;
-  }
-  FAIL("no experiment ", name);
-  std::abort();
-}
-
 }  // namespace
 
-TEST_CASE("coarsening's conclusion depends on which stride is fastest") {
-  const Trial trials[] = {
-      timed("1", 4, 4, 100), timed("2", 4, 2, 100), timed("4", 4, 1, 50), timed("8", 4, 3, 25, 16)};
-  const std::string pays = coarsening_shows(trials);
-  CAPTURE(pays);
-  CHECK(says(pays, "Stride 4 is best"));
-  CHECK(says(pays, "4.00 times as fast as stride 1"));
-  CHECK(says(pays, "occupancy falls from 100 to 50 %"));
-  CHECK(says(pays, "stride 8 is slower again"));
-  CHECK(says(pays, "16 threads in a warp of 32"));
-
-  const Trial slower[] = {timed("1", 4, 1), timed("2", 4, 2), timed("4", 4, 4)};
-  CHECK(says(coarsening_shows(slower), "does not pay"));
-
-  const Trial ever_faster[] = {timed("1", 4, 4), timed("2", 4, 2), timed("4", 4, 1)};
-  const std::string to_the_last = coarsening_shows(ever_faster);
-  CHECK(says(to_the_last, "Stride 4 is best"));
-  CHECK(says(to_the_last, "occupancy stays at 50 %"));
-  CHECK_FALSE(says(to_the_last, "loses"));
-}
-
-TEST_CASE("block-shape's conclusion names a stage's best and worst shape, and the sectors") {
-  Trial trials[] = {
+TEST_CASE("the conclusions from made-up times are those of their golden file") {
+  std::vector<testing::TitledText> outputs;
+  const auto add = [&](const char* title, auto shows, const std::vector<Trial>& trials) {
+    outputs.emplace_back(title, shows(trials));
+  };
+  add("coarsening", coarsening_shows,
+      {timed("1", 4, 4, 100), timed("2", 4, 2, 100), timed("4", 4, 1, 50),
+       timed("8", 4, 3, 25, 16)});
+  add("each slower", coarsening_shows, {timed("1", 4, 1), timed("2", 4, 2), timed("4", 4, 4)});
+  add("each faster", coarsening_shows, {timed("1", 4, 4), timed("2", 4, 2), timed("4", 4, 1)});
+  std::vector<Trial> shapes{
       timed("8x8", 1, 8), timed("32x32", 1, 9), timed("8x8", 2, 10), timed("32x32", 2, 2)};
-  trials[2].row.counts->gmem_loads.requests = 10;
-  trials[2].row.counts->gmem_loads.pieces = 50;
-  trials[3].row.counts->gmem_loads.requests = 10;
-  trials[3].row.counts->gmem_loads.pieces = 25;
-  const std::string slow = block_shape_shows(trials);
-  CAPTURE(slow);
-  CHECK(says(slow, "Stage 1 is best in 8x8"));
-  CHECK(says(slow, "stage 2 is best in 32x32"));
-  CHECK(says(
-      slow, "5.00 times as fast as 8x8, where a request touches 5.00 sectors instead of 2.50"));
-  CHECK(says(slow, "stage 2 in 8x8 is slower than stage 1 in 8x8"));
-
-  const Trial others[] = {
-      timed("8x8", 1, 8), timed("32x32", 1, 8), timed("8x8", 2, 1), timed("32x32", 2, 2)};
-  const std::string quick = block_shape_shows(others);
-  CAPTURE(quick);
-  CHECK(says(quick, "Stage 1 does not depend on the shape"));
-  CHECK(says(quick, "stage 2 is best in 8x8"));
-  CHECK(says(quick, "stage 2 in 32x32 is no slower than stage 1"));
-}
-
-TEST_CASE("one-change's conclusion has each change's factor over the row above") {
-  const Trial trials[] = {
-      timed("stage 3", 3, 8), timed("TM 8", 4, 4), timed("TN 8: stage 5", 5, 3.2),
-      timed("5 unrolled", 5, 1)};
-  CHECK(
-      one_change_shows(trials) ==
-      "Speed relative to the row above, change by change: TM 8 2.00, TN 8: stage 5 1.25.");
-  const Trial with_a_stage[] = {
-      timed("stage 3", 3, 8), timed("TM 8", 4, 4), timed("13 as it is", 13, 2),
-      timed("13, ring of 3", 13, 4), timed("13 without a swizzle", 13, 8)};
-  CHECK(
-      one_change_shows(with_a_stage) ==
-      "Speed relative to the row above, change by change: TM 8 2.00. Speed relative to the "
-      "stage as it is: 13, ring of 3 0.50, 13 without a swizzle 0.25.");
-}
-
-TEST_CASE("swapped-grid's conclusion has each stage's ratio") {
-  const Trial trials[] = {
-      timed("as it is", 1, 2), timed("swapped", 1, 1), timed("as it is", 2, 1),
-      timed("swapped", 2, 1)};
-  CHECK(
-      swapped_grid_shows(trials) ==
-      "With the grid swapped, stage 1 runs 2.00 times as fast as before, and stage 2 runs as "
-      "fast as before.");
-}
-
-TEST_CASE(
-    "tile-sizes' conclusion has the best tile, and the stages whose default is not the best") {
+  for (const int i : {2, 3}) {
+    shapes[i].row.counts->gmem_loads.requests = 10;
+    shapes[i].row.counts->gmem_loads.pieces = i == 2 ? 50 : 25;
+  }
+  add("block-shape", block_shape_shows, shapes);
+  add("no slower", block_shape_shows,
+      {timed("8x8", 1, 8), timed("32x32", 1, 8), timed("8x8", 2, 1), timed("32x32", 2, 2)});
+  add("one-change", one_change_shows,
+      {timed("stage 3", 3, 8), timed("TM 8", 4, 4), timed("TN 8: stage 5", 5, 3.2),
+       timed("5 unrolled", 5, 1), timed("13 as it is", 13, 2), timed("13, ring of 3", 13, 4),
+       timed("13 without a swizzle", 13, 8)});
+  add("swapped-grid", swapped_grid_shows,
+      {timed("as it is", 1, 2), timed("swapped", 1, 1), timed("as it is", 2, 1),
+       timed("swapped", 2, 1)});
   Trial other = timed("5", 5, 1, 50, 128);
-  model::Variant smaller = made_up("other", 32, 128);
+  const model::Variant smaller = made_up("other", 32, 128);
   other.row.variant = &smaller;
-  const Trial better[] = {timed("5", 5, 2), other, timed("6", 6, 3)};
-  const std::string gains = tile_sizes_shows(better);
-  CAPTURE(gains);
-  CHECK(says(gains, "The best is stage 5's 32x32x8"));
-  CHECK(says(gains, "3.00 times as fast as the last"));
-  CHECK(says(gains, "stage 5 would be faster"));
+  add("tile-sizes", tile_sizes_shows, {timed("5", 5, 2), other, timed("6", 6, 3)});
   other.row.time->median_ms = 4;
-  const Trial worse[] = {timed("5", 5, 2), other, timed("6", 6, 1)};
-  CHECK(says(tile_sizes_shows(worse), "The best is stage 6's"));
-  CHECK(says(tile_sizes_shows(worse), "each stage's default tile is its best"));
-}
-
-TEST_CASE("padding's conclusion says which layouts have conflicts, and which is fastest") {
-  Trial trials[] = {timed("none", 7, 3), timed("+1", 7, 4), timed("+4", 7, 2)};
-  for (int i : {0, 1}) {
-    trials[i].row.counts->smem_stores.requests = 10;
-    trials[i].row.counts->smem_stores.bank_conflicts = 5;
+  add("defaults are best", tile_sizes_shows, {timed("5", 5, 2), other, timed("6", 6, 1)});
+  std::vector<Trial> layouts{timed("none", 7, 3), timed("+1", 7, 4), timed("+4", 7, 2)};
+  for (const int i : {0, 1}) {
+    layouts[i].row.counts->smem_stores.requests = 10;
+    layouts[i].row.counts->smem_stores.bank_conflicts = 5;
   }
-  const std::string text = padding_shows(trials);
-  CAPTURE(text);
-  CHECK(says(text, "Free of conflicts: +4 (none: 0.50 per store)"));
-  CHECK(says(text, "best is +4"));
-  CHECK(says(text, "2.00 times as fast as +1, and 1.50 times as fast as none"));
-  const Trial equal[] = {timed("none", 7, 3), timed("+4", 7, 3)};
-  CHECK(says(padding_shows(equal), "All layouts are free of conflicts"));
-  CHECK(says(padding_shows(equal), "all are equally fast"));
-}
-
-TEST_CASE("stages' conclusion is the least depth that is enough") {
-  const Trial trials[] = {timed("1", 8, 4), timed("2", 9, 2), timed("3", 9, 2), timed("4", 9, 3)};
-  CHECK(says(stages_shows(trials), "Depth 2 is enough"));
-  CHECK(says(stages_shows(trials), "2.00 times as fast as depth 1"));
-  CHECK(says(stages_shows(trials), "depth 4 is slower"));
-  const Trial useless[] = {timed("1", 8, 2), timed("2", 9, 2), timed("3", 9, 3)};
-  CHECK(says(stages_shows(useless), "Depth 1 is enough"));
-}
-
-TEST_CASE("shapes' conclusion says why the slowest is slow") {
-  Trial even = timed("even", 9, 1), odd = timed("odd", 9, 1);
+  add("padding", padding_shows, layouts);
+  add("equal", padding_shows, {timed("none", 7, 3), timed("+4", 7, 3)});
+  add("stages", stages_shows,
+      {timed("1", 8, 4), timed("2", 9, 2), timed("3", 9, 2), timed("4", 9, 3)});
+  add("1 is enough", stages_shows, {timed("1", 8, 2), timed("2", 9, 2), timed("3", 9, 3)});
+  Trial odd = timed("odd", 9, 1);
   odd.run.M = 1;  // of tiles that are 16 high
-  const std::string wasteful = shapes_shows(std::array{even, odd});
-  CAPTURE(wasteful);
-  CHECK(says(wasteful, "\"even\" fits best"));
-  CHECK(says(wasteful, "94 % of its tiles is outside C"));
-  CHECK(says(wasteful, "the SMs have no block for 52 % of the time"));
-  Trial slow = timed("slow", 9, 2);
-  CHECK(says(shapes_shows(std::array{even, slow}), "fit evenly"));
-  CHECK(says(shapes_shows(std::array{even, even}), "fit equally well"));
-}
-
-TEST_CASE("occupancy's conclusion is the least that is enough") {
-  const Trial trials[] = {timed("4", 3, 1, 100), timed("3", 3, 1.01, 75), timed("2", 3, 2, 50)};
-  const std::string text = occupancy_shows(trials);
-  CAPTURE(text);
-  CHECK(says(text, "Stage 3 needs 75.0 % occupancy"));
-  CHECK(says(text, "with 50.0 % it is 0.500 times as fast as with 100.0 %"));
-  const Trial indifferent[] = {timed("2", 3, 1, 100), timed("1", 3, 1, 50)};
-  CHECK(says(occupancy_shows(indifferent), "less was not tried"));
-}
-
-TEST_CASE("on a narrow terminal the columns that do not fit are below the others") {
-  const Trial trials[] = {timed("GPT-2 attention out", 9, 1), timed("GPT-2 MLP up", 9, 2)};
-  const Experiment& shapes = named("shapes");
-  const auto printed = [&](const char* columns) {
-    const testing::Variable terminal("COLUMNS", columns);
-    return testing::written([&](std::FILE* out) {
-      print_experiment(out, shapes, trials[0].run, trials, report::Format::table, {});
-    });
-  };
-  const std::string wide = printed("100"), narrow = printed("80");
-  CHECK(testing::widest(wide) <= 100);
-  CHECK(testing::widest(narrow) <= 80);
-  const auto times = [](const std::string& text, const std::string& words) {
-    int found = 0;
-    for (std::size_t at = 0; (at = text.find(words, at)) != text.npos; ++at) ++found;
-    return found;
-  };
-  CHECK(times(narrow, "\nGPT-2 MLP up ") == times(wide, "\nGPT-2 MLP up ") + 1);
-  for (const Column* column : shapes.columns) {
-    CAPTURE(column->headings[1]);
-    CHECK(times(narrow, column->headings[1]) >= 1);
-  }
-}
-
-TEST_CASE("an experiment with only one row, or with a row without a speed, shows nothing") {
-  const Experiment& experiment = named("coarsening");
-  CHECK(says(conclusion(experiment, std::array{timed("1", 4, 1)}), "no other to compare"));
+  const Trial even = timed("even", 9, 1), slow = timed("slow", 9, 2);
+  add("shapes", shapes_shows, {even, odd});
+  add("slow", shapes_shows, {even, slow});
+  add("equal", shapes_shows, {even, even});
+  add("occupancy", occupancy_shows,
+      {timed("4", 3, 1, 100), timed("3", 3, 1.01, 75), timed("2", 3, 2, 50)});
+  add("less is enough", occupancy_shows, {timed("2", 3, 1, 100), timed("1", 3, 1, 50)});
   Trial unknown = timed("2", 4, 1);
   unknown.row.time.reset();
-  CHECK(says(conclusion(experiment, std::array{timed("1", 4, 1), unknown}), "not every row"));
+  const Experiment& first = experiments().front();
+  outputs.emplace_back("one row", conclusion(first, std::vector{timed("1", 4, 1)}));
+  outputs.emplace_back("not timed", conclusion(first, std::vector{timed("1", 4, 1), unknown}));
+  for (const Experiment& experiment : experiments()) {
+    outputs.emplace_back(experiment.name, testing::written([&](std::FILE* out) {
+                           print_experiment(
+                               out, experiment, shapes[0].run, shapes, report::Format::table, {});
+                         }));
+  }
+  testing::compare_with_golden("conclusions", outputs);
 }
 
 TEST_CASE("blocks at once are counted along rows, or along columns if the grid is swapped") {
@@ -311,27 +197,6 @@ bool has(const std::string& text, const std::string& words) {
 
 }  // namespace
 
-TEST_CASE("every experiment runs on a CPU, at a size that no tile divides, and has a conclusion") {
-  int number = 0;
-  for (const Experiment& e : experiments()) {
-    if (!testing::chosen(number++, 3)) continue;
-    CAPTURE(std::string(e.name));
-    const std::string sides = e.otherwise.N == 0 ? " --size 36 --m 3" : " --m 35 --n 52 --k 41";
-    const Output output = experiment(e.name + sides + " --no-color");
-    CAPTURE(output.text);
-    CHECK(output.exit_code == 0);
-    CHECK(has(output.text, std::string("experiment ") + e.name));
-    CHECK_FALSE(has(output.text, "Nothing can be compared"));
-    CHECK_FALSE(has(output.text, " nan"));
-  }
-}
-
-TEST_CASE("an experiment on an empty product says that nothing can be compared") {
-  const Output output = experiment("padding --size 0");
-  CHECK(output.exit_code == 0);
-  CHECK(has(output.text, "Nothing can be compared"));
-}
-
 // All of these grids have at most eight blocks, so both runs trace all of them.
 TEST_CASE("counts that are extrapolated along K equal those of the whole K") {
   int number = 0;
@@ -382,26 +247,6 @@ TEST_CASE("coarsening on an RTX 3090: occupancy and shared loads of the publishe
   }
 }
 
-TEST_CASE("padding As by 4 floats, or XOR, removes the conflicts; padding by 0 or 1 does not") {
-  const Output output = experiment("padding --size 256 --format json");
-  const std::vector<double> stores = numbers(output.text, "smem_store_conflicts_per_request");
-  REQUIRE(stores.size() == 4);
-  CHECK(stores[0] > 0);
-  CHECK(stores[1] > 0);
-  CHECK(stores[2] == 0);
-  CHECK(stores[3] == 0);
-  CHECK(has(output.text, "Free of conflicts: +4 and XOR 16"));
-}
-
-TEST_CASE("occupancy goes down one block at a time as shared memory goes up") {
-  const Output output = experiment("occupancy --size 64 --gpu H200 --format json");
-  CHECK(numbers(output.text, "blocks_per_sm") == std::vector<double>{8, 7, 6, 5, 4, 3, 2, 1});
-  const std::vector<double> bytes = numbers(output.text, "smem_bytes_per_block");
-  for (std::size_t i = 1; i < bytes.size(); ++i) CHECK(bytes[i] > bytes[i - 1]);
-  const Output other = experiment("occupancy --size 64 --stage 5 --variant 64x64x8 --format json");
-  CHECK(has(other.text, "thread_tiling_2d<64, 64, 8, 8, 8>"));
-}
-
 TEST_CASE(
     "the kernel of --stage has the tile that suits the problem, --variant first the large one") {
   const std::string large = "thread_tiling_2d<128, 128, 8, 8, 8>";
@@ -410,47 +255,6 @@ TEST_CASE(
   CHECK(suited.exit_code == 0);
   CHECK_FALSE(has(suited.text, large));
   CHECK(has(first.text, large));
-}
-
-TEST_CASE("a shape's tiles and waves follow from its sides") {
-  const Output output =
-      experiment("shapes --stage 2 --size 256 --m 1 --hazards off --gpu H200 --format json");
-  const std::vector<double> blocks = numbers(output.text, "blocks_in_the_launch");
-  const std::vector<double> wasted = numbers(output.text, "tiles_wasted");
-  REQUIRE(blocks.size() == wasted.size());
-  REQUIRE(blocks.size() > 2);
-  CHECK(blocks[0] == 64);  // 256 x 256 in tiles of 32 x 32
-  CHECK(wasted[0] == 0);
-  CHECK(blocks[1] == 81);  // 260 x 260
-  CHECK(wasted[1] == doctest::Approx(1 - 260.0 * 260 / (81 * 32 * 32)));
-  CHECK(wasted.back() == doctest::Approx(1 - 1 / 32.0));  // one token
-}
-
-TEST_CASE("tile sizes are sorted with the best first, and --stage selects some") {
-  const Output output =
-      experiment("tile-sizes --size 256 --k 64 --hazards off --stage 6-7 --format json");
-  const std::vector<double> ceilings = numbers(output.text, "ceiling_tflops");
-  CHECK(ceilings.size() == 10);
-  for (std::size_t i = 1; i < ceilings.size(); ++i) CHECK(ceilings[i] <= ceilings[i - 1]);
-}
-
-TEST_CASE("the list names every experiment, and so does the refusal of an unknown one") {
-  const Output list = experiment("list"), unknown = experiment("alchemy");
-  CHECK(list.exit_code == 0);
-  CHECK(unknown.exit_code == 2);
-  CHECK(has(unknown.text, "--experiment alchemy: there is no such experiment"));
-  for (const Experiment& e : experiments()) {
-    CHECK(has(list.text, e.name));
-    CHECK(has(unknown.text, e.name));
-  }
-  for (const char* useless :
-       {"padding --explain", "padding --stage 5", "padding --stage 7 --variant 64x64x8",
-        "shapes --n 5", "occupancy --stage 5-6", "occupancy --stage 0", "shapes --stage 12345"}) {
-    CAPTURE(std::string(useless));
-    const Output refused = experiment(useless);
-    CHECK(refused.exit_code == 2);
-    CHECK(std::count(refused.text.begin(), refused.text.end(), '\n') == 1);
-  }
 }
 
 }  // namespace experiments

@@ -8,6 +8,7 @@
 #include "show/page/data.h"
 #include "show/pictures/recorded_gpus.h"
 #include "testing/browser.h"
+#include "testing/golden.h"
 #include "testing/program.h"
 #include "text/numbers.h"
 
@@ -21,50 +22,11 @@ const std::string& data() {
   return json;
 }
 
-TEST_CASE("the charts show every recorded speed, and the roofline every stage on the GPU") {
-  auto values = testing::StrictJson(data()).values;
-  std::size_t size = 0;
-  const auto rounded = [](double value) { return std::atof(text::printed("%.5g", value).c_str()); };
-  REQUIRE(pictures::recorded_gpus().front().gpu.name == "H200");
-  for (const pictures::RecordedLadder& measured : pictures::recorded_gpus().front().ladders) {
-    const std::string at = text::printed("gpus.0.sizes.%zu.", size++);
-    CHECK(values[at + "size"] == std::to_string(measured.size));
-    CHECK(std::atof(values[at + "cublas"].c_str()) == rounded(measured.of(-1).tflops));
-    int stairs = 0, dots = 0;
-    for (const model::Stage& stage : stage_table_plain.stages) {
-      const std::string stair = at + text::printed("stairs.%d.", stairs++);
-      const std::string tflops = text::shortest(rounded(measured.of(stage.number).tflops));
-      CHECK(values[stair + "stage"] == std::to_string(stage.number));
-      CHECK(values[stair + "tflops"] == tflops);
-      if (stage.variants.empty()) continue;
-      const std::string dot = at + text::printed("dots.%d.", dots++);
-      CHECK(values[dot + "stage"] == std::to_string(stage.number));
-      CHECK(values[dot + "tflops"] == tflops);
-    }
-    CHECK(values.count(at + text::printed("stairs.%d.stage", stairs)) == 0);
-    CHECK(values.count(at + text::printed("dots.%d.stage", dots)) == 0);
-  }
-  CHECK(size >= 3);
-  CHECK(values.count(text::printed("gpus.0.sizes.%zu.size", size)) == 0);
-}
-
-TEST_CASE("a dot has the operations per byte of the tiles that its stage had at that size") {
-  auto values = testing::StrictJson(data()).values;
-  const auto place = [&](const std::string& size) {
-    for (int i = 0;; ++i) {
-      const std::string at = text::printed("gpus.0.sizes.%d.", i);
-      REQUIRE(values.count(at + "size") == 1);
-      if (values[at + "size"] == size) return at;
-    }
-  };
-  // Stage 5 is the fifth on the GPU. A tile of 64 x 64 has half of what 128 x 128 has.
-  CHECK(values[place("1024") + "dots.4.variant"] == "64x64x8-8x4");
-  CHECK(values[place("1024") + "dots.4.intensity"] == "16");
-  CHECK(values[place("4096") + "dots.4.variant"] == "128x128x8");
-  CHECK(values[place("4096") + "dots.4.intensity"] == "32");
-  // Stage 19's K tile is the deepest: 256 x 128 results by (256 + 128) * 4 bytes for each of K.
-  CHECK(values[place("4096") + "dots.18.variant"] == "256x128x64");
-  CHECK(values[place("4096") + "dots.18.intensity"] == "42.667");
+TEST_CASE("the numbers of the charts are those of their golden file") {
+  pictures::RecordedGpu h200 = pictures::recorded_gpus().front();
+  h200.ladders = {pictures::main_run(h200.ladders)};
+  testing::compare_with_golden(
+      "chart-data", {{"at the ladder's size", chart_data(stage_table_traced, {h200})}});
 }
 
 // The charts of this data in a browser, on a narrow screen, and words for its console.

@@ -14,6 +14,8 @@
 #include "show/pictures/block_times.h"
 #include "show/pictures/first_block.h"
 #include "show/pictures/pictures.h"
+#include "testing/golden.h"
+#include "text/numbers.h"
 
 namespace pictures {
 
@@ -25,32 +27,6 @@ model::Variant balanced() {
 }
 
 }  // namespace
-
-TEST_CASE("if no tile is cut, the launch takes whole waves, and SMs idle in the last one") {
-  const std::vector<SmTime> times = sm_times({5, 1, 4}, 5, 4, 3);
-  REQUIRE(times.size() == 5);
-  CHECK(end_of(times) == 8);
-  CHECK(busy_sms(times, 3) == 3);
-  CHECK(busy_sms(times, 4) == 2);
-  CHECK(busy_sms(times, 8) == 0);
-  CHECK(times[3].sm == 0);
-  CHECK(times[3].begin == 4);
-  CHECK(times[3].parts == 1);
-}
-
-TEST_CASE("a block goes to the SM that is free first") {
-  // The first parts of two tiles, with 3 K tiles each, then the second parts, with one.
-  const std::vector<SmTime> times = sm_times({0, 2, 3}, 2, 4, 3);
-  REQUIRE(times.size() == 4);
-  CHECK(times[2].sm == 2);
-  CHECK(times[2].begin == 0);
-  CHECK(times[2].end == 1);
-  CHECK(times[3].sm == 2);
-  CHECK(times[3].begin == 1);
-  CHECK(times[3].tile == 1);
-  CHECK(times[3].part == 1);
-  CHECK(end_of(times) == 3);
-}
 
 TEST_CASE("every K tile of every tile is computed once, by an SM that does nothing else then") {
   for (const auto& [tiles, k_tiles, sms] :
@@ -76,23 +52,6 @@ TEST_CASE("every K tile of every tile is computed once, by an SM that does nothi
     CHECK(end <= uncut);
     if (shares.parts > 1) CHECK(end < uncut);
   }
-}
-
-TEST_CASE("a product that needs no cuts has no picture of them") {
-  model::Variant variant = balanced();
-  const model::Gpu& gpu = *model::find_gpu("H200");
-  const auto drawn = [&](int M, int N, int K) {
-    const auto drawing = draw_sm_times(variant, gpu, M, N, K);
-    return drawing ? drawing->finding : "";
-  };
-  CHECK(drawn(132 * 128, 256, 4096) == "");
-  CHECK(drawn(4096, 4096, 4096).find("the 16 SMs that were idle") != std::string::npos);
-  // One tile more than SMs: all take a part of the last one.
-  CHECK(drawn(133 * 128, 256, 16384).find("the last tile has 128 parts") != std::string::npos);
-  CHECK(drawn(1024, 1024, 4096).find("in 1 wave, in which 100 SMs are idle") != std::string::npos);
-  CHECK(drawn(1024, 1024, 4096).find("each of the last 32 tiles has 4 parts") != std::string::npos);
-  variant.share_out = nullptr;
-  CHECK(drawn(4096, 4096, 4096) == "");
 }
 
 namespace {
@@ -156,38 +115,45 @@ BlockPlan one_ahead(int tiles) {
   return plan;
 }
 
+StepPlan plan_of_steps(int steps, int wavefronts, int ahead) {
+  StepPlan plan{{}, ahead};
+  for (int k = 0; k < steps; ++k) plan.steps.push_back({k, k / 8, 2, wavefronts});
+  return plan;
+}
+
 const Pace kPace{10, 30, 1, 2, 0};
 
 }  // namespace
 
-TEST_CASE("a block alone multiplies while it does not copy") {
-  const std::vector<Work> work = schedule(in_turn(3), kPace, 1);
-  REQUIRE(work.size() == 3);
-  CHECK(work[0].copy_begin == 0);
-  CHECK(work[0].multiply_begin == 10);
-  CHECK(work[1].copy_begin == 40);
-  CHECK(work[1].copy_end == 50);
-  CHECK(work[2].multiply_end == 120);
-  CHECK(multiplying(work) == doctest::Approx(0.75));
-}
-
-TEST_CASE("two blocks multiply in turn, and one copies while the other multiplies") {
-  const std::vector<Work> work = schedule(in_turn(8), kPace, 2);
-  REQUIRE(work.size() == 16);
-  CHECK(work[0].multiply_begin == 10);
-  CHECK(work[8].copy_begin == 10);
-  CHECK(work[8].copy_end == 20);
-  CHECK(work[8].multiply_begin == 40);
-  CHECK(work[1].multiply_begin == 70);
-  CHECK(multiplying(work) == doctest::Approx(1));
-}
-
-TEST_CASE("a block that copies ahead multiplies all the time, unless copying takes longer") {
-  CHECK(multiplying(schedule(one_ahead(8), kPace, 1)) == doctest::Approx(1));
+TEST_CASE("blocks copy and multiply in the order of their golden file") {
+  std::vector<testing::TitledText> outputs;
+  const auto add = [&](const char* title, const BlockPlan& plan, const Pace& pace, int blocks) {
+    const std::vector<Work> work = schedule(plan, pace, blocks);
+    std::string text = text::printed("multiplying %g\n", multiplying(work));
+    for (const Work& w : work) {
+      text += text::printed(
+          "block %d, tile %d: copy %g to %g, multiply %g to %g\n", w.block, w.tile, w.copy_begin,
+          w.copy_end, w.multiply_begin, w.multiply_end);
+    }
+    outputs.emplace_back(title, text);
+  };
   const Pace slow{60, 30, 1, 1, 0};
-  CHECK(multiplying(schedule(one_ahead(8), slow, 1)) == doctest::Approx(0.5));
-  CHECK(multiplying(schedule(in_turn(8), slow, 1)) == doctest::Approx(1 / 3.0));
+  add("in turn", in_turn(3), kPace, 1);
+  add("two blocks in turn", in_turn(8), kPace, 2);
+  add("ahead", one_ahead(8), kPace, 1);
+  add("copies take longer, ahead", one_ahead(8), slow, 1);
+  add("copies take longer, in turn", in_turn(8), slow, 1);
+  for (const auto& [ahead, load] : {std::pair{0, 20}, {1, 20}, {1, 150}}) {
+    std::string text;
+    for (const StepTime& step : step_times(plan_of_steps(3, 5, ahead), load, 100)) {
+      text += text::printed(
+          "load %g to %g, multiply %g to %g\n", step.load_begin, step.load_end, step.multiply_begin,
+          step.multiply_end);
+    }
+    outputs.emplace_back(text::printed("%d steps ahead, %d cycles per load", ahead, load), text);
+  }
   CHECK(multiplying({}) == 0);
+  testing::compare_with_golden("schedules", outputs);
 }
 
 TEST_CASE("the warp that loads first waits longest for the others") {
@@ -223,12 +189,6 @@ TEST_CASE("the warp that loads first waits longest for the others") {
 
 namespace {
 
-StepPlan plan_of_steps(int steps, int wavefronts, int ahead) {
-  StepPlan plan{{}, ahead};
-  for (int k = 0; k < steps; ++k) plan.steps.push_back({k, k / 8, 2, wavefronts});
-  return plan;
-}
-
 // Requests of a block with one thread: its tiles have one step of k, and each is one float of A.
 struct OneThread {
   BlockRequests block{1, 1, 8, 1, {}};
@@ -247,27 +207,6 @@ struct OneThread {
 };
 
 }  // namespace
-
-TEST_CASE("a warp that loads a step when it multiplies it waits for every load") {
-  const std::vector<StepTime> times = step_times(plan_of_steps(3, 5, 0), 20, 100);
-  REQUIRE(times.size() == 3);
-  CHECK(times[0].load_end == 24);  // four wavefronts after the first
-  CHECK(times[0].multiply_begin == 24);
-  CHECK(times[1].load_begin == 124);
-  CHECK(times[2].multiply_end == 3 * 124);
-}
-
-TEST_CASE("a warp that loads a step ahead waits for the first load only") {
-  const std::vector<StepTime> times = step_times(plan_of_steps(3, 5, 1), 20, 100);
-  CHECK(times[1].load_begin == 0);
-  CHECK(times[1].multiply_begin == 124);
-  CHECK(times[2].load_begin == 124);
-  CHECK(times[2].multiply_end == 24 + 3 * 100);
-  // Unless the loads take longer than the multiplications.
-  const std::vector<StepTime> slow = step_times(plan_of_steps(3, 5, 1), 150, 100);
-  CHECK(slow[2].load_begin == 254);
-  CHECK(slow[2].multiply_begin == 254 + 154);
-}
 
 TEST_CASE("what is loaded between a barrier and the copies after it is loaded ahead") {
   OneThread in_time, ahead;

@@ -21,6 +21,7 @@
 #include "show/pictures/pictures.h"
 #include "show/pictures/recorded_gpus.h"
 #include "show/pictures/svg.h"
+#include "testing/golden.h"
 #include "testing/pattern.h"
 #include "testing/program.h"
 #include "text/numbers.h"
@@ -98,120 +99,6 @@ TEST_CASE("every figure is well-formed, 800 px wide, under 100 KB, and says what
     // No two differ only in their titles.
     CHECK(drawings.insert(svg.substr(svg.find("</text>"))).second);
   }
-}
-
-TEST_CASE("figures say what the trace says: stage 1 is uncoalesced, 6 has conflicts, 7 has none") {
-  const std::map<std::string, std::string> all = figures();
-  const auto says = [&](const char* name, const std::string& words) {
-    const std::string& svg = all.at(name);
-    return svg.substr(0, svg.find("</desc>")).find(xml_escaped(words)) != svg.npos;
-  };
-  CHECK(says("stage1-coalescing", "A, load of 4 bytes per lane: 32 sectors, 4 would be enough"));
-  CHECK(says("stage1-coalescing", "B, load of 4 bytes per lane: 1 sector, the fewest possible"));
-  CHECK(says("stage2-coalescing", "B, load of 4 bytes per lane: 4 sectors, the fewest possible"));
-  CHECK(says("stage6-banks", "B's tile, load of 16 bytes per lane: 8 wavefronts, 4 would be"));
-  CHECK(!says("stage7-banks", "would be enough"));
-  // A picture of requests shows a waste. Stage 3 explains banks; 2, 7 and 13 end a waste.
-  const std::set<std::string> fine{
-      "stage2-coalescing", "stage3-banks", "stage7-banks", "stage13-banks"};
-  for (const auto& [name, svg] : all) {
-    CAPTURE(name);
-    const bool of_requests = name.ends_with("-coalescing") || name.ends_with("-banks");
-    if (of_requests) CHECK(says(name.c_str(), "would be enough") == !fine.contains(name));
-  }
-  CHECK(says("stage5-6-tiles", "16 floats for 64 multiply-adds"));
-  CHECK(says("stage8-tiles", "Its results are 8 pieces of 4 × 4."));
-  CHECK(says("stage8-lanes", "16 lanes ask for the same float4 of A and 2 for the same one of B"));
-  CHECK(says("stage9-pipeline", "A block of stage 9 copies up to 3 tiles ahead"));
-  CHECK(says("stage9-10-11-banks", "1 would be enough: its lanes read the same banks of L1"));
-  CHECK(says("stage10-steps", "stage 9 issues 6 loads from shared memory"));
-  CHECK(says("stage10-steps", "In stage 10 it issues the loads 1 step of k earlier"));
-  CHECK(says("stage11-wave", "in 5 rows and 32 columns of tiles"));
-  CHECK(says("stage11-wave", "in 8 rows and 17 columns of tiles"));
-  CHECK(says("stage11-wave", "5,376 different lines of 128 bytes instead of 8,832"));
-  CHECK(says("stage11-sms", "run on 132 SMs in 4 waves, and in the last one 16 SMs are idle"));
-  CHECK(says("stage11-sms", "1,995 K tiles instead of 2,048: 3.90 waves instead of 4"));
-  CHECK(says("padding-and-swizzle", "as it is: a row in 1 wavefront, a column in 32 wavefronts"));
-  // Two boxes of 256 x 32 and 32 x 128 for each 32 of K, and 2 floats of B for every 2 results.
-  CHECK(
-      says("stage15-boxes", "In B's box, what lanes 0–15 read in one wavefront lies in 32 banks"));
-  CHECK(says("stage16-ring", "has 4 places, and each tile along K takes 784 cycles to copy"));
-  CHECK(says("stage16-ring", "all waits for that tile name phase 1 instead of 0"));
-  CHECK(says("stage17-ring", "Warps make the low parts of a tile of A in"));
-  CHECK(says("loads", "loads 3.39 floats, in boxes and 0.39 loads, from global memory"));
-  CHECK(says("loads", "and none from shared memory"));
-}
-
-TEST_CASE("every byte that no lane requests looks the same, even in a perfect request") {
-  BlockRequests block{};
-  model::WarpAccess one_word = every(0, 4);
-  block.requests.push_back({0, 0, 0, "B", false, model::Direction::load, one_word, 1, 1});
-  const std::string elements = draw_coalescing(block).elements;
-  // One word of one sector is requested; the legend has a sample of its own.
-  const auto count = [&](const char* what) {
-    int n = 0;
-    for (std::size_t at = elements.find(what); at != elements.npos;
-         at = elements.find(what, at + 1))
-      ++n;
-    return n;
-  };
-  CHECK(count("area trouble") == 2);
-  CHECK(count("area quiet") == 0);
-}
-
-TEST_CASE("a copy that reads many lines of L1 in the same banks is drawn line by line") {
-  using model::Direction;
-  BlockRequests block{};
-  const auto drawn = [&](const model::WarpAccess& to, const model::WarpAccess& from) {
-    block.requests = {
-        {0, 0, 0, "As", true, Direction::copy, to, 0, 1},
-        {0, 0, 0, "A", false, Direction::copy, from, 0, 4}};
-    block.requests[0].pieces = static_cast<int>(wavefronts_of(block, 0).size());
-    return draw_banks(block)->elements;
-  };
-  const auto has = [](const std::string& text, const char* words) {
-    return text.find(words) != text.npos;
-  };
-  // Every lane reads bank 0, each of another line, and writes a bank of its own.
-  const std::string strided = drawn(every(4, 4), every(128, 4));
-  CHECK(has(strided, "its bank of L1 is busy"));
-  CHECK(has(strided, "line 2"));
-  CHECK(!has(strided, "area trouble"));
-  // One line, but all lanes write to bank 0.
-  const std::string conflicting = drawn(every(128, 4), every(4, 4));
-  CHECK(!has(conflicting, "L1"));
-  CHECK(has(conflicting, "area trouble"));
-  const std::string plain = drawn(every(4, 4), every(4, 4));
-  CHECK(!has(plain, "L1"));
-  CHECK(!has(plain, "area waiting"));
-}
-
-TEST_CASE("stages with equal drawings share a picture that names all of them") {
-  model::Stage first{}, second{}, third{};
-  first.number = 3;
-  first.name = "three";
-  second.number = 4;
-  second.name = "four";
-  third.number = 12;
-  const Drawing same{"finding", "<path/>", 10}, other{"finding", "<path d=\"\"/>", 10};
-  const Subject banks{"banks", "the banks"}, tiles{"tiles", "the tiles"};
-  const std::vector<Picture> all = pictures_of_stages(
-      {{&first, banks, same},
-       {&first, tiles, same},
-       {&second, banks, other},
-       {&third, banks, same},
-       {&second, tiles, same},
-       {&third, tiles, same}});
-  REQUIRE(all.size() == 3);
-  CHECK(all[0].name == "stage3-12-banks");
-  CHECK(all[0].title == "Stages 3 and 12: the banks");
-  CHECK(all[1].name == "stage3-4-12-tiles");
-  CHECK(all[1].title == "Stages 3, 4 and 12: the tiles");
-  CHECK(all[2].name == "stage4-banks");
-  const std::vector<Picture> alone = pictures_of_stages({{&first, banks, same}});
-  REQUIRE(alone.size() == 1);
-  CHECK(alone[0].name == "stage3-banks");
-  CHECK(alone[0].title == "Stage 3, three: the banks");
 }
 
 TEST_CASE(
@@ -293,112 +180,6 @@ TEST_CASE("recorded speeds are those of stages, and of cuBLAS fp32 and tf32") {
     CHECK(run.of(kCublasFp32).cublas_percent == 100);
     CHECK(run.of(kCublasTf32).tflops > 2 * run.of(kCublasFp32).tflops);
   }
-}
-
-namespace {
-
-// A ladder of two stages, the last of which multiplies with tensor cores or not.
-struct TwoStages {
-  std::vector<model::Stage> stages;
-  RecordedLadder measured;
-  lab::Run run;
-
-  explicit TwoStages(model::Multiplier multiplier) : run{} {
-    model::Variant tile{};
-    tile.name = "128x128";
-    tile.BM = tile.BN = 128;
-    model::Stage first{};
-    first.number = 1, first.name = "first", first.lesson.idea = "";
-    first.variants = {tile};
-    model::Stage last = first;
-    last.number = 2, last.name = "last";
-    last.variants[0].multiplier = multiplier;
-    stages = {first, last};
-    const double speed = multiplier == model::Multiplier::ffma ? 50 : 250;
-    measured = {4096, {{-1, 50, 100, 0}, {1, 20, 40, 0}, {2, speed, 2 * speed, speed / 20}}};
-    run.gpu = *model::find_gpu("H200");
-    run.K = 4096;
-    for (const model::Stage& stage : stages) {
-      lab::Row row{};
-      row.number = stage.number;
-      row.stage = &stage;
-      row.variant = &stage.variants[0];
-      row.counts.emplace();
-      row.counts->blocks_traced = 1;
-      row.counts->gmem_loads.pieces = 4096 * 256 * 4 / 32;
-      run.rows.push_back(row);
-    }
-  }
-};
-
-}  // namespace
-
-TEST_CASE("the roofline has the roof of every instruction that a stage multiplies with") {
-  const TwoStages fp32(model::Multiplier::ffma);
-  const Picture without = draw_roofline(fp32.run, fp32.measured);
-  CHECK(svg_file(without).find("tf32") == std::string::npos);
-  CHECK(svg_file(without).find(">1–2: FMA<") != std::string::npos);
-  CHECK(without.drawing.finding.find("75 % of the multipliers' peak") != std::string::npos);
-
-  for (const auto& [multiplier, name] : std::vector<std::pair<model::Multiplier, std::string>>{
-           {model::Multiplier::mma_tf32, "mma tf32"},
-           {model::Multiplier::wgmma_tf32, "wgmma tf32"},
-           {model::Multiplier::wgmma_3xtf32, "wgmma 3 x tf32"}}) {
-    CAPTURE(name);
-    const TwoStages tensor(multiplier);
-    const double peak = model::peak_tflops(tensor.run.gpu, multiplier);
-    const std::string ridge = text::significant(1e3 * peak / tensor.run.gpu.dram_gb_per_s);
-    const Picture with = draw_roofline(tensor.run, tensor.measured);
-    const std::string svg = svg_file(with);
-    CHECK(open_elements(svg) == 0);
-    for (const std::string& words : std::vector<std::string>{
-             "1: FMA", "13.9", "66.9", "2: " + name, ridge, text::significant(peak), "2"}) {
-      CAPTURE(words);
-      CHECK(svg.find(">" + words + "<") != std::string::npos);
-    }
-    CHECK(svg.find(">1,000<") != std::string::npos);
-    CHECK(
-        with.drawing.finding.find(
-            "From " + ridge +
-            text::printed(
-                " operations per byte on, DRAM is no longer the limit of stage 2, which reaches "
-                "%.0f %% of the tensor cores' peak with its instruction.",
-                100 * 250 / peak)) != std::string::npos);
-  }
-}
-
-TEST_CASE("what is unknown of a GPU is not drawn as 0") {
-  const std::string svg = svg_file(draw_gpu());
-  CHECK(svg.find(">0 ") == std::string::npos);
-  CHECK(svg.find(">16.7 TB/s<") != std::string::npos);  // from L2, as in the roofline
-}
-
-TEST_CASE("stages that follow one another are named by the first and the last") {
-  CHECK(in_words({7}) == "7");
-  CHECK(in_words({1, 2, 3, 5, 8, 9}) == "1–3, 5, 8–9");
-}
-
-TEST_CASE("the staircase compares each stage with cuBLAS at its own precision, on its own scale") {
-  TwoStages fp32(model::Multiplier::ffma), tensor(model::Multiplier::mma_tf32);
-  const auto has = [](const TwoStages& of, const std::string& words) {
-    const std::string svg = svg_file(draw_staircase(of.stages, {of.measured}));
-    CHECK(open_elements(svg) == 0);
-    return svg.find(">" + words + "</text>") != svg.npos;
-  };
-  CHECK(!has(fp32, "roof of the tensor cores"));
-  CHECK(!has(fp32, "fp32, tensor cores"));
-  CHECK(has(tensor, "roof of the tensor cores"));
-  CHECK(has(tensor, "fp32, tensor cores"));
-  CHECK(has(tensor, "500"));  // % of cuBLAS fp32
-  CHECK(has(tensor, "300"));  // TFLOP/s, below the bars: the roof is at 357
-  CHECK(!has(fp32, "300"));
-
-  tensor.stages[1].precision = model::kTf32;
-  CHECK(has(tensor, "tf32, tensor cores"));
-  CHECK(!has(tensor, "500"));  // cuBLAS tf32 was not recorded
-  tensor.measured.speeds.push_back({kCublasTf32, 400, 800, 0});
-  CHECK(has(tensor, "cuBLAS tf32 400"));
-  CHECK(has(tensor, "62.5"));
 }
 
 TEST_CASE("figures are written whole, into a directory that is made, or refused") {
@@ -566,24 +347,9 @@ TEST_CASE("words are broken into lines by their width") {
 namespace {
 
 std::string shown(const BlockRequests& block) {
-  char* text = nullptr;
-  std::size_t size = 0;
-  std::FILE* out = open_memstream(&text, &size);
-  Show show{"title", {}, {}, {{"kernel", "grid 1", block, ""}}};
-  print_show(out, show, {});
-  std::fclose(out);
-  const std::string result(text, size);
-  std::free(text);
-  return result;
-}
-
-int widest_line(const std::string& text) {
-  int widest = 0;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    widest = std::max(widest, text::display_width(line));
-  }
-  return widest;
+  return testing::written([&](std::FILE* out) {
+    print_show(out, Show{"title", {}, {}, {{"kernel", "grid 1", block, ""}}}, {});
+  });
 }
 
 // The lanes' words are this many bytes apart.
@@ -597,7 +363,7 @@ Request request(const char* array, bool shared, model::Direction direction, int 
 
 }  // namespace
 
-TEST_CASE("what a block did is drawn in 80 columns, with one and with many pieces") {
+TEST_CASE("what a block did is drawn as in its golden file, with one and with many pieces") {
   using model::Direction;
   BlockRequests block{};
   block.M = block.N = block.K = 64;
@@ -608,34 +374,10 @@ TEST_CASE("what a block did is drawn in 80 columns, with one and with many piece
     block.requests.push_back(request("C", false, Direction::store, 4, warp));
     for (auto& address : block.requests.back().access.address) address += warp * 256;
   }
-  const std::string text = shown(block);
-  CAPTURE(text);
-  CHECK(widest_line(text) <= 80);
-  const auto says = [&](const char* words) { return text.find(words) != text.npos; };
-  CHECK(says("32 sectors, ideal 1"));
-  CHECK(says(", 1 sector, "));
-  CHECK(says("[0 . . . . . . .] [1 . . . . . . .]"));
-  CHECK(says("[* . . . . . . .]"));
-  CHECK(says(", 32 wavefronts, "));
-  CHECK(says("      and 20 more wavefronts\n"));
-  CHECK(says(", 1 wavefront, "));
-  CHECK(says("a sign is a warp: 0-9, then a-z"));
-}
-
-TEST_CASE("the threads of a small tile are numbered, and banks stand below their numbers") {
-  BlockRequests block{};
-  block.M = block.N = block.K = 64;
-  block.requests = {
-      request("As", true, model::Direction::load, 4, 0),
-      request("C", false, model::Direction::store, 256, 0)};
-  const std::string text = shown(block);
-  CHECK(text.find("numbers are threads") != text.npos);
-  CHECK(text.find("\n   0\n   1\n") == text.npos);
-  CHECK(text.find("\n    0\n    1\n") != text.npos);
-  const std::size_t banks = text.find("bank "), row = text.find("\n        1 ", banks);
-  REQUIRE(row != text.npos);
-  const std::size_t line = text.rfind('\n', banks);
-  CHECK(text.find(" 0 1 2", line) - line == text.find(" 0 1 2", row) - row);
+  BlockRequests small = block;
+  small.requests = {
+      request("As", true, Direction::load, 4, 0), request("C", false, Direction::store, 256, 0)};
+  testing::compare_with_golden("show", {{"many", shown(block)}, {"few", shown(small)}});
 }
 
 }  // namespace pictures

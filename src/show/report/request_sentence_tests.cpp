@@ -7,6 +7,10 @@
 #include <map>
 #include <random>
 #include <set>
+#include <string>
+#include <utility>
+
+#include "testing/golden.h"
 
 namespace report {
 
@@ -78,60 +82,37 @@ std::size_t most_words(const WarpAccess& access) {
 
 }  // namespace
 
-TEST_CASE("a request to global memory says which bytes it wants and how many it uses") {
-  CHECK(
-      global(strided(4, 4)) ==
-      "32 lanes want 128 neighbouring bytes: 4 sectors, and all their bytes are used.");
-  CHECK(
-      global(strided(4, 1024), 256) ==
-      "32 lanes want 4 bytes in each of 32 rows: 32 sectors, and 4 bytes of each are used.");
-  CHECK(
-      global(strided(4, 1024)) ==
-      "32 lanes want 32 pieces of 4 bytes, 1,024 bytes apart: 32 sectors, and 4 bytes of each are "
-      "used.");
-  CHECK(
-      global(strided(4, 0)) ==
-      "32 lanes want the same 4 bytes: 1 sector, and 4 bytes of each are used.");
-  WarpAccess shifted = strided(4, 4);
-  for (std::uint64_t& address : shifted.address) address += 4;
-  CHECK(
-      global(shifted) ==
-      "32 lanes want 128 neighbouring bytes: 5 sectors, and 128 of their 160 bytes are used.");
-}
-
-TEST_CASE("a request to shared memory says which words share a bank") {
-  WarpAccess two_rows = strided(4, 0);
-  for (int lane = 16; lane < 32; ++lane) two_rows.address[lane] = 4 * 128;
-  CHECK(
-      shared(two_rows, Direction::load, 8) ==
-      "Lanes 0 and 16 want 2 different words of the same bank, 128 words apart (16 rows): "
-      "2 wavefronts, one for lanes 0–15 and one for lanes 16–31.");
-  WarpAccess two_columns = strided(4, 4);
-  for (int lane = 0; lane < 32; ++lane) two_columns.address[lane] = 4 * (lane / 2 + lane % 2 * 512);
-  CHECK(
-      shared(two_columns, Direction::store, 128) ==
-      "Lanes 0 and 1 want 2 different words of the same bank, 512 words apart (4 rows): "
-      "2 wavefronts, one for lanes 0, 2, ..., 30 and one for lanes 1, 3, ..., 31.");
-  CHECK(
-      shared(strided(4, 128), Direction::store, 32) ==
-      "Lanes 0–31 want 32 different words of the same bank, 32 words apart (1 row): "
-      "32 wavefronts.");
-  CHECK(
-      shared(strided(4, 4), Direction::load) ==
-      "32 lanes want 32 different words, no two of them in one bank: 1 wavefront.");
-  CHECK(
-      shared(strided(4, 0), Direction::load) ==
-      "32 lanes want the same word, and its bank gives it to all: 1 wavefront.");
-  CHECK(
-      shared(strided(16, 128), Direction::load) ==
-      "With 16 bytes per lane, 4 groups of up to 8 lanes are served in turn; each group wants 8 "
-      "different words of one bank: 4 x 8 = 32 wavefronts.");
+TEST_CASE("the sentences of some requests are those of their golden file") {
+  WarpAccess shifted = strided(4, 4), two_rows = strided(4, 0), two_columns = shifted;
   WarpAccess matrices = strided(16, 16);
   matrices.matrices = 4;
-  CHECK(
-      shared(matrices, Direction::load) ==
-      "A matrix has 8 rows of 16 bytes, and 4 matrices are served in turn: 4 wavefronts, one for "
-      "each matrix.");
+  for (int lane = 0; lane < 32; ++lane) {
+    shifted.address[lane] += 4;
+    two_rows.address[lane] = lane < 16 ? 0 : 4 * 128;
+    two_columns.address[lane] = 4 * (lane / 2 + lane % 2 * 512);
+  }
+  std::string copies;
+  for (const auto& [active, filling] : {std::pair{1u, 0u}, {~0u, 0xffu}, {~0u, ~0u}}) {
+    WarpAccess to = strided(16, 16, active), from = to;
+    from.active &= ~filling;
+    from.filling = filling;
+    copies += request_sentence({to, true, Direction::copy, 0, &from}) + "\n";
+  }
+  const auto load = Direction::load, store = Direction::store;
+  testing::compare_with_golden(
+      "sentences", {{"neighbours", global(strided(4, 4))},
+                    {"rows", global(strided(4, 1024), 256)},
+                    {"pieces", global(strided(4, 1024))},
+                    {"the same", global(strided(4, 0))},
+                    {"shifted", global(shifted)},
+                    {"two rows", shared(two_rows, load, 8)},
+                    {"two columns", shared(two_columns, store, 128)},
+                    {"a bank", shared(strided(4, 128), store, 32)},
+                    {"all banks", shared(strided(4, 4), load)},
+                    {"a word", shared(strided(4, 0), load)},
+                    {"wide", shared(strided(16, 128), load)},
+                    {"ldmatrix", shared(matrices, load)},
+                    {"copies", copies}});
 }
 
 TEST_CASE("the numbers of a sentence are the model's, for random requests to global memory") {
@@ -212,28 +193,6 @@ TEST_CASE("the numbers of a sentence are the model's, for random ldmatrix and cp
         cost.shared.wavefronts);
     CHECK(number_before(read, " sector") == cost.sectors);
   }
-}
-
-TEST_CASE("the sentence of a cp.async names the lanes that copy and those that fill") {
-  const auto sentence = [](std::uint32_t active, std::uint32_t filling) {
-    WarpAccess to{.active = active, .bytes = 16, .address = {}, .warp = {}}, from = to;
-    for (int lane = 0; lane < model::kWarpSize; ++lane) {
-      to.address[lane] = from.address[lane] = 16 * lane;
-    }
-    from.active &= ~filling;
-    from.filling = filling;
-    return request_sentence({to, true, Direction::copy, 0, &from});
-  };
-  CHECK(
-      sentence(1, 0) ==
-      "1 lane copies from 1 line to 1 line of shared memory, and a wavefront moves sectors from "
-      "one "
-      "line to one line: 1 wavefront.");
-  CHECK(
-      sentence(~0u, 0xff) ==
-      "24 lanes copy from 3 lines to 3 lines of shared memory, and a wavefront moves sectors from "
-      "one line to one line; 8 lanes fill with zeros: 4 wavefronts.");
-  CHECK(sentence(~0u, ~0u) == "32 lanes fill with zeros: 4 wavefronts.");
 }
 
 }  // namespace report

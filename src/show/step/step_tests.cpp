@@ -9,7 +9,7 @@
 #include "show/step/frame.h"
 #include "show/step/navigation.h"
 #include "testing/fuzz.h"
-#include "testing/program.h"
+#include "testing/golden.h"
 #include "text/numbers.h"
 
 namespace step {
@@ -95,60 +95,68 @@ StepScene racy_scene() {
 
 }  // namespace
 
-TEST_CASE("next and back go through a block's steps and stop at its ends") {
-  const StepScene s = scene();
-  CHECK(press(s, begin(s), "n").at == 1);
-  CHECK(press(s, begin(s), "space right n p left").at == 1);
-  CHECK(press(s, begin(s), "5n").at == 5);
-  const StepState end = press(s, begin(s), "100n");
-  CHECK(end.at == 8);
-  CHECK(contains(end.message, "the end of the block"));
-  CHECK(press(s, end, "n").at == 8);
-  const StepState before = press(s, begin(s), "p");
-  CHECK(before.at == 0);
-  CHECK(contains(before.message, "the start of the block"));
-  CHECK(press(s, begin(s), "G").at == 8);
-  CHECK(press(s, begin(s), "end home").at == 0);
-}
-
-TEST_CASE("keys move to a barrier, a warp, a lane, a block and a stage") {
-  const StepScene s = scene();
-  CHECK(press(s, begin(s), "b").at == 5);
-  CHECK(contains(press(s, begin(s), "bb").message, "no barrier follows"));
-  CHECK(press(s, begin(s), "G B").at == 5);
-  CHECK(press(s, begin(s), "w").at == 3);     // of warp 1, before the barrier
-  CHECK(press(s, begin(s), "6n w").at == 7);  // and after it
-  CHECK(press(s, begin(s), "W W").warp == 0);
-  CHECK(press(s, begin(s), "3l").lane == 3);
-  CHECK(press(s, begin(s), "L").lane == 31);
-  CHECK(press(s, begin(s), "o").at == 9);
-  CHECK(press(s, begin(s), "o O").at == 0);
-  CHECK(contains(press(s, begin(s), "oo").message, "last recorded block"));
+TEST_CASE("keys and places lead to the steps of their golden file") {
+  const StepScene s = racy_scene();
+  std::string text;
+  const auto add = [&](const std::string& keys, const StepState& to) {
+    text += text::printed(
+        "%s: step %zu, warp %d, lane %d, scene %zu%s  %s\n", keys.c_str(), std::size_t(to.at),
+        to.warp, to.lane, std::size_t(to.scene), to.quit ? ", quit" : "", to.message.c_str());
+  };
+  for (const char* keys :
+       {"n",
+        "space right n p left",
+        "5n",
+        "100n",
+        "100n n",
+        "p",
+        "G",
+        "end home",
+        "b",
+        "bb",
+        "G B",
+        "w",
+        "6n w",
+        "W W",
+        "3l",
+        "L",
+        "o",
+        "o O",
+        "oo",
+        "S",
+        "q",
+        "f 3n",
+        "f 4n",
+        "w f p",
+        "f f 3n",
+        "/threadidx",
+        "/threadIdx\nr",
+        "/threadIdx\nr r",
+        "/4",
+        "n /nowhere",
+        "x",
+        "G X"}) {
+    add(keys, press(s, begin(s), keys));
+  }
   StepState of_three = begin(s);
   of_three.scenes = 3;
-  CHECK(press(s, of_three, "s").scene == 1);
-  CHECK(press(s, of_three, "9s").scene == 2);
-  CHECK(contains(press(s, of_three, "S").message, "no stage before"));
-  CHECK(press(s, begin(s), "q").quit);
+  for (const char* keys : {"s", "9s", "S"}) add(keys, press(s, of_three, keys));
+  add("x without a hazard", press(scene(), begin(scene()), "x"));
+  for (const std::string place :
+       {"barrier:1", "line:5", "step:7", "hazard:1", "hazard", "end", "barrier:2", "step:9",
+        "line:1", "", ":", "barrier:", "barrier:x", "hazard:0", "hazard:2", "4", "line:-1",
+        "step:99999999999999999999"}) {
+    try {
+      add(place, move_to(s, begin(s), place, "--until " + place));
+    } catch (const model::Refusal& refusal) {
+      text += refusal.what() + std::string("\n");
+    }
+  }
+  testing::compare_with_golden("steps", {{"keys, then places", text}});
 }
 
-TEST_CASE("while one warp is followed, next skips the steps of others but not barriers") {
+TEST_CASE("a search can be corrected while it is typed, and be left") {
   const StepScene s = scene();
-  CHECK(press(s, begin(s), "f 3n").at == 5);
-  CHECK(press(s, begin(s), "f 4n").at == 6);
-  CHECK(press(s, begin(s), "w f p").at == 0);
-  CHECK(press(s, begin(s), "f f 3n").at == 3);
-}
-
-TEST_CASE("a search finds a line by its text or number, repeats, and says if there is none") {
-  const StepScene s = scene();
-  CHECK(press(s, begin(s), "/threadidx").at == 6);  // case does not matter
-  CHECK(press(s, begin(s), "/threadIdx\nr").at == 7);
-  CHECK(press(s, begin(s), "/threadIdx\nr r").at == 6);  // wraps around
-  CHECK(press(s, begin(s), "/4").at == 5);
-  const StepState missing = press(s, begin(s), "n /nowhere");
-  CHECK(missing.at == 1);
-  CHECK(contains(missing.message, "\"nowhere\""));
   StepState typing = apply(s, begin(s), '/');
   for (const Key key : {Key{'a'}, Key{'n'}, Key{kBackspaceKey}}) typing = apply(s, typing, key);
   CHECK(typing.search == "a");
@@ -184,57 +192,14 @@ TEST_CASE("any sequence of keys leaves a state that can be drawn at any size") {
   }
 }
 
-TEST_CASE("what a box of the copy engine fills is not drawn as empty") {
-  const auto frame_at = [](const std::string& place) {
-    return testing::gemm_steps("--device cpu --stage 14 --step --print --ascii " + place).out;
+TEST_CASE("frames of a made-up block are those of their golden file") {
+  std::vector<testing::TitledText> outputs;
+  const auto add = [&](const StepScene& s, const std::string& keys) {
+    outputs.emplace_back(keys, frame(s, press(s, begin(s), keys)));
   };
-  const std::string copied = frame_at("--frame 40");
-  CHECK(contains(copied, ". empty ~ coming o filled"));
-  CHECK(contains(copied, "  " + std::string(32, 'o')));
-  CHECK_FALSE(contains(copied, "  " + std::string(32, '.')));
-}
-
-TEST_CASE("a frame shows the line, the lanes, the tile being filled and the counts so far") {
-  const StepScene s = scene();
-  const std::string empty = frame(s, begin(s));
-  CHECK(contains(empty, "As 64 x 32  . empty o filled # this access ! conflict, race"));
-  CHECK(contains(empty, "     0  " + std::string(32, '.')));
-  CHECK(contains(empty, "GMEM loads 0"));
-
-  const std::string store = frame(s, press(s, begin(s), "4n 3l"));
-  CHECK(contains(store, ">   3    As = A;"));
-  CHECK(contains(store, "warp 1, 32 lanes store 4 B to As: 1 wavefront, ideal 1"));
-  CHECK(contains(store, "lane 3 is thread (35, 0): byte 140, row 1, column 3, bank 3, drawn as 3"));
-  CHECK(contains(store, "wavefront   1  0123456789abcdefghijklmnopqrstuv"));
-  CHECK(contains(store, "     0  " + std::string(32, 'o')));
-  CHECK(contains(store, "     1  " + std::string(32, '#')));
-  CHECK(contains(store, "     2  " + std::string(32, '.')));
-  CHECK(contains(store, "GMEM loads 2 req x 4.00 sectors"));
-  CHECK(contains(store, "stores 2 req x 1.00 wavefronts"));
-
-  const std::string sectors = frame(s, press(s, begin(s), "n"));
-  CHECK(contains(sectors, "[01234567][89abcdef][ghijklmn][opqrstuv]"));
-
-  const std::string column = frame(s, press(s, begin(s), "6n"));
-  CHECK(contains(column, "32 wavefronts, ideal 1 <- bank conflict"));
-  CHECK(contains(column, "Lanes 0–31 want 32 different words of the same bank, 32 words apart"));
-  CHECK(contains(column, "     0  !ooooooo"));
-  CHECK(contains(column, "     2  !......."));
-  CHECK(contains(column, "bank conflicts 31, barriers 1"));
-  CHECK(contains(column, "1 barrier passed"));
-}
-
-TEST_CASE("a hazard has a mark and a sentence where it happens") {
-  const StepScene s = racy_scene();
-  CHECK(contains(frame(s, begin(s)), "! 0 hazards found up to here, 1 in all: x goes to the next"));
-  for (const char* keys : {"x", "4n"}) {  // its second access, and its first
-    const std::string text = frame(s, press(s, begin(s), keys));
-    CHECK(contains(text, "! test, block (0, 0): race on As"));
-    CHECK(contains(text, keys[0] == 'x' ? "     1  !!oooooo" : "     1  #!######"));
-  }
-  CHECK(press(s, begin(s), "x").at == 6);
-  CHECK(press(s, begin(s), "G X").at == 6);
-  CHECK(contains(press(scene(), begin(scene()), "x").message, "no hazard was found"));
+  for (const char* keys : {"", "n", "4n 3l", "6n", "n /nowhere", "100n", "?"}) add(scene(), keys);
+  for (const char* keys : {"", "x", "4n"}) add(racy_scene(), keys);
+  testing::compare_with_golden("frames", outputs);
 }
 
 TEST_CASE("an async copy is in flight until its thread waits for its group") {
@@ -283,31 +248,6 @@ TEST_CASE("colour only repeats what signs show") {
       coloured.erase(at, coloured.find('m', at) + 1 - at);
     }
     CHECK(coloured == frame(s, press(s, begin(s), keys)));
-  }
-}
-
-TEST_CASE("a place is a barrier, a line, a step, a hazard or the end; anything else is refused") {
-  const StepScene s = racy_scene();
-  const auto at = [&](const std::string& place) {
-    return move_to(s, begin(s), place, "--until " + place).at;
-  };
-  CHECK(at("barrier:1") == 5);
-  CHECK(at("line:5") == 6);
-  CHECK(at("step:7") == 7);
-  CHECK(at("hazard:1") == 6);
-  CHECK(at("hazard") == 6);
-  CHECK(at("end") == 8);
-  CHECK_THROWS_WITH_AS(
-      at("barrier:2"), "--until barrier:2: there is 1 barrier in this block", model::Refusal);
-  CHECK_THROWS_WITH_AS(
-      at("step:9"), "--until step:9: the last step of this block is 8", model::Refusal);
-  CHECK_THROWS_WITH_AS(
-      at("line:1"), "--until line:1: no step is on that line; the kernel is on lines 1 to 7",
-      model::Refusal);
-  for (const char* place :
-       {"", ":", "barrier:", "barrier:x", "hazard:0", "hazard:2", "4", "line:-1",
-        "step:99999999999999999999"}) {
-    CHECK_THROWS_AS(at(place), model::Refusal);
   }
 }
 
