@@ -17,6 +17,8 @@
 #include "cluster/schedule.h"
 #include "model/refusal.h"
 #include "testing/fuzz.h"
+#include "testing/golden.h"
+#include "text/numbers.h"
 
 namespace cluster {
 
@@ -39,15 +41,6 @@ std::vector<Schedule> random_schedules(int count) {
     all.push_back(schedule(shape, {1 + upto(5), 1 + upto(5)}, 1 + upto(most)));
   }
   return all;
-}
-
-std::string refusal_of_grid(const std::string& typed, Shape shape, int devices) {
-  try {
-    read_grid(typed, shape, devices);
-  } catch (const model::Refusal& refusal) {
-    return refusal.what();
-  }
-  return "";
 }
 
 }  // namespace
@@ -163,40 +156,34 @@ TEST_CASE("of all grids of that many devices, the chosen one sends the fewest fl
   CHECK(refused > 0);
 }
 
-TEST_CASE("the chosen grid of some counts of devices") {
-  CHECK(choose_grid({4096, 4096, 4096}, 1) == Grid{1, 1});
-  CHECK(choose_grid({4096, 4096, 4096}, 4) == Grid{2, 2});
-  CHECK(choose_grid({4096, 4096, 4096}, 6) == Grid{2, 3});  // as much travels as on 3 x 2
-  CHECK(choose_grid({4096, 4096, 4096}, 7) == Grid{1, 7});
-  CHECK(choose_grid({8192, 64, 64}, 7) == Grid{7, 1});
-  CHECK(choose_grid({64, 8192, 64}, 8) == Grid{1, 8});
-  CHECK(choose_grid({0, 0, 5}, 1) == Grid{1, 1});
-  CHECK_THROWS_WITH(
-      choose_grid({2, 2, 2}, 5),
-      "--gpus 5: C is 2 x 2, and no grid of that many GPUs gives each of them a part of it; give "
-      "fewer");
-}
-
-TEST_CASE("a grid is read as typed, and refused in a sentence if it does not suit") {
-  const Shape shape{10, 3, 5};
-  CHECK(read_grid("4x1", shape, 4) == Grid{4, 1});
-  CHECK(read_grid("2x3", shape, 6) == Grid{2, 3});
+TEST_CASE("grids are chosen, read and refused as in their golden file") {
+  std::string text;
+  const auto add = [&](const std::string& what, auto grid) {
+    try {
+      const Grid g = grid();
+      text += text::printed("%s: %d x %d\n", what.c_str(), g.rows, g.columns);
+    } catch (const model::Refusal& refusal) {
+      text += std::string(refusal.what()) + "\n";
+    }
+  };
+  const Shape cube{4096, 4096, 4096}, shape{10, 3, 5};
+  for (const int devices : {1, 4, 6, 7}) {
+    add(std::to_string(devices), [&] { return choose_grid(cube, devices); });
+  }
+  add("tall", [] { return choose_grid({8192, 64, 64}, 7); });
+  add("wide", [] { return choose_grid({64, 8192, 64}, 8); });
+  add("empty", [] { return choose_grid({0, 0, 5}, 1); });
+  add("small", [] { return choose_grid({2, 2, 2}, 5); });
+  for (const auto& [typed, devices] : std::vector<std::pair<const char*, int>>{
+           {"4x1", 4}, {"2x3", 6}, {"2x2", 6}, {"65536x65536", 4}, {"1x4", 4}, {"11x1", 11}}) {
+    add(typed, [&] { return read_grid(typed, shape, devices); });
+  }
   for (const char* typed :
        {"x", "2", "2x", "x2", "2X2", "2x2x1", "2 x 2", " 2x2", "2x2 ", "-2x-2", "0x4", "4x0",
         "2.0x2", "four", "99999999999x1", "1x99999999999", "+2x2"}) {
-    CAPTURE(std::string(typed));
-    const std::string message = refusal_of_grid(typed, shape, 4);
-    CHECK(message.find("not a grid; give rows x columns, for example --grid 2x2") != message.npos);
-    CHECK(message.find(typed) != message.npos);
+    add(typed, [&] { return read_grid(typed, shape, 4); });
   }
-  CHECK(
-      refusal_of_grid("2x2", shape, 6) ==
-      "--grid 2x2: it has 4 places for 6 GPUs; give a grid with as many as --gpus");
-  CHECK(refusal_of_grid("65536x65536", shape, 4).find("4294967296 places") != std::string::npos);
-  const std::string too_few =
-      ": C is 10 x 3, which has too few rows or columns for it; give another grid";
-  CHECK(refusal_of_grid("1x4", shape, 4) == "--grid 1x4" + too_few);
-  CHECK(refusal_of_grid("11x1", shape, 11) == "--grid 11x1" + too_few);
+  testing::compare_with_golden("grids", {{"chosen, then typed", text}});
 }
 
 TEST_CASE("any text for a grid is read or refused with a sentence") {

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "testing/golden.h"
 #include "testing/program.h"
 
 namespace lesson {
@@ -67,29 +68,26 @@ std::string refusal(const std::string& text, const Lines& sources) {
 
 }  // namespace
 
-TEST_CASE("a quoted number is that of its row and column, to the letter") {
-  CHECK(number("[4096 | 11]") == "53.3");
-  CHECK(number("[4096 | 1 | ms]") == "276");
-  CHECK(number("[4096 | 11 | cuBLAS]") == "104");
-  CHECK(number("[4096 | cuBLAS fp32 | cuBLAS]") == "100");
-  CHECK(number("[4096 | 11 | error]") == "3e-7");
-  CHECK(number("[4096 | 11 | 2]") == "53.3");
-  CHECK(number("[4096 | ...in a note | 1]") == "335544320");
-  CHECK(number("[log.md | ...ring | 2]") == "5,000");
-  CHECK(number("[log.md | B > ...ring | 1]") == "3");
-  CHECK(number("[log.md | ...gains | 1]") == "1.14");
-}
-
-TEST_CASE("a quoted number may be computed, and is rounded to decimals") {
-  CHECK(number("1 + 2 * 3 - 8 / 4 / 2 : 0") == "6");
-  CHECK(number("(1 + 2) * 3 : 1") == "9.0");
-  CHECK(number("[4096 | 11] / [4096 | 1] : 1") == "106.8");
-  CHECK(number("min(3, [4096 | 11], 2 + 5) : 0") == "3");
-  CHECK(number("max(3, [4096 | 11], 7) : 0") == "53");
-  CHECK(number("[4096 | 11] * 100 : -2") == "5,300");
-  CHECK(number("1234.56 : 1") == "1,234.6");
-  CHECK(number("99.85 : 1") == "99.9");
-  CHECK(number("1 / 2048 : e1") == "4.9e-4");
+TEST_CASE("a quoted number is computed from its source, or refused, as in the golden file") {
+  std::string text;
+  for (const char* mark :
+       {"[4096 | 11]", "[4096 | 1 | ms]", "[4096 | 11 | cuBLAS]", "[4096 | cuBLAS fp32 | cuBLAS]",
+        "[4096 | 11 | error]", "[4096 | 11 | 2]", "[4096 | ...in a note | 1]",
+        "[log.md | ...ring | 2]", "[log.md | B > ...ring | 1]", "[log.md | ...gains | 1]",
+        "1 + 2 * 3 - 8 / 4 / 2 : 0", "(1 + 2) * 3 : 1", "[4096 | 11] / [4096 | 1] : 1",
+        "min(3, [4096 | 11], 2 + 5) : 0", "max(3, [4096 | 11], 7) : 0", "[4096 | 11] * 100 : -2",
+        "1234.56 : 1", "99.85 : 1", "1 / 2048 : e1"}) {
+    text += std::string(mark) + " is " + number(mark) + "\n";
+  }
+  for (const std::string mark :
+       {"[4096 | 12]", "[4096 | 11 | W]", "[log.md | B | 1]", "[4096]", "1 / 2", "1 / : 2",
+        "(1 : 2", "1 2 : 2"}) {
+    text += mark + " is refused: " + refusal("It is 7.", {"# t.md", "is {" + mark + "}."}) + "\n";
+  }
+  text += refusal("It makes 5.", {"# t.md", "They make {5 : 0}."}) + "\n" +
+          refusal("A 1. B 2.", {"# t.md", "B {2 : 0}", "A {1 : 0}"}) + "\n";
+  CHECK(refusal("It is 7.", {"# t.md", "is {[5 | 1]}."}).starts_with("cannot read "));
+  testing::compare_with_golden("quoted", {{"numbers, then refusals", text}});
 }
 
 TEST_CASE("only outdated numbers are updated, and those that moved by more than 3 % are named") {
@@ -119,26 +117,6 @@ TEST_CASE("a measurement is a number with a unit or a decimal point, outside of 
   CHECK(
       of("A6000: 2.98 to 8.47, 5.1.", {"# t.md", "A6000: 2.98 to 8.47 <- B"}).unsourced.size() ==
       1);
-}
-
-TEST_CASE("a fragment that is not in the text, or has no source, is refused") {
-  CHECK(
-      refusal("It makes 5.", {"# t.md", "They make {5 : 0}."}) ==
-      "quoted.txt:2: not in t.md, or not in this place: They make {5 : 0}.");
-  CHECK(refusal("A 1. B 2.", {"# t.md", "B {2 : 0}", "A {1 : 0}"})
-            .starts_with("quoted.txt:3: not in t.md"));
-  const auto of_mark = [](const std::string& mark) {
-    return refusal("It is 7.", {"# t.md", "is {" + mark + "}."});
-  };
-  CHECK(of_mark("[4096 | 12]") == "[4096 | 12]: there is no row 12");
-  CHECK(of_mark("[4096 | 11 | W]") == "[4096 | 11 | W]: there is no number W");
-  CHECK(of_mark("[log.md | B | 1]") == "[log.md | B | 1]: there is no number 1");
-  CHECK(of_mark("[4096]") == "[4096]: write [FILE | ROW | COLUMN]");
-  CHECK(of_mark("[5 | 1]").starts_with("cannot read "));
-  CHECK(of_mark("1 / 2") == "{1 / 2}: how many decimals? Write { ... : 1}");
-  CHECK(of_mark("1 / : 2") == "{1 /}: expected a number");
-  CHECK(of_mark("(1 : 2") == "{(1}: expected )");
-  CHECK(of_mark("1 2 : 2") == "{1 2 : 2}: an operator is missing");
 }
 
 }  // namespace lesson

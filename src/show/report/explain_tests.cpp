@@ -281,19 +281,17 @@ TEST_CASE("explanations of made-up runs are those of their golden file") {
   using lab::Row, lab::Run, model::Counts;
   const auto nothing = [](Run&, Row&, Counts&) {};
   changed("traced", traced_run(), nothing, {});
-  changed("timed", timed_run(), nothing, {"launch", "ceiling", "time"});
+  changed("timed", timed_run(), nothing, {"ceiling", "time"});
   changed("cuBLAS", timed_run(), nothing, {}, 4);
   const auto differs = [](Run&, Row&, Counts& counts) { counts.gmem_loads.accesses.max = 255; };
   changed("differs", traced_run(), differs, {"counts"});
-  for (const int K : {251, 256}) {
-    changed(
-        "a reason in the shape", traced_run(),
-        [&](Run& run, Row&, Counts& counts) {
-          counts.gmem_loads.accesses.max = 255;
-          run.K = K, run.M = 100;
-        },
-        {"counts"});
-  }
+  changed(
+      "reasons in the shape", traced_run(),
+      [](Run& run, Row&, Counts& counts) {
+        counts.gmem_loads.accesses.max = 255;
+        run.K = 251, run.M = 100;
+      },
+      {"counts"});
   for (const int uncoalesced : {0, 2000}) {
     changed(
         "coalesced", traced_run(),
@@ -302,7 +300,7 @@ TEST_CASE("explanations of made-up runs are those of their golden file") {
           counts.gmem_loads.pieces = 20000, counts.gmem_loads.ideal_pieces = 10000;
           counts.gmem_loads.uncoalesced = uncoalesced;
         },
-        {"counts", "loads"});
+        {"counts"});
   }
   changed(
       "tensor cores and cp.async", traced_run(),
@@ -326,7 +324,7 @@ TEST_CASE("explanations of made-up runs are those of their golden file") {
   changed(
       "copies nothing", timed_run(), [](Run&, Row&, Counts& counts) { counts.smem_stores = {}; },
       {"ceiling"});
-  for (const double part : {0.3, 0.6, 0.9}) {
+  for (const double part : {0.6, 0.9}) {
     changed(
         "a part of the ceiling", timed_run(),
         [&](Run& run, Row& row, Counts&) {

@@ -2,7 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <optional>
 #include <string>
+
+#include "testing/golden.h"
 
 namespace announce {
 namespace {
@@ -23,67 +26,64 @@ std::string announced_in(const std::string& assembly) {
 
 }  // namespace
 
-TEST_CASE("an instruction's memory accesses are read from its text") {
-  struct Known {
-    const char* line;
-    bool loads, stores;
-    int bytes;
-  };
-  const Known known[] = {
-      {"\tmovl\t(%rax), %ecx", true, false, 4},
-      {"\tmovb\t%cl, 3(%rax)", false, true, 1},
-      {"\tmovq\t$0, (%rax)", false, true, 8},
-      {"\tmovss\t(%rax,%rdx,4), %xmm0", true, false, 4},
-      {"\tmovsd\t%xmm0, (%rax)", false, true, 8},
-      {"\tmovaps\t%xmm0, (%rax)", false, true, 16},
-      {"\tmovdqu\t(%rax), %xmm0", true, false, 16},
-      {"\tmovq\t%xmm0, (%rax)", false, true, 8},
-      {"\tmovd\t(%rax), %xmm1", true, false, 4},
-      {"\tmovzbl\t(%rax), %ecx", true, false, 1},
-      {"\tmovzwl\t(%rax), %ecx", true, false, 2},
-      {"\tmovslq\t(%rax), %rcx", true, false, 4},
-      {"\tmovsbl\t(%rax), %ecx", true, false, 1},
-      {"\tcvtsi2ssl\t(%rax), %xmm0", true, false, 4},
-      {"\tcvtss2sd\t(%rax), %xmm0", true, false, 4},
-      {"\tucomiss\t(%rax), %xmm0", true, false, 4},
-      {"\taddl\t$1, (%rax)", true, true, 4},
-      {"\taddl\t(%rax), %ecx", true, false, 4},
-      {"\tcmpl\t$0, (%rax)", true, false, 4},
-      {"\tcmpb\t%cl, (%rax)", true, false, 1},
-      {"\tnegq\t(%rax)", true, true, 8},
-      {"\txchgl\t%ecx, (%rax)", true, true, 4},
-      {"\tlock addl\t$1, (%rax)", true, true, 4},
-      {"\tsete\t(%rax)", false, true, 1},
-      {"\tcmovne\t(%rax), %ecx", true, false, 4},
-      {"\tcmovg\t(%rax), %r8", true, false, 8},
-      {"\tpushq\t8(%rax)", true, false, 8},
-      {"\tpopq\t(%rax)", false, true, 8},
-      {"\tidivl\t(%rax)", true, false, 4},
-      {"\tfldt\t(%rax)", true, false, 10},
-      {"\tfstps\t(%rax)", false, true, 4},
-      {"\tfildll\t(%rax)", true, false, 8},
-      {"\tsqrtss\t(%rax), %xmm1", true, false, 4},
-      {"\tpand\t(%rax), %xmm1", true, false, 16},
-      {"\tvmystery\t(%rax)", true, false, 0},
-  };
-  for (const Known& one : known) {
-    CAPTURE(one.line);
-    const auto instruction = instruction_in(one.line);
-    REQUIRE(instruction);
-    const auto access = access_of(*instruction);
-    REQUIRE(access);
-    CHECK(access->loads == one.loads);
-    CHECK(access->stores == one.stores);
-    CHECK(access->bytes == one.bytes);
+TEST_CASE("accesses are read and announced as their golden file says") {
+  std::string text;
+  for (const std::string& line : testing::lines_of(
+           "\tmovl\t(%rax), %ecx\n\tmovb\t%cl, 3(%rax)\n\tmovq\t$0, (%rax)\n"
+           "\tmovss\t(%rax,%rdx,4), %xmm0\n\tmovsd\t%xmm0, (%rax)\n\tmovaps\t%xmm0, (%rax)\n"
+           "\tmovdqu\t(%rax), %xmm0\n\tmovq\t%xmm0, (%rax)\n\tmovd\t(%rax), %xmm1\n"
+           "\tmovzbl\t(%rax), %ecx\n\tmovzwl\t(%rax), %ecx\n\tmovslq\t(%rax), %rcx\n"
+           "\tmovsbl\t(%rax), %ecx\n\tcvtsi2ssl\t(%rax), %xmm0\n\tcvtss2sd\t(%rax), %xmm0\n"
+           "\tucomiss\t(%rax), %xmm0\n\taddl\t$1, (%rax)\n\taddl\t(%rax), %ecx\n"
+           "\tcmpl\t$0, (%rax)\n\tcmpb\t%cl, (%rax)\n\tnegq\t(%rax)\n\txchgl\t%ecx, (%rax)\n"
+           "\tlock addl\t$1, (%rax)\n\tsete\t(%rax)\n\tcmovne\t(%rax), %ecx\n"
+           "\tcmovg\t(%rax), %r8\n\tpushq\t8(%rax)\n\tpopq\t(%rax)\n\tidivl\t(%rax)\n"
+           "\tfldt\t(%rax)\n\tfstps\t(%rax)\n\tfildll\t(%rax)\n\tsqrtss\t(%rax), %xmm1\n"
+           "\tpand\t(%rax), %xmm1\n\tvmystery\t(%rax)\n\tleaq\t8(%rax), %rcx\n"
+           "\tmovl\t%eax, %ecx\n\tcall\t*(%rax)\n.L3:\n\t.loc 1 2 3\n# a comment\n")) {
+    const auto instruction = instruction_in(line);
+    const auto access = instruction ? access_of(*instruction) : std::nullopt;
+    text += line + ": " + (!instruction ? "no instruction" : !access ? "no access" : "");
+    if (access) {
+      text += std::string(access->loads ? "loads " : "") + (access->stores ? "stores " : "") +
+              std::to_string(access->bytes);
+    }
+    text += "\n";
   }
-  for (const char* line : {"\tleaq\t8(%rax), %rcx", "\tmovl\t%eax, %ecx", "\tcall\t*(%rax)"}) {
-    CAPTURE(line);
-    CHECK(!access_of(*instruction_in(line)));
+  const std::string four = "\tmovq\t%rbx, %rdi\n\tcall\t__tsan_read4@PLT\n",
+                    twelve =
+                        "\tmovl\t$12, %esi\n\tmovq\t%rbx, %rdi\n\tcall\t__tsan_write_range@PLT\n",
+                    seven = "\tmovl\t$7, %esi\n\tcall\t__tsan_read_range@PLT\n",
+                    store = "\tmovq\t%rbx, %rdi\n\tcall\t__tsan_write4@PLT\n";
+  for (const std::string& code :
+       {std::string("\tmovl\t(%rax), %ecx\n"),
+        std::string("\tmovl\t%ecx, 8(%rax,%rdx,4)\n"),
+        std::string("\taddl\t$1, (%rax)\n"),
+        std::string("\tmovl\t%fs:tile@tpoff(,%rax,4), %ecx\n"),
+        std::string("\tmovl\t%fs:tile@tpoff+8, %ecx\n"),
+        std::string("\trep movsq\n"),
+        four + "\tmovss\t(%rbx), %xmm0\n",
+        four + "\tmovss\t(%rbx), %xmm0\n\tmovss\t8(%rbx), %xmm1\n",
+        four + "\tmovss\t%xmm0, (%rbx)\n",
+        four + "\tmovq\t(%rbx), %rax\n",
+        twelve + "\tmovq\t%rax, (%rbx)\n\tmovl\t%ecx, 8(%rbx)\n",
+        twelve + "\tmovq\t%rax, (%rbx)\n\tmovq\t%rcx, 8(%rbx)\n",
+        seven + "\tmovl\t(%rbx), %eax\n\tmovl\t3(%rbx), %ecx\n",
+        four + "\tcall\tf\n\tmovss\t(%rbx), %xmm0\n",
+        four + ".L2:\n\tmovss\t(%rbx), %xmm0\n",
+        store + "\tmovzwl\t(%rbx), %eax\n\tandw\t$-1017, %ax\n\tmovw\t%ax, (%rbx)\n",
+        std::string("\tmovq\t(%rax), %rdx\n\tmovss\t8(%rax), %xmm1\n"),
+        std::string("\tmovq\t(%rcx), %rax\n\tmovq\t%rax, (%rsp)\n\tmovq\t8(%rcx), %rdx\n"),
+        std::string("\tmovq\t(%rax), %rax\n\tmovq\t8(%rax), %rdx\n"),
+        std::string("\tmovq\t%rsp, %rbp\n\tmovl\t-8(%rbp), %eax\n"),
+        std::string("\tmovl\t8(%rsp), %eax\n\tmovl\ttable(%rip), %eax\n\tmovl\ttable, %eax\n"),
+        std::string("\tmovq\t%fs:40, %rax\n\tmovq\t%fs:0, %rax\n"),
+        std::string("\tmovq\tthreadIdx@gottpoff(%rip), %rax\n\tmovl\t%fs:4(%rax), %eax\n"),
+        std::string("\tmovl\t-8(%rbp), %eax\n"),
+        std::string("\tmovq\ttile@gottpoff(%rip), %rax\n\tmovl\t%fs:4(%rax), %eax\n")}) {
+    text += code + "announced: " + announced_in(code) + "\n";
   }
-  for (const char* line : {".L3:", "\t.loc 1 2 3", "# a comment", ""}) {
-    CAPTURE(line);
-    CHECK(!instruction_in(line));
-  }
+  testing::compare_with_golden("announced", {{"instructions, then code", text}});
 }
 
 TEST_CASE("every name of a register is known") {
@@ -92,64 +92,6 @@ TEST_CASE("every name of a register is known") {
   for (const char* name : {"%sil", "%si", "%esi"}) CHECK(whole_register(name) == "%rsi");
   for (const char* name : {"%r8b", "%r8w", "%r8d", "%r8"}) CHECK(whole_register(name) == "%r8");
   CHECK(whole_register("%r15d") == "%r15");
-}
-
-TEST_CASE("the pass announces an access that the compiler does not announce") {
-  CHECK(announced_in("\tmovl\t(%rax), %ecx\n") == "load 4 (%rax)");
-  CHECK(announced_in("\tmovl\t%ecx, 8(%rax,%rdx,4)\n") == "store 4 8(%rax,%rdx,4)");
-  CHECK(announced_in("\taddl\t$1, (%rax)\n") == "change 4 (%rax)");
-  CHECK(announced_in("\tmovl\t%fs:tile@tpoff(,%rax,4), %ecx\n") == "load 4 tile@tpoff(,%rax,4)");
-  CHECK(announced_in("\tmovl\t%fs:tile@tpoff+8, %ecx\n") == "load 4 tile@tpoff+8(%rdi)");
-  CHECK(announced_in("\trep movsq\n") == "store 8 times %rcx");
-}
-
-TEST_CASE("the pass does not announce an access that the compiler has announced") {
-  const std::string four = "\tmovq\t%rbx, %rdi\n\tcall\t__tsan_read4@PLT\n";
-  CHECK(announced_in(four + "\tmovss\t(%rbx), %xmm0\n") == "");
-  CHECK(
-      announced_in(four + "\tmovss\t(%rbx), %xmm0\n\tmovss\t8(%rbx), %xmm1\n") == "load 4 8(%rbx)");
-  CHECK(announced_in(four + "\tmovss\t%xmm0, (%rbx)\n") == "store 4 (%rbx)");
-  CHECK(announced_in(four + "\tmovq\t(%rbx), %rax\n") == "load 8 (%rbx)");
-  const std::string range =
-      "\tmovl\t$12, %esi\n\tmovq\t%rbx, %rdi\n\tcall\t__tsan_write_range@PLT\n";
-  CHECK(announced_in(range + "\tmovq\t%rax, (%rbx)\n\tmovl\t%ecx, 8(%rbx)\n") == "");
-  CHECK(announced_in(range + "\tmovq\t%rax, (%rbx)\n\tmovq\t%rcx, 8(%rbx)\n") == "store 8 8(%rbx)");
-  // Seven bytes may be moved as two words that overlap.
-  const std::string seven = "\tmovl\t$7, %esi\n\tcall\t__tsan_read_range@PLT\n";
-  CHECK(announced_in(seven + "\tmovl\t(%rbx), %eax\n\tmovl\t3(%rbx), %ecx\n") == "");
-  // After a call or a jump, the code belongs to another statement.
-  CHECK(announced_in(four + "\tcall\tf\n\tmovss\t(%rbx), %xmm0\n") == "load 4 (%rbx)");
-  CHECK(announced_in(four + ".L2:\n\tmovss\t(%rbx), %xmm0\n") == "load 4 (%rbx)");
-}
-
-TEST_CASE("the pass announces the load within the store of a bit-field") {
-  const std::string store = "\tmovq\t%rbx, %rdi\n\tcall\t__tsan_write4@PLT\n";
-  CHECK(
-      announced_in(store + "\tmovzwl\t(%rbx), %eax\n\tandw\t$-1017, %ax\n\tmovw\t%ax, (%rbx)\n") ==
-      "load 2 (%rbx)");
-}
-
-TEST_CASE("the pieces of a class are announced as one") {
-  CHECK(announced_in("\tmovq\t(%rax), %rdx\n\tmovss\t8(%rax), %xmm1\n") == "load 12 (%rax)");
-  CHECK(
-      announced_in("\tmovq\t(%rcx), %rax\n\tmovq\t%rax, (%rsp)\n\tmovq\t8(%rcx), %rdx\n") ==
-      "load 16 (%rcx)");
-  // By then the register points elsewhere.
-  CHECK(announced_in("\tmovq\t(%rax), %rax\n\tmovq\t8(%rax), %rdx\n") == "load 8 8(%rax)");
-}
-
-TEST_CASE("the stack, static data and threadIdx are not announced") {
-  CHECK(announced_in("\tmovq\t%rsp, %rbp\n\tmovl\t-8(%rbp), %eax\n") == "");
-  CHECK(
-      announced_in("\tmovl\t8(%rsp), %eax\n\tmovl\ttable(%rip), %eax\n\tmovl\ttable, %eax\n") ==
-      "");
-  CHECK(announced_in("\tmovq\t%fs:40, %rax\n\tmovq\t%fs:0, %rax\n") == "");
-  CHECK(announced_in("\tmovq\tthreadIdx@gottpoff(%rip), %rax\n\tmovl\t%fs:4(%rax), %eax\n") == "");
-  // If %rbp is not a frame pointer, it may point anywhere.
-  CHECK(announced_in("\tmovl\t-8(%rbp), %eax\n") == "load 4 -8(%rbp)");
-  CHECK(
-      announced_in("\tmovq\ttile@gottpoff(%rip), %rax\n\tmovl\t%fs:4(%rax), %eax\n") ==
-      "load 4 4(%rax)");
 }
 
 }  // namespace announce
