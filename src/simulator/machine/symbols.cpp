@@ -135,8 +135,11 @@ void mark_reached(std::vector<SharedArray>& arrays, const void* kernel) {
     places.pop_back();
     if (after == things.begin()) continue;
     const auto [begin, symbol] = *std::prev(after);
-    if (place - begin >= symbol->st_size || !reached.insert(begin).second) continue;
-    if (type_of(*symbol) == STT_OBJECT) {
+    const bool is_table = type_of(*symbol) == STT_OBJECT;
+    // Bytes that only look like a call lead into the middle of a function.
+    if (is_table ? place - begin >= symbol->st_size : place != begin) continue;
+    if (!reached.insert(begin).second) continue;
+    if (is_table) {
       constexpr std::uint64_t kMostBytes = 4096;  // of a table
       const std::span pointers(
           reinterpret_cast<const std::uintptr_t*>(begin),
@@ -156,7 +159,9 @@ void mark_reached(std::vector<SharedArray>& arrays, const void* kernel) {
       const auto is_in_array = [&](std::uintptr_t local) {
         return local - (locals + array.offset) < array.bytes;
       };
-      if (array.function == code || std::ranges::any_of(references.locals, is_in_array))
+      // A function's own array is used where the function is called.
+      if (array.function != nullptr ? array.function == code
+                                    : std::ranges::any_of(references.locals, is_in_array))
         array.reached = true;
     }
   }
