@@ -9,14 +9,12 @@
 #include <iterator>
 #include <map>
 #include <set>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "cluster/report.h"
 #include "lab/problem.h"
-#include "model/ceiling.h"
 #include "model/refusal.h"
 #include "show/pictures/pictures.h"
 #include "show/pictures/recorded_gpus.h"
@@ -24,7 +22,6 @@
 #include "testing/golden.h"
 #include "testing/pattern.h"
 #include "testing/program.h"
-#include "text/numbers.h"
 
 namespace pictures {
 

