@@ -159,7 +159,6 @@ void mark_reached(std::vector<SharedArray>& arrays, const void* kernel) {
       const auto is_in_array = [&](std::uintptr_t local) {
         return local - (locals + array.offset) < array.bytes;
       };
-      // A function's own array is used where the function is called.
       if (array.function != nullptr ? array.function == code
                                     : std::ranges::any_of(references.locals, is_in_array))
         array.reached = true;
