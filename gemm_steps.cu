@@ -705,7 +705,7 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) register_pipeline(
 // How stage 11 shares out its work: the first `whole` tiles of C have a block each. Each of the
 // others is cut along K into `parts` parts of `depth` K tiles, except that the last part may be
 // shorter, and each part has a block.
-struct Shares {
+struct Shares : OnlyIf {
   int whole, parts, depth;
   float* sums;        // of the parts, until they are added up
   unsigned* arrived;  // how many parts of each cut tile are done; 0 before and after
@@ -800,7 +800,8 @@ __device__ inline void add_up_parts(const Work& work, const Shares& shares, cons
 
   const float* const sums =
       shares.sums + static_cast<long long>(work.cut_tile) * shares.parts * BM * BN;
-  constexpr int kAtOnce = 8;  // loads that do not wait for each other
+  // Loads that do not wait for each other.
+  constexpr int kAtOnce = BM * BN / 4 / kThreads < 8 ? BM * BN / 4 / kThreads : 8;
   for (int first = 4 * threadIdx.x; first < BM * BN; first += 4 * kThreads * kAtOnce) {
     float4 sum[kAtOnce] = {};
     for (int part = 0; part < shares.parts; ++part) {
@@ -831,6 +832,7 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) balanced(
     int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C,
     Shares shares) {
   constexpr int kThreads = (BM / TM) * (BN / TN);
+  if (!holds(shares)) return;
   extern __shared__ __align__(128) float4 shared[];
   const auto ring = reinterpret_cast<Tiles<BM, BN, BK>*>(shared);  // (STAGES)
 
@@ -1118,9 +1120,12 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) ldmatrix_fragments(
 // boxes of them. The engine fills a box with zeros where it reaches beyond the matrix. It rounds to
 // tf32. It swizzles a row of at most 128 bytes as above, so B's tile is made of boxes that are 32
 // columns wide.
-struct Maps {
+//
+// If C has fewer tiles than the GPU has SMs, K can be cut into parts. Then the kernel multiplies
+// for a taller matrix: its first `rows` rows are the sums of the first part, the next those of the
+// second part, `part_K` further along K, and so on.
+struct Maps : OnlyIf, PartsOfK {
   CUtensorMap A, B;
-  const unsigned* doubts = nullptr;  // of stage 21, for which stage 17 may have to stand in
 };
 template <int BM, int BN, int BK, class T = float>
 struct Boxes {
@@ -1133,7 +1138,8 @@ template <int BM, int BN, int BK, class T>
 __device__ inline void copy_async(
     Boxes<BM, BN, BK, T>& to, const Maps& maps, int row, int col, int k, std::uint64_t* arrived) {
   mbarrier_arrive_expect_tx(arrived, sizeof to);
-  cp_async_bulk_tensor_2d(to.A, &maps.A, k, row, arrived);
+  k += row / maps.rows * maps.part_K;
+  cp_async_bulk_tensor_2d(to.A, &maps.A, k, row % maps.rows, arrived);
   for (auto& box : to.B) {
     cp_async_bulk_tensor_2d(box, &maps.B, col, k, arrived);
     col += sizeof box[0] / sizeof(T);
@@ -1491,9 +1497,6 @@ __device__ inline float low_part(float x) {
   return __uint_as_float(rounded_to_tf32(x - __uint_as_float(__float_as_uint(x) & 0xffffe000)));
 }
 
-// What stage 21 says of A and B if it leaves the product to stage 17.
-constexpr unsigned kDoubtful = 3;
-
 // A place in stage 17's ring also has the low parts of A.
 template <int BM, int BN, int BK>
 struct SplitBoxes : Boxes<BM, BN, BK> {
@@ -1509,9 +1512,7 @@ struct SplitBoxes : Boxes<BM, BN, BK> {
 template <int BM, int BN, int BK, int STAGES, int VEC>
 __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) tf32_parts(
     int M, int N, int K, float alpha, const __grid_constant__ Maps maps, float beta, float* C) {
-  // Stage 21 launches this kernel early, behind its own, and it waits for that one to end.
-  griddepcontrol_wait();
-  if (maps.doubts != nullptr && *maps.doubts != kDoubtful) return;  // stage 21 has multiplied
+  if (!holds(maps)) return;
   extern __shared__ __align__(1024) char boxes[];  // a swizzled box starts at such an address
   auto& ring = reinterpret_cast<SplitBoxes<BM, BN, BK>(&)[STAGES]>(boxes);
   __shared__ std::uint64_t full[STAGES], split_up[STAGES], empty[STAGES];
@@ -1627,7 +1628,8 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) tf32_parts(
 constexpr int kChunk = 64, kPartK = 32, kSpan = 2 * kPartK;
 
 // The unit of the parts: with it, fp16's largest number is 64. And the tensor cores cut off, so
-// that sums lose about 2^-23 of themselves: `kCutOff` makes up for it.
+// that sums lose about 2^-23 of themselves. `kCutOff` makes up for much of it: of positive numbers,
+// it left 0.40 of the error at K = 1024, and 0.68 at 8192 (H200).
 constexpr float kUnit = 0x1p-10f, kCutOff = 1 + 0x1p-23f;
 
 // Splits A and B: a block has a chunk of 64 lines, and a warp one of them at a time, two numbers
@@ -2004,15 +2006,21 @@ __global__ void __launch_bounds__((BM / 128 + 1) * 128, 1) scaled_parts(
 // factor is large and the rest of the sum is small, so each small number needs a large product
 // beside it. Let the `strong` numbers exceed the small ones by half of a chunk, in a row of A and
 // in a column of B. Then at least as many k have two strong factors as there are small numbers.
-// The bits of the doubts: some number is small, and some chunk has too few strong numbers to make
-// up for that. Both are set if a number is too large for fp16.
+// The first two bits of the doubts: some number is small, and some chunk has too few strong numbers
+// to make up for that. Both are set if a number is too large for fp16. The third: some number is
+// infinite, a NaN, or so small that two tf32 parts cannot hold it either, since they end at 2^-136.
+constexpr unsigned kDoubtful = 3, kBeyondParts = 4, kAllDoubts = 7;
+__device__ inline bool is_beyond_parts(float x) {
+  return !(fabsf(x) < INFINITY) || (x != 0 && fabsf(x) < 0x1p-114f);
+}
 __device__ inline unsigned doubts_about(float2 x, float2 in_units, int numbers) {
   const float2 size = {fabsf(in_units.x), fabsf(in_units.y)};
+  const unsigned beyond = is_beyond_parts(x.x) || is_beyond_parts(x.y) ? kBeyondParts : 0;
   const int strong = (size.x >= 0x1p7f) + (size.y >= 0x1p7f);
   const int small = (x.x != 0 && size.x < 0x1p-2f) + (x.y != 0 && size.y < 0x1p-2f);
   const int more = __reduce_add_sync(~0u, strong - small);  // of the warp's numbers
-  if (!(size.x < 0x1p15f && size.y < 0x1p15f)) return kDoubtful;
-  return (small > 0 ? 1 : 0) | (2 * more < numbers ? 2 : 0);
+  if (!(size.x < 0x1p15f && size.y < 0x1p15f)) return kDoubtful | beyond;
+  return (small > 0 ? 1 : 0) | (2 * more < numbers ? 2 : 0) | beyond;
 }
 
 // Splits A and B as before, and judges each chunk of a line. The last chunk begins 64 before the
@@ -2060,15 +2068,13 @@ __global__ void __launch_bounds__(256) split_and_judge(
 // Stage 21: proven parts
 // A small number beside a large one of its line still loses bits, and where it meets a large number
 // of the other matrix, C may consist of little else. To look at all sums would cost as much as the
-// product. So the split counts, and proves for all sums at once that they lose no more than in
-// fp32. Where it cannot, it has doubts, and the kernel of stage 17 runs in place of this one. The
-// GPU decides: both kernels are launched, and one of them returns at once.
+// product. So the split counts, and proves for all sums at once how little they lose. Where it
+// cannot, it has doubts, and the kernel of stage 17 runs in place of this one, or, for numbers that
+// no parts hold, that of stage 11. The GPU decides: all three are launched, and two return at once.
 template <int BM, int BN, int BK, int STAGES, int VEC>
 __global__ void __launch_bounds__((BM / 128 + 1) * 128, 1) proven_parts(
     int M, int N, int K, float alpha, const __grid_constant__ UnitMaps maps, float beta, float* C) {
-  // This kernel starts early, behind the split, and waits for it to end.
-  griddepcontrol_wait();
-  if (*maps.doubts == kDoubtful) return;           // the kernel of stage 17 runs instead
+  if (!holds(maps)) return;  // it starts early, behind the split, and waits for it to end
   constexpr int kPlaces = BK / kPartK;             // in the ring, for a K tile
   extern __shared__ __align__(1024) char boxes[];  // a swizzled box starts at such an address
   auto& ring = reinterpret_cast<__half(&)[STAGES][BM + BN][kSpan]>(boxes);
@@ -2162,10 +2168,44 @@ __global__ void __launch_bounds__((BM / 128 + 1) * 128, 1) proven_parts(
   }
 }
 
+using model::Tile;
+
+// Where C has few results for what is read, other tiles suit it, and K can be cut into parts
+// (Maps).
+
+// Adds the parts up, always in the order of K. `sums` has `rows` rows for each part.
+__global__ void __launch_bounds__(256) add_up_parts_of_K(
+    int M, int N, int rows, int parts, const float* sums, float alpha, float beta, float* C) {
+  griddepcontrol_wait();  // this kernel starts early, behind the product
+  const int i = blockIdx.x * 256 + threadIdx.x;
+  if (i >= M * N) return;
+  float sum = 0;
+#pragma unroll 8
+  for (int part = 0; part < parts; ++part) sum += sums[offset(part, i, rows * N)];
+  C[i] = beta == 0.0f ? alpha * sum : alpha * sum + beta * C[i];
+}
+
+// These tiles have few rows, or few columns, and long rings: many bytes are in flight.
+constexpr Tile kFewRows[] = {{16, 256, 16, 16, 32, 4, 4, 4}};
+constexpr Tile kFewInBoxes[] = {
+    {.BM = 16, .BN = 64, .BK = 32, .STAGES = 8},
+    {.BM = 32, .BN = 64, .BK = 32, .STAGES = 8},
+    {.BM = 64, .BN = 128, .BK = 32, .STAGES = 6},
+    {.BM = 256, .BN = 64, .BK = 32, .STAGES = 3}};
+constexpr Tile kFewSplit[] = {
+    {.BM = 16, .BN = 128, .BK = 32, .STAGES = 6},
+    {.BM = 32, .BN = 128, .BK = 32, .STAGES = 6},
+    {.BM = 64, .BN = 128, .BK = 32, .STAGES = 6},
+    {.BM = 128, .BN = 64, .BK = 32, .STAGES = 4}};
+
+// To split A and B takes longer than to multiply them if C has few results. So the kernel of stage
+// 17 runs there in place of those of 18 to 20, and in place of stage 21's, which is right for all
+// data, stage 11's.
+const model::Contrast kInTf32Parts{"fp32 from tf32 parts", model::kSplitTf32, lesson::kTf32Parts};
+const model::Contrast kInFp32{"balanced", model::kFp32, lesson::kBalanced};
+
 // The ladder as data. First each kernel's launch: which sizes of a tile the kernel takes, and what
 // is not as for others (model/tile.h). VEC is 1 where rows are not 16-byte aligned.
-
-using model::Tile;
 
 template <Tile t, int>
 struct Naive : model::Launch<t> {
@@ -2229,7 +2269,7 @@ struct RegisterPipeline : Pipelined<t, VEC> {
 template <Tile t, int VEC>
 struct Balanced : Pipelined<t, VEC> {
   static constexpr auto kernel = balanced<t.BM, t.BN, t.BK, t.WM, t.WN, t.TM, t.TN, t.STAGES, VEC>;
-  static_assert(t.TM * t.TN % 32 == 0, "a thread adds up 8 float4 of a part at a time");
+  static_assert(t.TM * t.TN == 16 || t.TM * t.TN % 32 == 0, "a thread adds up 4 or 8 float4");
   static constexpr auto sharing = model::Sharing::ordered;
   static constexpr auto share_out = ::share_out;
 };
@@ -2393,6 +2433,7 @@ constexpr Tile kPartsInBoxes[] = {{.BM = 128, .BN = 128, .BK = kPartK, .STAGES =
 constexpr Tile kChunksInBoxes[] = {{.BM = 256, .BN = 128, .BK = kChunk, .STAGES = 4}};
 
 using model::variants;
+const std::vector<model::Variant> few_in_tf32 = model::few<Tf32Parts, kFewSplit>(kInTf32Parts);
 
 // Number, name, what the program says of it, variants, needs, precision (model/stage.h explains
 // them).
@@ -2413,7 +2454,7 @@ const std::vector<model::Stage> stages = {
     {10, "register pipeline", lesson::kRegisterPipeline, variants<RegisterPipeline, kPipelined>(),
      model::kAsyncCopies},
     {11, "balanced", lesson::kBalanced,
-     model::joined(variants<Balanced, kPipelined>(), {model::variant<Ordered, kPipelined[0]>()}),
+     variants<Balanced, kPipelined, kFewRows>({model::variant<Ordered, kPipelined[0]>()}),
      model::kAsyncCopies},
     {12, "tensor cores", lesson::kTensorCores, variants<TensorCores, kOfFragments>(),
      model::kTensorCores, model::kTf32},
@@ -2421,24 +2462,26 @@ const std::vector<model::Stage> stages = {
      model::kTensorCores, model::kTf32},
     {14, "copy engine", lesson::kCopyEngine, variants<CopyEngine, kFragmentsInBoxes>(),
      model::kCopyEngine, model::kTf32},
-    {15, "warpgroups", lesson::kWarpgroups, variants<Warpgroups, kInBoxes>(), model::kWarpgroups,
-     model::kTf32},
-    {16, "specialized warps", lesson::kSpecializedWarps,
-     model::joined(
-         variants<SpecializedWarps, kInBoxes>(), variants<SpecializedWarpsBf16, kBf16InBoxes>()),
+    {15, "warpgroups", lesson::kWarpgroups, variants<Warpgroups, kInBoxes, kFewInBoxes>(),
      model::kWarpgroups, model::kTf32},
-    {17, "fp32 from tf32 parts", lesson::kTf32Parts, variants<Tf32Parts, kSplitInBoxes>(),
-     model::kWarpgroups, model::kSplitTf32},
-    {18, "fp32 from fp16 parts", lesson::kFp16Parts, variants<Fp16Parts, kPartsInBoxes>(),
+    {16, "specialized warps", lesson::kSpecializedWarps,
+     variants<SpecializedWarps, kInBoxes, kFewInBoxes>(
+         variants<SpecializedWarpsBf16, kBf16InBoxes>()),
+     model::kWarpgroups, model::kTf32},
+    {17, "fp32 from tf32 parts", lesson::kTf32Parts,
+     variants<Tf32Parts, kSplitInBoxes, kFewSplit>(), model::kWarpgroups, model::kSplitTf32},
+    {18, "fp32 from fp16 parts", lesson::kFp16Parts,
+     variants<Fp16Parts, kPartsInBoxes>(few_in_tf32), model::kWarpgroups, model::kFixedFp16},
+    {19, "taking turns", lesson::kTakingTurns, variants<TakingTurns, kChunksInBoxes>(few_in_tf32),
      model::kWarpgroups, model::kFixedFp16},
-    {19, "taking turns", lesson::kTakingTurns, variants<TakingTurns, kChunksInBoxes>(),
-     model::kWarpgroups, model::kFixedFp16},
-    {20, "scaled parts", lesson::kScaledParts, variants<ScaledParts, kChunksInBoxes>(),
+    {20, "scaled parts", lesson::kScaledParts, variants<ScaledParts, kChunksInBoxes>(few_in_tf32),
      model::kWarpgroups, model::kScaledFp16},
     {21, "proven parts", lesson::kProvenParts,
-     model::with_stand_in(
-         variants<ProvenParts, kChunksInBoxes>(), variants<Tf32Parts, kSplitInBoxes>()[0],
-         lesson::kTf32Parts),
+     model::joined(
+         model::with_stand_ins(
+             variants<ProvenParts, kChunksInBoxes>(), variants<Tf32Parts, kSplitInBoxes>()[0],
+             kInTf32Parts, model::variant<Ordered, kPipelined[0]>(), kInFp32),
+         model::few<Balanced, kPipelined, kFewRows>(kInFp32)),
      model::kWarpgroups, model::kSplitFp16},
 };
 
@@ -2467,36 +2510,38 @@ using OfMaps = void(int, int, int, float, Maps, float, float*);
 using OfUnits = void(int, int, int, float, UnitMaps, float, float*);
 using OfShares = void(int, int, int, float, const float*, const float*, float, float*, Shares);
 
-// The product of parts, and behind it the kernel that stands in for it, if there is one. The GPU
-// decides between them: one returns at once.
+// The product of parts, and behind it the kernels that stand in for it, if there are any. The GPU
+// decides between them: all but one return at once.
 void launch_parts(
     const model::Variant& variant, const model::KernelRef& kernel, int sms, int M, int N, int K,
     float alpha, const float* A, const float* B, float beta, float* C) {
   const Parts parts = parts_in_memory(variant, M, N, K, kChunk);
   split(variant, parts, M, N, K, A, B);
-  const auto launch_one = [&](const model::Variant& one, bool (*wanted)(unsigned), auto* function,
-                              const auto& operands) {
+  const auto launch_one = [&](const model::Variant& one, auto* function, const auto& operands) {
     launch_if(
-        parts.doubts, wanted, function, model::blocks_of(one, M, N, K, sms), one.threads(),
-        one.shared_bytes, M, N, K, alpha, operands, beta, C);
+        operands, function, model::blocks_of(one, M, N, K, sms), one.threads(), one.shared_bytes, M,
+        N, K, alpha, operands, beta, C);
   };
-  const auto are_good = [](unsigned doubts) { return doubts != kDoubtful; };
+  const OnlyIf good{parts.doubts, kDoubtful, kDoubtful, /*otherwise=*/true};
   const auto [a, b] = maps_of_lines(parts.lines, variant, M, N, K, kChunk);
-  const Maps maps{a, b, parts.doubts};
+  const Maps maps{good, {}, a, b};
   if (variant.has_units) {
-    const UnitMaps in_units{maps, parts.units_A, parts.units_B};
-    launch_one(variant, are_good, kernel.as<OfUnits>(), in_units);
+    launch_one(variant, kernel.as<OfUnits>(), UnitMaps{maps, parts.units_A, parts.units_B});
   } else {
-    launch_one(variant, are_good, kernel.as<OfMaps>(), maps);
+    launch_one(variant, kernel.as<OfMaps>(), maps);
   }
   if (variant.stand_in == nullptr || K == 0) return;
-  const model::Variant& other = *variant.stand_in;
-  const auto [a_whole, b_whole] = operand_maps(other, M, N, K, A, B, {parts.doubts, kDoubtful});
-  const bool aligned = &kernel == &variant.kernel;
+  const model::Variant &tf32 = *variant.stand_in, &fp32 = *tf32.stand_in;
+  const OnlyIf doubtful{parts.doubts, kAllDoubts, kDoubtful},
+      beyond{parts.doubts, kAllDoubts, kAllDoubts};
+  const auto [a_whole, b_whole] = operand_maps(tf32, M, N, K, A, B, doubtful);
   launch_one(
-      other, [](unsigned doubts) { return doubts == kDoubtful; },
-      (aligned ? other.kernel : other.kernel_any).as<OfMaps>(),
-      Maps{a_whole, b_whole, parts.doubts});
+      tf32, kernel_for(tf32, N, K, A, B, C).as<OfMaps>(), Maps{doubtful, {}, a_whole, b_whole});
+  const int tiles = model::tiles_of(fp32, M, N);
+  launch_if(
+      beyond, kernel_for(fp32, N, K, A, B, C).as<OfShares>(), tiles, fp32.threads(),
+      fp32.shared_bytes, M, N, K, alpha, A, B, beta, C,
+      Shares{beyond, tiles, 1, ceil_div(K, fp32.BK), nullptr, nullptr});
 }
 
 // One launch of `kernel`, which belongs to `variant`.
@@ -2512,19 +2557,27 @@ void launch_once(
   const dim3 grid = variant.sharing == model::Sharing::grid
                         ? dim3(ceil_div(N, variant.BN), ceil_div(M, variant.BM))
                         : dim3(model::blocks_of(shares, tiles));
-  const auto launch_as = [&](auto* function, const auto&... operands) {
-    launch(function, grid, block, variant.shared_bytes, M, N, K, alpha, operands...);
+  const auto launch_as = [&](auto* function, const auto&... arguments) {
+    launch(function, grid, block, variant.shared_bytes, arguments...);
   };
   if (variant.operands == model::Operands::matrices) {
-    launch_as(kernel.function, A, B, beta, C);
-  } else if (variant.operands == model::Operands::and_shares) {
-    const auto [sums, arrived] = sums_in_memory(shares, variant, tiles);
-    const Shares shares_and_sums{shares.whole, shares.parts, shares.depth, sums, arrived};
-    launch_as(kernel.as<OfShares>(), A, B, beta, C, shares_and_sums);
-  } else {
-    const auto [a, b] = operand_maps(variant, M, N, K, A, B);
-    launch_as(kernel.as<OfMaps>(), Maps{a, b}, beta, C);
+    return launch_as(kernel.function, M, N, K, alpha, A, B, beta, C);
   }
+  if (variant.operands == model::Operands::and_shares) {
+    const auto [sums, arrived] = sums_in_memory(shares, variant, tiles);
+    const Shares shares_and_sums{{}, shares.whole, shares.parts, shares.depth, sums, arrived};
+    return launch_as(kernel.as<OfShares>(), M, N, K, alpha, A, B, beta, C, shares_and_sums);
+  }
+  const auto [a, b] = operand_maps(variant, M, N, K, A, B);
+  const auto function = kernel.as<OfMaps>();
+  if (shares.parts == 1) return launch_as(function, M, N, K, alpha, Maps{{}, {}, a, b}, beta, C);
+  const int rows = ceil_div(M, variant.BM) * variant.BM, part_K = shares.depth * variant.BK;
+  float* const sums = sums_in_memory(shares, variant, tiles).sums;
+  launch_as(
+      function, shares.parts * rows, N, part_K, 1.0f, Maps{{}, {rows, part_K}, a, b}, 0.0f, sums);
+  launch_aside(
+      add_up_parts_of_K, ceil_div(M * N, 256), 256, 0, M, N, rows, shares.parts, sums, alpha, beta,
+      C);
 }
 
 // C = alpha * A * B + beta * C with one launch, or several where C has more block rows than a grid.
@@ -2560,9 +2613,10 @@ void prepare(const model::Variant& variant, int M, int N, int K, const float* A,
   split(variant, parts_in_memory(variant, M, N, K, kChunk), M, N, K, A, B);
 }
 
-// Whether the last launch's parts were not good enough. Waits for it.
-bool stood_in() {
-  return doubts_of_last_launch() == kDoubtful;
+// Which variant computed the last product, counted along its stand-ins. Waits for it.
+int stood_in() {
+  const unsigned doubts = doubts_of_last_launch();
+  return (doubts & kDoubtful) != kDoubtful ? 0 : doubts == kDoubtful ? 1 : 2;
 }
 
 extern const model::StageTable stage_table{stages, kernel_for, run, run_again, prepare, stood_in};

@@ -138,7 +138,7 @@ void annotate_stage_before(const Ladder& ladder, lab::Row& row) {
         row.variant->contrast
             ? model::first_variant(stage, ladder.run.gpu)
             : model::comparable_variant(
-                  *row.variant, stage, ladder.run.gpu, ladder.run.M, ladder.run.N);
+                  *row.variant, stage, ladder.run.gpu, ladder.run.M, ladder.run.N, ladder.run.K);
     const trace::SourceRange lines = trace::kernel_lines(traced_kernel(ladder, variant));
     row.before_name = stage.name;
     row.before_kernel = ladder.problem.launched(ladder.tables.traced, variant).kernel.name;
@@ -192,7 +192,7 @@ lab::Measurement measure_variant(
     kernel.gpu_again = lab::gemm_again_of(own, variant, sms);
     if (model::multiplies_parts(variant)) kernel.gpu_prepare = lab::prepare_of(own, variant);
   }
-  bool stood_in = false;
+  int stood_in = 0;
   if (variant.stand_in != nullptr) {
     const auto note = [&](lab::Gemm& gemm, const model::StageTable& table) {
       if (gemm) gemm = lab::noting_stand_in(gemm, table, stood_in);
@@ -201,7 +201,9 @@ lab::Measurement measure_variant(
     note(kernel.plain, plain);
     note(kernel.gpu, own);
     kernel.stood_in = &stood_in;
-    kernel.of_stand_in = model::precision_of(own.stages, *variant.stand_in);
+    for (const model::Variant* one = variant.stand_in; one != nullptr; one = one->stand_in) {
+      kernel.of_stand_ins.push_back(model::precision_of(own.stages, *one));
+    }
   }
   lab::Measurement measured = lab::measure(p, kernel, means, result);
   if (!measured.counts) measured.counts = std::move(counted.counts);
@@ -219,7 +221,7 @@ lab::Row stage_row(
   row.why_not_run = model::why_not_run(stage, ladder.run.gpu);
   // Counts of another product are those of the variant itself.
   const auto that_ran = [&](const model::Variant& chosen) -> const model::Variant& {
-    return row.stood_in && !ladder.counted ? *chosen.stand_in : chosen;
+    return model::that_ran(chosen, ladder.counted ? 0 : row.stood_in);
   };
   const lab::Launched launched = ladder.problem.launched(ladder.tables.own, that_ran(variant));
   row.aligned = launched.aligned;
@@ -249,7 +251,7 @@ void climb(
                          lab::LongProduct::bytes_needed(sides) <= lab::available_memory();
   if (run.checked || is_better) ladder.counted.reset(new lab::LongProduct(flags, sides));
   const auto selected = [&](const model::Stage& stage) -> const model::Variant& {
-    return flags::select_variant(stage, flags.variant, run.gpu, run.M, run.N);
+    return flags::select_variant(stage, flags.variant, run.gpu, run.M, run.N, run.K);
   };
   std::vector<lab::Row> yardsticks;
   if (run.gpu_present) {
@@ -395,7 +397,7 @@ void list_stages(const flags::Flags& flags, const model::StageTable& table) {
   const model::Gpu gpu = lab::choose_model(flags, on_gpu);
   const lab::ProblemSize sides =
       lab::size_to_run(flags, on_gpu || counts_apart(flags, on_gpu, gpu));
-  report::print_list(stdout, table.stages, {gpu, sides.M, sides.N}, flags.format);
+  report::print_list(stdout, table.stages, {gpu, sides.M, sides.N, sides.K}, flags.format);
 }
 
 int run_program(int argc, char** argv, const model::StageTable& table) {

@@ -111,8 +111,9 @@ const model::Variant& select_variant(const model::Stage& stage, const std::strin
 }
 
 const model::Variant& select_variant(
-    const model::Stage& stage, const std::string& name, const model::Gpu& gpu, int M, int N) {
-  if (name.empty() && !stage.variants.empty()) return model::suited_variant(stage, gpu, M, N);
+    const model::Stage& stage, const std::string& name, const model::Gpu& gpu, int M, int N,
+    int K) {
+  if (name.empty() && !stage.variants.empty()) return model::suited_variant(stage, gpu, M, N, K);
   if (name == kFirstVariant && !stage.variants.empty()) return model::first_variant(stage, gpu);
   return select_variant(stage, name);
 }

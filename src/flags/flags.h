@@ -79,8 +79,9 @@ inline constexpr const char* kFirstVariant = "first";
 // stage's variants if it has none of that name, or none at all (the serial stage).
 const model::Variant& select_variant(const model::Stage& stage, const std::string& name);
 
-// The same, but if `name` is empty, the variant that suits C (M x N) on that GPU (model/stage.h).
+// The same, but if `name` is empty, the variant that suits the product on that GPU (model/stage.h).
 const model::Variant& select_variant(
-    const model::Stage& stage, const std::string& name, const model::Gpu& gpu, int M, int N);
+    const model::Stage& stage, const std::string& name, const model::Gpu& gpu, int M, int N,
+    int K = 0);
 
 }  // namespace flags

@@ -398,14 +398,16 @@ std::span<const Section> sections() {
             .value = "KIND",
             .help =
                 "how A and B are distributed: uniform in [-1, 1) (default), normal, positive, or "
-                "wide: times 2^-20 to 2^20, for each element, or wide-k: for each index of K",
-            .hint = "give uniform, normal, positive, wide or wide-k",
+                "wide: times 2^-20 to 2^20, for each element, or wide-k: for each index of K, or "
+                "spike: every 64th of a row of A is strong and meets a zero of B",
+            .hint = "give uniform, normal, positive, wide, wide-k or spike",
             .set = choice<lab::Data>(
                 &Flags::data, {{lab::name_of(lab::Data::uniform), lab::Data::uniform},
                                {lab::name_of(lab::Data::normal), lab::Data::normal},
                                {lab::name_of(lab::Data::positive), lab::Data::positive},
                                {lab::name_of(lab::Data::wide), lab::Data::wide},
-                               {lab::name_of(lab::Data::wide_k), lab::Data::wide_k}}),
+                               {lab::name_of(lab::Data::wide_k), lab::Data::wide_k},
+                               {lab::name_of(lab::Data::spike), lab::Data::spike}}),
             .excludes = {{{"--a"}, "{typed}: A and B come from files; leave --data out"}},
             .is_used = [](const Flags& f) { return f.data != lab::Data::uniform; }},
            {.name = "--a",

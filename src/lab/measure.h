@@ -48,6 +48,7 @@ struct Reference {
   mutable std::vector<double> magnitude;
   mutable int terms = 0;
   std::uint64_t factors = 0;  // a fingerprint of A and B
+  double largest = 0;         // magnitude in A and B; infinite, also if there is a NaN
 };
 
 Reference compute_reference(const Problem& p);
@@ -68,9 +69,9 @@ struct Kernel {
   Gemm gpu_again = {};  // the same with the same A and B as before: this is timed. Empty: `gpu` is
   Gemm gpu_prepare = {};  // only what comes before the kernel: this is timed, too
   model::Precision precision = model::kFp32;
-  // If another variant can stand in: whether it did in the last run, and its precision.
-  const bool* stood_in = nullptr;
-  model::Precision of_stand_in = model::kFp32;
+  // If others can stand in: which one did in the last run (model::that_ran), and their precisions.
+  const int* stood_in = nullptr;
+  std::vector<model::Precision> of_stand_ins = {};
   // The blocks to trace, if blocks hand data to one another or compute several tiles; the plain
   // copy then runs all blocks. Empty: machine/grid.h's choice; the plain copy runs the
   // others.

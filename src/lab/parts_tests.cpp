@@ -1,6 +1,8 @@
 // Tests of the stages that multiply fp16 parts, with data that the parts hold and do not hold.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -38,14 +40,14 @@ std::vector<const model::Variant*> without_stand_in(const model::StageTable& tab
 }
 
 struct Outcome {
-  bool stood_in;
+  int stood_in;
   model::Error error;
 };
 
 Outcome outcome_of(
     const lab::Problem& p, const model::Variant& variant = proves_parts(experiment_table_plain)) {
   const model::StageTable& table = experiment_table_plain;
-  bool stood_in = false;
+  int stood_in = 0;
   const lab::Reference reference = lab::compute_reference(p);
   lab::Means means{{model::find_gpu("H200")}};
   means.reference = &reference;
@@ -55,7 +57,7 @@ Outcome outcome_of(
       {.plain = lab::noting_stand_in(lab::gemm_of(table, variant), table, stood_in),
        .precision = model::kSplitFp16,
        .stood_in = &stood_in,
-       .of_stand_in = model::kSplitTf32},
+       .of_stand_ins = {model::kSplitTf32, model::kFp32}},
       means, result);
   CHECK(measured.stood_in == stood_in);
   return {stood_in, measured.error.value()};
@@ -148,24 +150,76 @@ TEST_CASE("another kernel stands in where fp16 parts would lose too much") {
   SUBCASE("a row of very small numbers") {
     for (int k = 0; k < p.K; ++k) p.A[k] *= 1e-30f;
   }
-  SUBCASE("a column of denormal numbers") {
-    for (int k = 0; k < p.K; ++k) p.B[k * p.N + 2] = 1e-42f;
-  }
   SUBCASE("a row of very large numbers") {
     for (int k = 0; k < p.K; ++k) p.A[k] *= 1e30f;
   }
-  SUBCASE("a NaN") {
-    p.B[17] = std::numeric_limits<float>::quiet_NaN();
-  }
   const Outcome outcome = outcome_of(p);
-  CHECK(outcome.stood_in);
+  CHECK(outcome.stood_in == 1);
   CHECK(outcome.error.bound_ok);
 }
 
-TEST_CASE("another kernel stands in for fp16 parts where there is an infinity") {
+TEST_CASE("numbers that no parts hold are multiplied in fp32") {
   lab::Problem p = problem_without_zeros(70, 90, 200);
-  p.A[17] = kInfinity;
-  CHECK(outcome_of(p).stood_in);
+  SUBCASE("a column of denormal numbers") {
+    for (int k = 0; k < p.K; ++k) p.B[k * p.N + 2] = 1e-42f;
+  }
+  SUBCASE("all of A below 2^-114, and a large B") {
+    for (float& x : p.A) x *= 0x1p-120f;
+    for (float& x : p.B) x *= 0x1p100f;
+  }
+  SUBCASE("one product") {
+    p = problem_without_zeros(1, 1, 1);
+    p.A[0] = 9.07e-40f;
+    p.B[0] = 1.33e36f;
+  }
+  SUBCASE("an infinity in A") {
+    p.A[17] = kInfinity;
+  }
+  SUBCASE("a NaN in B, and C is as fp32 makes it elsewhere") {
+    p.B[17] = std::numeric_limits<float>::quiet_NaN();
+  }
+  const Outcome outcome = outcome_of(p);
+  CHECK(outcome.stood_in == 2);
+  CHECK(outcome.error.bound_ok);
+}
+
+TEST_CASE("tf32 parts are not forgiven what they lose of numbers below 2^-114") {
+  lab::Problem p = problem_without_zeros(70, 90, 64);
+  for (float& x : p.A) x *= 0x1p-130f;
+  for (float& x : p.B) x *= 0x1p100f;
+  for (const model::Stage& stage : experiment_table_plain.stages) {
+    if (stage.variants.empty() ||
+        stage.variants.front().multiplier != model::Multiplier::wgmma_3xtf32) {
+      continue;
+    }
+    lab::Means means{{model::find_gpu("H200")}};
+    const lab::Reference reference = lab::compute_reference(p);
+    means.reference = &reference;
+    lab::Floats result;
+    const lab::Gemm gemm = lab::gemm_of(experiment_table_plain, stage.variants.front());
+    const auto measured =
+        lab::measure(p, {.plain = gemm, .precision = stage.precision}, means, result);
+    CHECK(!measured.error.value().bound_ok);
+  }
+}
+
+TEST_CASE("a stage for finite data is not checked with others, and says so") {
+  lab::Problem p = problem_without_zeros(5, 6, 7);
+  for (const float largest : {1e38f, std::numeric_limits<float>::max(), kInfinity}) {
+    p.A[3] = largest;
+    const lab::Reference reference = lab::compute_reference(p);
+    lab::Means means{{model::find_gpu("H200")}};
+    means.reference = &reference;
+    lab::Floats result;
+    const auto unfit = [&](const model::Precision& precision) {
+      const lab::Gemm gemm =
+          lab::gemm_of(experiment_table_plain, proves_parts(experiment_table_plain));
+      return lab::measure(p, {.plain = gemm, .precision = precision}, means, result).unfit_data;
+    };
+    CHECK(unfit(model::kTf32) == (largest > 1e38f));
+    CHECK(unfit(model::kSplitTf32) == (largest == kInfinity));
+    CHECK(!unfit(model::kSplitFp16));
+  }
 }
 
 TEST_CASE("doubts are about one product, and not about those after it") {
@@ -244,4 +298,49 @@ TEST_CASE("the kernels that make fp16 parts have no hazard") {
       CHECK(counts.blocks > p.M);
     }
   }
+}
+
+TEST_CASE("K is cut into parts where C has few results, and their sums are C") {
+  const model::Gpu& gpu = *model::find_gpu("H200");
+  int cut = 0;
+  for (const model::Stage& stage : stage_table_traced.stages) {
+    for (const auto& [M, N, K] : {std::array{40, 50, 2400}, {16, 130, 2301}}) {
+      const lab::Problem p = lab::random_problem({M, N, K}, 1.5f, 0.5f, 7);
+      if (stage.needs.hardware != model::kCopyEngine.hardware) continue;
+      if (model::multiplies_parts(stage.variants.front())) continue;
+      // The smallest tile.
+      const auto smallest = std::min_element(
+          stage.variants.begin(), stage.variants.end(),
+          [](const model::Variant& a, const model::Variant& b) {
+            return a.BM * a.BN < b.BM * b.BN;
+          });
+      const model::Variant& variant = *smallest;
+      const model::ShareOut shares = model::share_out(variant, M, N, K, gpu.sms);
+      CAPTURE(stage.name);
+      CAPTURE(K);
+      CHECK(shares.parts > 1);
+      ++cut;
+      const lab::Reference reference = lab::compute_reference(p);
+      for (const machine::Blocks blocks : {machine::Blocks::kAll, machine::Blocks::kSample}) {
+        lab::Means means{{&gpu, blocks}};
+        means.reference = &reference;
+        lab::Floats result;
+        const lab::Measurement measured = lab::measure(
+            p,
+            {.traced = lab::gemm_of(stage_table_traced, variant, gpu.sms),
+             .plain = lab::gemm_of(
+                 stage_table_plain,
+                 model::find_stage(stage_table_plain.stages, stage.number)->variants.front(),
+                 gpu.sms),
+             .precision = stage.precision,
+             .sample = lab::sample_of(p, variant, gpu.sms)},
+            means, result);
+        REQUIRE(measured.error);
+        CHECK(measured.error->bound_ok);
+        CHECK(measured.counts->hazards.empty());
+        CHECK(measured.counts->blocks == model::blocks_of(variant, M, N, K, gpu.sms));
+      }
+    }
+  }
+  CHECK(cut == 2 * 4);
 }

@@ -119,7 +119,7 @@ Gemm prepare_of(const model::StageTable& table, const model::Variant& variant) {
   };
 }
 
-Gemm noting_stand_in(Gemm gemm, const model::StageTable& table, bool& stood_in) {
+Gemm noting_stand_in(Gemm gemm, const model::StageTable& table, int& stood_in) {
   return
       [gemm = std::move(gemm), &table, &stood_in](
           int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
@@ -294,6 +294,9 @@ void distribute(
       case Data::wide_k:
         value = std::ldexp(value, exponent_of(of_k[k]));
         break;
+      case Data::spike:
+        value = k % 64 != 0 ? std::ldexp(value, along_rows ? 0 : -40) : along_rows ? 0 : value;
+        break;
     }
   }
 }
@@ -312,6 +315,8 @@ const char* name_of(Data data) {
       return "wide";
     case Data::wide_k:
       return "wide-k";
+    case Data::spike:
+      return "spike";
   }
   return "";
 }

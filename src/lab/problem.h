@@ -57,9 +57,9 @@ Gemm gemm_of(const model::StageTable& table, const model::Variant& variant, int 
 Gemm gemm_again_of(const model::StageTable& table, const model::Variant& variant, int sms = 0);
 // Only what comes before the kernel, for a variant that multiplies parts.
 Gemm prepare_of(const model::StageTable& table, const model::Variant& variant);
-// The same as `gemm`, which is one of that table. `stood_in` must outlive it, and says whether the
-// variant's stand_in computed the last product.
-Gemm noting_stand_in(Gemm gemm, const model::StageTable& table, bool& stood_in);
+// The same as `gemm`, which is one of that table. `stood_in` must outlive it, and says which of the
+// variant's stand-ins computed the last product (model::that_ran).
+Gemm noting_stand_in(Gemm gemm, const model::StageTable& table, int& stood_in);
 
 // What a product launches that was asked for from one variant (model::launched).
 struct Launched {

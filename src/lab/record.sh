@@ -48,6 +48,12 @@ record_ladder 8192x4096x2048 --trace none --m 8192 --n 4096 --k 2048
 for size in 4096 8192; do
   record_ladder bf16-$size --trace none --stage 16 --variant bf16-128x256x64 --size $size
 done
+# Few results for what is read: tiles for few rows, and parts of K.
+for sides in "1 8192 8192" "8 8192 8192" "16 8192 8192" "32 8192 8192" "64 8192 8192" \
+  "128 8192 8192" "8192 16 8192" "16 28672 8192" "64 64 65536" "256 256 16384"; do
+  set -- $sides
+  record "few-$1x$2x$3" "$program" --device gpu --no-color --trace none --stage 11- --m "$1" --n "$2" --k "$3"
+done
 # These are small, so each stage's first variant, which the lesson is about, has to be named.
 record ncu-256 "$src/lab/profile/profile.sh" counts "$program" --stage 1- --variant first --size 256
 # First a size where no row is 16-byte aligned, then one where all rows are but no tile divides the

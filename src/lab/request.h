@@ -16,7 +16,9 @@ enum class Data {
   normal,    // with mean 0 and deviation 1
   positive,  // uniform in [0, 1)
   wide,      // uniform times 2^e, with a random e from -20 to 20 for each element
-  wide_k     // the same, where a column of A and the row of B that it meets have one e
+  wide_k,    // the same, where a column of A and the row of B that it meets have one e
+  spike      // every 64th column of A is uniform, and meets a row of zeros in B; the others are
+             // uniform times 2^-40
 };
 const char* name_of(Data data);  // as the flag spells it
 

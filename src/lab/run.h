@@ -63,7 +63,8 @@ struct Measurement {
   std::optional<model::Error> error;   // against the fp64 CPU reference
   std::optional<double> cublas_error;  // relative (Frobenius), against cuBLAS fp32
   std::optional<Timing> preparation;   // the part of `time` before the kernel
-  bool stood_in = false;               // the variant's stand_in computed C
+  int stood_in = 0;                    // which stand-in computed C (model::that_ran)
+  bool unfit_data = false;             // C is not checked: the stage is not for this A and B
 
   // The source text to which counts->lines refers, and the first and last line of the kernel in it
   // (from 1); 0 if unknown.

@@ -18,6 +18,8 @@ struct Error {
   double max_abs;
   bool bound_ok;                  // every element is within the textbook bound, or overflowed
   std::optional<Mismatch> first;  // the first element that is neither, row by row
+  // Only because numbers in A or B are too small for the multiplier's format (Precision::step_in).
+  bool forgiven = false;
   // Elements whose overflow beyond the range of fp32 their products explain.
   std::int64_t overflowed = 0;
 };
@@ -34,17 +36,25 @@ struct Precision {
   double step_in = 0;
   // The products that are added with u_acc before fp32 takes over their sum; 0: all.
   int chunk = 0;
-  bool of_all = true;  // whether it holds for all matrices of floats
+  bool of_all = true;  // whether it holds for all matrices of floats from 2^-114 to largest_in
+  // The largest number that may be in A or B; infinite: infinities and NaN may be there, too.
+  double largest_in = std::numeric_limits<double>::infinity();
 };
+inline constexpr double kLargestFloat = std::numeric_limits<float>::max();
 inline constexpr Precision kFp32{0.0, 0x1p-24};
 // A tensor core cuts its sums off where fp32 would round them, and so loses up to twice as much.
-inline constexpr Precision kTf32{.u_in = 0x1p-11, .u_acc = 0x1p-23, .step_in = 0x1p-136};
+// What is larger than largest_in is rounded to an infinity.
+inline constexpr Precision kTf32{
+    .u_in = 0x1p-11, .u_acc = 0x1p-23, .step_in = 0x1p-136, .largest_in = 0x1.ffdffep127};
 // bf16 has 8 bits where tf32 has 11.
-inline constexpr Precision kBf16{.u_in = 0x1p-8, .u_acc = 0x1p-23, .step_in = 0x1p-133};
+inline constexpr Precision kBf16{
+    .u_in = 0x1p-8, .u_acc = 0x1p-23, .step_in = 0x1p-133, .largest_in = 0x1.fefffep127};
 // Each input as two tf32 numbers: the first cut off, so that the second is below 2^-10 of the input
 // and is rounded by 2^-12 of that. The product of the two second numbers is left out: 2^-20.
-// Together 2 * 2^-22 + 2^-20 = 2 u_in.
-inline constexpr Precision kSplitTf32{.u_in = 0x1.8p-21, .u_acc = 0x1p-23, .step_in = 0x1p-136};
+// Together 2 * 2^-22 + 2^-20 = 2 u_in. That holds for inputs from 2^-114 on: smaller ones lose up
+// to 2^-137 each, which is not forgiven.
+inline constexpr Precision kSplitTf32{
+    .u_in = 0x1.8p-21, .u_acc = 0x1p-23, .largest_in = kLargestFloat};
 
 // Each input as two fp16 numbers, which together lose at most 2^-23 of it. The product of the two
 // second numbers is left out: 2^-22. Numbers that are too small for the parts lose 2^-23 of the sum
@@ -53,10 +63,15 @@ inline constexpr Precision kSplitTf32{.u_in = 0x1.8p-21, .u_acc = 0x1p-23, .step
 inline constexpr Precision kSplitFp16{.u_in = 0x1.8p-22, .u_acc = 0x1p-23, .chunk = 64};
 // The same without a proof: right for most matrices.
 inline constexpr Precision kScaledFp16{
-    .u_in = 0x1.8p-22, .u_acc = 0x1p-23, .chunk = 64, .of_all = false};
+    .u_in = 0x1.8p-22, .u_acc = 0x1p-23, .chunk = 64, .of_all = false, .largest_in = kLargestFloat};
 // The same with a unit of 2^-10 for all numbers, so that those below 2^-12 lose up to 2^-35.
 inline constexpr Precision kFixedFp16{
-    .u_in = 0x1.8p-22, .u_acc = 0x1p-23, .step_in = 0x1p-34, .chunk = 64, .of_all = false};
+    .u_in = 0x1.8p-22,
+    .u_acc = 0x1p-23,
+    .step_in = 0x1p-34,
+    .chunk = 64,
+    .of_all = false,
+    .largest_in = kLargestFloat};
 
 // Compares C with the exact result. All row-major M x N.
 //   exact      alpha*A*B + beta*C0, accumulated in fp64

@@ -157,6 +157,13 @@ auto ceil_div(auto a, auto b) {
 
 }  // namespace
 
+ShareOut parts_of_K(int tiles, int k_tiles, int sms) {
+  constexpr int kLeastSaved = 64;
+  const int depth = ceil_div(k_tiles, std::max(1, sms / tiles));
+  if (k_tiles - depth < kLeastSaved) return {tiles, 1, k_tiles};
+  return {0, ceil_div(k_tiles, depth), depth};
+}
+
 int tiles_of(const Variant& variant, int M, int N) {
   return ceil_div(M, variant.BM) * ceil_div(N, variant.BN);
 }
@@ -164,20 +171,21 @@ int tiles_of(const Variant& variant, int M, int N) {
 ShareOut share_out(const Variant& variant, int M, int N, int K, int sms) {
   const int k_tiles = variant.BK > 0 ? std::max(1, ceil_div(K, variant.BK)) : 1;
   const int tiles = tiles_of(variant, M, N);
+  const bool may_cut = variant.share_out != nullptr && sms > 0 && tiles > 0;
+  ShareOut shares = may_cut ? variant.share_out(tiles, k_tiles, sms) : ShareOut{tiles, 1, k_tiles};
   if (variant.sharing == Sharing::persistent) {
-    return {tiles, 1, k_tiles, sms > 0 ? std::min(sms, tiles) : tiles};
+    const int parts = parts_of(shares, tiles);
+    shares.blocks = sms > 0 ? std::min(sms, parts) : parts;
   }
-  const bool may_cut = variant.share_out != nullptr && sms > 0;
-  return may_cut ? variant.share_out(tiles, k_tiles, sms) : ShareOut{tiles, 1, k_tiles};
+  return shares;
 }
 
 bool is_in_turns(const ShareOut& shares, int tiles) {
-  return shares.blocks > 0 && shares.blocks < tiles;
+  return shares.blocks > 0 && shares.blocks < parts_of(shares, tiles);
 }
 
 int blocks_of(const ShareOut& shares, int tiles) {
-  if (shares.blocks > 0) return shares.blocks;
-  return shares.whole + (tiles - shares.whole) * shares.parts;
+  return shares.blocks > 0 ? shares.blocks : parts_of(shares, tiles);
 }
 
 int blocks_of(const Variant& variant, int M, int N, int K, int sms) {
@@ -245,24 +253,37 @@ double worth_it(const Variant& larger, const Variant& smaller) {
   return is_much_smaller ? 0.7 : 0.8;
 }
 
+// The share of K along which the busiest SM multiplies, if no tile is whole.
+double share_of_K(const Variant& variant, const Gpu& gpu, int M, int N, int K) {
+  const ShareOut shares = share_out(variant, M, N, K, gpu.sms);
+  return K > 0 && shares.whole == 0 ? 1.0 * shares.depth * variant.BK / K : 1;
+}
+
+// See suited_variant.
+bool has_few_results(int M, int N, int K) {
+  constexpr double kProducts = 16, kNumbers = 1 << 22;
+  return kProducts * std::min(M, N) <= K && 1.0 * std::max(M, N) * K >= kNumbers;
+}
+
 bool fits(const Variant& variant, const Gpu& gpu) {
   return variant.shared_bytes <= gpu.smem_bytes_per_block;
 }
 
 }  // namespace
 
-Spread spread(const Variant& variant, const Gpu& gpu, int M, int N) {
+Spread spread(const Variant& variant, const Gpu& gpu, int M, int N, int K) {
   const long long tiles = ceil_div(1LL * M, variant.BM) * ceil_div(1LL * N, variant.BN);
   const long long of_busiest = ceil_div(tiles, gpu.sms);
   const long long results = of_busiest * variant.BM * variant.BN;
   return {
       tiles, results, of_busiest * gpu.warp.warps_of(variant.threads()),
-      clocks_of(variant, gpu, static_cast<double>(results), static_cast<double>(of_busiest))};
+      share_of_K(variant, gpu, M, N, K) *
+          clocks_of(variant, gpu, static_cast<double>(results), static_cast<double>(of_busiest))};
 }
 
 const Variant& first_variant(const Stage& stage, const Gpu& gpu) {
   for (const Variant& variant : stage.variants) {
-    if (fits(variant, gpu)) return variant;
+    if (fits(variant, gpu) && !variant.for_few_results) return variant;
   }
   return stage.variants.front();
 }
@@ -294,13 +315,42 @@ bool is_traceable(const Stage& stage, const Gpu& gpu) {
   return has_lanes(stage, gpu) && has_room(stage, gpu);
 }
 
-const Variant& suited_variant(const Stage& stage, const Gpu& gpu, int M, int N) {
+namespace {
+
+// The clocks of spread(), with those that pass while parts are added up, and loads from shared
+// memory beside the FFMAs: TM + TN floats, four at a time, for TM * TN products.
+double clocks_with_sums(const Variant& variant, const Gpu& gpu, int M, int N, int K) {
+  const double loads = 0.25 * (variant.TM + variant.TN) / (variant.TM * variant.TN);
+  const double clocks = spread(variant, gpu, M, N, K).clocks *
+                        (variant.multiplier == Multiplier::ffma ? 1 + loads : 1);
+  const ShareOut shares = share_out(variant, M, N, K, gpu.sms);
+  if (shares.parts == 1) return clocks;
+  // One block adds up the parts of a tile, or a kernel does, with all SMs.
+  const bool by_one_block = variant.operands == Operands::and_shares;
+  const double tile = 4.0 * shares.parts * variant.BM * variant.BN;
+  const double bytes = by_one_block ? tile * gpu.sms : 2 * tile * tiles_of(variant, M, N);
+  return clocks + bytes / l2_bytes_per_clock(gpu) / K;
+}
+
+}  // namespace
+
+const Variant& suited_variant(const Stage& stage, const Gpu& gpu, int M, int N, int K) {
   constexpr long long kWarpsToHideWaiting = 12;
   const Variant* chosen = &first_variant(stage, gpu);
   if (!has_clock(gpu) || M == 0 || N == 0) return *chosen;
+  const bool few_results = has_few_results(M, N, K);
   for (const Variant& variant : stage.variants) {
-    if (!variant.for_small || !fits(variant, gpu)) continue;
-    const Spread now = spread(*chosen, gpu, M, N), then = spread(variant, gpu, M, N);
+    if (!fits(variant, gpu)) continue;
+    if (few_results) {
+      const bool may_run = variant.for_small || variant.for_few_results;
+      if (may_run &&
+          clocks_with_sums(variant, gpu, M, N, K) < clocks_with_sums(*chosen, gpu, M, N, K)) {
+        chosen = &variant;
+      }
+      continue;
+    }
+    if (!variant.for_small) continue;
+    const Spread now = spread(*chosen, gpu, M, N, K), then = spread(variant, gpu, M, N, K);
     const bool sooner = then.clocks <= worth_it(*chosen, variant) * now.clocks;
     const bool more_warps = chosen->pipeline == 0 && now.warps < kWarpsToHideWaiting &&
                             then.warps > now.warps && then.results <= now.results;
@@ -310,11 +360,11 @@ const Variant& suited_variant(const Stage& stage, const Gpu& gpu, int M, int N) 
 }
 
 const Variant& comparable_variant(
-    const Variant& variant, const Stage& other, const Gpu& gpu, int M, int N) {
+    const Variant& variant, const Stage& other, const Gpu& gpu, int M, int N, int K) {
   for (const Variant& candidate : other.variants) {
     if (std::string_view(candidate.name) == variant.name) return candidate;
   }
-  return suited_variant(other, gpu, M, N);
+  return suited_variant(other, gpu, M, N, K);
 }
 
 }  // namespace model

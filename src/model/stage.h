@@ -46,8 +46,17 @@ struct ShareOut {
   int whole;
   int parts;       // of a tile that is cut; 1 if none is
   int depth;       // K tiles
-  int blocks = 0;  // that compute the whole tiles, with as many or one more each; 0: one for each
+  int blocks = 0;  // that compute them all, with as many or one more each; 0: one for each
 };
+
+// Which parts of K the stages with a copy engine make: as many as there are SMs for. To add them up
+// takes a kernel of its own, so each SM must be spared at least 64 K tiles (measured on an H200).
+ShareOut parts_of_K(int tiles, int k_tiles, int sms);
+
+// How many there are to compute: whole tiles, and parts of those that are cut.
+constexpr int parts_of(const ShareOut& shares, int tiles) {
+  return shares.whole + (tiles - shares.whole) * shares.parts;
+}
 
 // What multiplies: FFMAs, or one of the tensor cores' instructions, or three of them for a product.
 // They differ in precision and rate.
@@ -72,6 +81,7 @@ struct Variant {
   KernelRef kernel;        // if rows of the matrices that it reads or stores are 16-byte aligned
   KernelRef kernel_any;    // for every other shape and pointer; the same kernel in scalar stages
   bool for_small = false;  // may run in place of an earlier one where C is small (suited_variant)
+  bool for_few_results = false;  // or only where C has few results for what is read
   Sharing sharing = Sharing::grid;
   // Decides for `tiles` tiles of C with `k_tiles` K tiles each which of them are cut. Null: none
   // is.
@@ -79,14 +89,19 @@ struct Variant {
   Multiplier multiplier = Multiplier::ffma;
   Operands operands = Operands::matrices;
   bool has_units = false;  // it multiplies parts of numbers that have units of their own
-  // The variant that runs in place of this one if A and B are not for it. The GPU decides that, in
-  // each run. Null: this one takes all matrices.
+  // The variant that runs in place of this one if A and B are not for it; it may have one, too. The
+  // GPU decides that, in each run. Null: this one takes all matrices.
   const Variant* stand_in = nullptr;
   const Predicted* predicted = nullptr;  // null: its lesson's
   const Contrast* contrast = nullptr;    // null: its kernel is the stage's
 
   int threads() const { return block_x * block_y; }
 };
+
+// The variant that ran, which is so many stand-ins away from the first.
+inline const Variant& that_ran(const Variant& first, int stood_in) {
+  return stood_in == 0 ? first : that_ran(*first.stand_in, stood_in - 1);
+}
 
 // Whether copies of A and B, rounded to bf16 before, are multiplied.
 inline bool multiplies_bf16(const Variant& variant) {
@@ -233,8 +248,9 @@ struct StageTable {
   // What `run` does before the kernel, for variants that multiply parts.
   void (*prepare)(const Variant& variant, int M, int N, int K, const float* A, const float* B) =
       nullptr;
-  // Whether in the last run another variant stood in for one that has a `stand_in`. Waits for it.
-  bool (*stood_in)() = nullptr;
+  // How many stand-ins away from the variant of the last run the one is that ran (that_ran). Waits
+  // for it.
+  int (*stood_in)() = nullptr;
 };
 
 // Evaluates the formulas of the stage table, so that the formula that a reader sees is the one that
@@ -257,7 +273,7 @@ double evaluate(std::string_view formula, std::span<const Named> names);
 ShareOut share_out(const Variant& variant, int M, int N, int K, int sms);
 int tiles_of(const Variant& variant, int M, int N);
 
-// Whether a block computes several tiles.
+// Whether a block computes several tiles, or several parts of tiles.
 bool is_in_turns(const ShareOut& shares, int tiles);
 
 // The number of blocks.
@@ -289,10 +305,11 @@ struct Spread {
   long long warps;    // of the busiest SM, if all its blocks were resident at the same time
   // That the busiest SM needs for one step of K: its products take that long, and on tensor cores,
   // which multiply faster than tiles arrive, also its loads at its share of what the L2 cache
-  // delivers. 0 if the GPU has no clock.
+  // delivers. If tiles are cut along K, parts of one step are done at the same time. 0 if the GPU
+  // has no clock.
   double clocks;
 };
-Spread spread(const Variant& variant, const Gpu& gpu, int M, int N);
+Spread spread(const Variant& variant, const Gpu& gpu, int M, int N, int K = 0);
 
 // The variant for large products: the first whose shared memory a block can have on `gpu`. If none
 // can, the very first.
@@ -320,12 +337,17 @@ const Variant& first_variant(const Stage& stage, const Gpu& gpu);
 // much of the tiles' area lies outside of C. Twice the rows and columns never get a smaller tile,
 // but a few more may: 11 x 11 tiles are at most one for each of 132 SMs, and of 12 x 12 tiles, 12
 // SMs compute two. The paper GPU has no clock and nothing to gain: it gets the first variant.
-const Variant& suited_variant(const Stage& stage, const Gpu& gpu, int M, int N);
+//
+// C has few results for what is read if it has at most one for 16 numbers of the larger matrix, and
+// that has at least 2^22. The product then takes as long as that matrix takes to arrive, or K to go
+// through. So the variant with the fewest clocks is chosen, and those for few results, too, can be.
+// With K = 0 nothing is known of it.
+const Variant& suited_variant(const Stage& stage, const Gpu& gpu, int M, int N, int K = 0);
 
 // The variant of another stage to set beside `variant`: the one with the same name, so that only
 // the idea differs, else the one that suits.
 const Variant& comparable_variant(
-    const Variant& variant, const Stage& other, const Gpu& gpu, int M, int N);
+    const Variant& variant, const Stage& other, const Gpu& gpu, int M, int N, int K = 0);
 
 // What `gpu` lacks to run the kernels of `stage`, in a few words: "needs sm_80". Empty if nothing.
 std::string why_not_run(const Stage& stage, const Gpu& gpu);

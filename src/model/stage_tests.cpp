@@ -581,8 +581,9 @@ TEST_CASE("what a kernel gets besides the matrices follows from its parameters")
     CAPTURE(stage->number);
     for (const Variant& variant : stage->variants) {
       CAPTURE(std::string(variant.name));
+      if (variant.for_few_results) continue;  // it can be an earlier stage's
       CHECK((variant.operands == Operands::maps) == (stage->needs.instructions >= 90));
-      if (variant.share_out != nullptr) CHECK(variant.operands == Operands::and_shares);
+      if (variant.share_out != nullptr) CHECK(variant.operands != Operands::matrices);
     }
   }
 }

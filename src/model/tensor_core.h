@@ -19,7 +19,8 @@ struct TensorCore {
 };
 inline constexpr TensorCore kAmpereTensorCore{24, 4};  // and Ada
 inline constexpr TensorCore kHopperTensorCore{25, 8};
-// The same for f16 and bf16 numbers: twice as many products at once ("MMA-Sim"; not measured here).
+// The same for f16 and bf16 numbers: twice as many products at once ("MMA-Sim"). On an H200, the
+// sums of hopper_checks.cu equal this model bit by bit, with subnormal numbers, too.
 inline constexpr TensorCore kHopperTensorCoreOfHalves{25, 16};
 
 // The tf32 number that a tensor core sees in these bits of a float: it ignores the last 13.

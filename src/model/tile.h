@@ -92,7 +92,7 @@ struct Float4s : CopiedByThreads<t, VEC_A, VEC_B> {
 // The same, and each row of A's tile is padded by 4 floats.
 template <Tile t, int VEC_A, int VEC_B = VEC_A>
 struct Padded : Float4s<t, VEC_A, VEC_B> {
-  static_assert(t.BK == 8 && t.BM % 32 == 0, "the padding of As keeps the banks of 8 rows apart");
+  static_assert(t.BK <= 16 && t.BM % 8 == 0, "the padding of As keeps the banks of 8 rows apart");
 };
 
 // Dynamic shared memory for a ring of such places.
@@ -119,6 +119,7 @@ struct CopiedInBoxes : Launch<t> {
   static constexpr int block_x = t.threads();
   static constexpr int shared_bytes = ring_bytes<t, Place>();
   static constexpr Sharing sharing = Sharing::ordered;
+  static constexpr auto share_out = parts_of_K;
   static constexpr Multiplier multiplier = by;
 };
 
@@ -166,28 +167,47 @@ Variant variant() {
       .contrast = Aligned::contrast};
 }
 
-// One for each tile of an array.
-template <template <Tile, int> class KernelOf, const auto& tiles>
-std::vector<Variant> variants() {
-  const auto each = []<std::size_t... i>(std::index_sequence<i...>) {
-    return std::vector<Variant>{variant<KernelOf, tiles[i]>()...};
-  };
-  return each(std::make_index_sequence<std::size(tiles)>{});
-}
-
 inline std::vector<Variant> joined(std::vector<Variant> first, const std::vector<Variant>& second) {
   first.insert(first.end(), second.begin(), second.end());
   return first;
 }
 
-// Which variant stands in for these where A and B are not for them, with what its lesson predicts.
-inline std::vector<Variant> with_stand_in(
-    std::vector<Variant> variants, const Variant& other, const Lesson& lesson) {
-  static const Variant stand_in = [&] {
-    Variant copy = other;
-    copy.predicted = &lesson.predicted;
-    return copy;
-  }();
+// One for each tile of an array, and then `more`.
+template <template <Tile, int> class KernelOf, const auto& tiles>
+std::vector<Variant> variants(const std::vector<Variant>& more = {}) {
+  const auto each = []<std::size_t... i>(std::index_sequence<i...>) {
+    return std::vector<Variant>{variant<KernelOf, tiles[i]>()...};
+  };
+  return joined(each(std::make_index_sequence<std::size(tiles)>{}), more);
+}
+
+// The same for arrays of tiles that are only for C with few results (suited_variant). With a
+// contrast, they are an earlier stage's.
+template <template <Tile, int> class KernelOf, const auto&... tiles>
+std::vector<Variant> few(const Contrast& contrast) {
+  std::vector<Variant> all;
+  (..., (all = joined(std::move(all), variants<KernelOf, tiles>())));
+  for (Variant& variant : all) {
+    variant.for_small = false;
+    variant.for_few_results = true;
+    variant.contrast = contrast.name != nullptr ? &contrast : nullptr;
+  }
+  return all;
+}
+template <template <Tile, int> class KernelOf, const auto& tiles, const auto& tiles_for_few>
+std::vector<Variant> variants(const std::vector<Variant>& more = {}) {
+  return joined(variants<KernelOf, tiles>(few<KernelOf, tiles_for_few>({})), more);
+}
+
+// Which variant stands in for these where A and B are not for them, and which for that one, each
+// with what its lesson predicts.
+inline std::vector<Variant> with_stand_ins(
+    std::vector<Variant> variants, const Variant& other, const Contrast& of_other,
+    const Variant& last, const Contrast& of_last) {
+  static Variant stand_in = other, last_one = last;
+  stand_in.predicted = &of_other.lesson.predicted;
+  stand_in.stand_in = &last_one;
+  last_one.predicted = &of_last.lesson.predicted;
   for (Variant& variant : variants) variant.stand_in = &stand_in;
   return variants;
 }

@@ -39,7 +39,7 @@ done
 # A kernel and its shared arrays are found by the name of their file in the symbol table
 # (machine/symbols.cpp), so several files become one, the first.
 copy() {
-  local copy=$1 flags=TRIED_$1 objects=() others=() object source written names name permissive
+  local copy=$1 flags=TRIED_$1 objects=() others=() object source written depends names name permissive
   flags="$CXX $TRY_AS_CPU ${!flags} $color"
   shift
   [ ${#files[@]} = 1 ] || others=("${files[@]}")
@@ -60,6 +60,11 @@ copy() {
     src/try/limited.sh "${files[i]}" $flags -include "$BUILD/try/$copy.h" "$@" -iquote "$(dirname "${files[i]}")" \
       -fpch-preprocess -E "$source" -o "$written.cpp" && "$REWRITER" "${others[@]}" < "$written.cpp" > "$written.ii" ||
       return 1
+    # It depends on the user's file, and not on the copy with spaces.
+    [ -z "$spaced" ] || [ "$copy" = plain ] || {
+      depends=$(< "$out.d")
+      printf '%s\n' "${depends//"$source"/"${files[i]}"}" > "$out.d"
+    }
     # In CUB, aliases hide their own templates, which nvcc accepts.
     ! grep -q '^# .*/cub/' "$written.cpp" && permissive= || permissive=-fpermissive
     src/try/limited.sh "$KERNEL" $flags $permissive -x c++-cpp-output -fpreprocessed -c "$written.ii" -o "$object" ||

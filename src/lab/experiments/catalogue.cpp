@@ -114,8 +114,10 @@ const std::vector<Experiment> kExperiments = {
       &kOfCublas},
      false,
      shapes_shows,
-     "every row has the same tile, whatever the shape; --size N changes the first six, --m N the "
-     "tokens of the others, which are layers of GPT-2 small (768 wide, 50257 words) and "
+     "every row but the last three has the same tile, whatever the shape; --size N changes the "
+     "first "
+     "six, --m N the tokens of the others, which are layers of GPT-2 small (768 wide, 50257 words) "
+     "and "
      "Llama-3-8B (4096 wide, 14336 in between, 8 of 32 heads for K and V)"},
     {"occupancy",
      "How many warps does a kernel need? Unused shared memory limits the blocks per SM.",
@@ -276,7 +278,10 @@ std::vector<Launch> shapes(const Plan& plan) {
       {"Llama-3-8B K, V", stage, name, Sides{tokens, 1024, 4096}},
       {"Llama-3-8B MLP up", stage, name, Sides{tokens, 14336, 4096}},
       {"Llama-3-8B MLP down", stage, name, Sides{tokens, 4096, 14336}},
-      {"MLP up, 1 token", stage, name, Sides{1, 14336, 4096}}};
+      {"MLP up, 1 token", stage, name, Sides{1, 14336, 4096}},
+      {"1 token, few rows", 11, "16x256x16", Sides{1, 14336, 4096}},
+      {"16 tokens, few rows", 11, "16x256x16", Sides{16, 14336, 4096}},
+      {"64, few rows, stage 17", 17, "64x128x32", Sides{64, 14336, 4096}}};
 }
 
 // From as many blocks as an SM holds down to one, each time with the largest shared memory per

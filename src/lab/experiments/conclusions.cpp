@@ -220,7 +220,8 @@ std::string tile_sizes_shows(Trials trials) {
     const Trial& winner = fastest(here);
     const auto is_default = [](const Trial& trial) {
       const lab::Run& run = trial.run;
-      const model::Variant& chosen = model::suited_variant(*trial.row.stage, run.gpu, run.M, run.N);
+      const model::Variant& chosen =
+          model::suited_variant(*trial.row.stage, run.gpu, run.M, run.N, run.K);
       return std::string_view(trial.row.variant->name) == chosen.name;
     };
     const auto own = std::find_if(here.begin(), here.end(), is_default);

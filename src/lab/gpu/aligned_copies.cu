@@ -12,8 +12,8 @@ namespace {
 // A block for each row.
 template <class Element>
 __global__ void copy_rows(
-    const float* from, int columns, Element* to, std::size_t pitch, CopyOnlyIf only_if) {
-  if (only_if.word != nullptr && *only_if.word != only_if.is) return;
+    const float* from, int columns, Element* to, std::size_t pitch, OnlyIf only_if) {
+  if (!holds(only_if)) return;
   from += blockIdx.x * std::size_t(columns);
   to += blockIdx.x * pitch;
   for (int i = threadIdx.x; i < columns; i += blockDim.x) to[i] = Element(from[i]);
@@ -23,7 +23,7 @@ __global__ void copy_rows(
 
 AlignedMatrix AlignedCopies::copy(
     const char* name, Memory& to, const float* matrix, int rows, int columns, CopiedAs as,
-    CopyOnlyIf only_if) {
+    OnlyIf only_if) {
   const std::uint64_t pitch = pitch_bytes(columns, as);
   const std::size_t bytes = rows * pitch;
   if (bytes > to.bytes) {

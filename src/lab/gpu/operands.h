@@ -72,6 +72,12 @@ inline SumsInMemory sums_in_memory(
       arrived.of(cut, /*zeros=*/true, use)};
 }
 
+// How a kernel with maps finds its part of K, if K is cut: each `rows` rows of what it computes are
+// the sums of a part, and the next part is `part_K` further along K.
+struct PartsOfK {
+  int rows = INT_MAX, part_K = 0;
+};
+
 // The copies of A and B that the last launch made.
 inline AlignedCopies& aligned_copies() {
   return of_this_gpu<AlignedCopies>();
@@ -112,7 +118,7 @@ struct OperandMaps {
 };
 inline OperandMaps operand_maps(
     const model::Variant& variant, int M, int N, int K, const float* A, const float* B,
-    CopyOnlyIf only_if = {}) {
+    OnlyIf only_if = {}) {
   if (K == 0) return {};
   using enum model::Multiplier;
   const bool bf16 = variant.multiplier == wgmma_bf16;

@@ -13,9 +13,10 @@ $(GRADED)/assemble $(GRADED)/similar:
 	$(CXX) $^ -o $(NEW) && mv -f $(NEW) $@
 # An uninitialized variable must not be 0 by luck (g++ 12 and later).
 NOT_ZERO := $(if $(filter-out 11%,$(shell $(CXX) -dumpversion)),-ftrivial-auto-var-init=pattern)
-# The headers that every answer includes, precompiled.
+# The headers that every answer includes, precompiled. A thread has at most 512 KB of local memory.
 GRADE_AS_CPU = $(NOT_ZERO) $(subst src/simulator/cuda/cpu.h,$(GRADED)/cpu.h,$(filter-out -Werror,$(AS_CPU))) \
-	-Wno-unused-parameter -Wno-unused-variable -Wno-unused-but-set-variable
+	-Wno-unused-parameter -Wno-unused-variable -Wno-unused-but-set-variable \
+	-Werror=frame-larger-than=524288
 grade.flags = $(CXX) $(GRADE_AS_CPU) $(TRACED)
 $(GRADED)/cpu.h.gch: $(wildcard src/simulator/cuda/*.h) $(BUILD)/grade.flags | $(ANNOUNCER)
 	$(call say,g++,src/simulator/cuda/cpu.h)

@@ -205,7 +205,7 @@ class Tracer {
     run.gpu = gpu_;
     for (const model::Stage& stage : table_.stages) {
       if (stage.variants.empty() || !model::why_not_run(stage, gpu_).empty()) continue;
-      const model::Variant& variant = model::suited_variant(stage, run.gpu, size, size);
+      const model::Variant& variant = model::suited_variant(stage, run.gpu, size, size, size);
       lab::Row row{};
       row.number = stage.number;
       row.stage = &stage;

@@ -197,7 +197,8 @@ int write_page(const flags::Flags& flags, const model::StageTable& traced) {
   std::vector<model::Recording> recordings;
   for (const model::Stage* stage : flags::select_stages(flags.stage, traced.stages)) {
     if (stage->variants.empty() || !model::is_traceable(*stage, run.gpu)) continue;
-    const model::Variant& variant = flags::select_variant(*stage, sized.variant, run.gpu, p.M, p.N);
+    const model::Variant& variant =
+        flags::select_variant(*stage, sized.variant, run.gpu, p.M, p.N, p.K);
     Measured one = measured(traced, *stage, variant, p, run);
     rows.push_back(std::move(one.row));
     recordings.push_back(std::move(one.recording));

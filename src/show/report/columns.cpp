@@ -56,8 +56,10 @@ std::string busiest_unit(const lab::Run& run, const lab::Row& row) {
 }
 
 std::string verdict(const lab::Run&, const lab::Row& row) {
+  if (row.unfit_data) return "n/a";
   if (!row.error) return "–";
-  return !row.error->bound_ok ? "FAIL" : row.error->overflowed > 0 ? "over" : "ok";
+  const model::Error& error = *row.error;
+  return !error.bound_ok ? "FAIL" : error.forgiven ? "tiny" : error.overflowed > 0 ? "over" : "ok";
 }
 
 Number percent(const Number& ratio) {

@@ -297,7 +297,7 @@ void add_result(std::vector<Fact>& facts, const lab::Run& run, const lab::Row& r
   const Writer time{facts, "time.", row.time.has_value()};
   const Writer add{facts, "", true};
   add("cublas_error", or_null(row.cublas_error));
-  add("stood_in", row.stood_in);
+  add("stood_in", row.stood_in > 0);
   add("time_ms", row.time ? or_null(timing.median_ms) : FactValue());
   time("min_ms", timing.min_ms);
   time("max_ms", timing.max_ms);

@@ -208,8 +208,16 @@ std::vector<Entry> entries_of(const lab::Run& run, const std::vector<std::string
          "A and B are rounded to bf16 before the kernel and its clock start; also for cuBLAS "
          "bf16"});
   }
-  if (any_row([](const lab::Row& row) { return row.stood_in; })) {
-    entries.push_back({"stand-in", kStoodIn});
+  for (const lab::Row& row : run.rows) {
+    if (row.stood_in > 0) entries.push_back({"stand-in", stand_in_words(row.stood_in)});
+  }
+  if (any_row([](const lab::Row& row) { return row.unfit_data; })) {
+    entries.push_back({"n/a", kUnfitData});
+  }
+  if (any_row([](const lab::Row& row) { return row.error && row.error->forgiven; })) {
+    entries.push_back(
+        {"tiny",
+         "right but for numbers of A or B that are too small for the stage's format, and lost"});
   }
   if (!model::has_clock(run.gpu)) {
     entries.push_back(
@@ -360,7 +368,9 @@ void print_legend(std::FILE* out) {
       {"ok",
        "no element is farther from the fp64 reference than rounding can explain; FAIL: one "
        "is. over: ok, but some elements of C, or sums on the way to them, are beyond the "
-       "range of fp32: they overflow to infinity or NaN, as in every BLAS"},
+       "range of fp32: they overflow to infinity or NaN, as in every BLAS. tiny: ok, but for "
+       "numbers that are too small for the stage's format. n/a: not checked, as the stage needs "
+       "finite data"},
       {"colour",
        "in each row the count that differs most from the stage before, by its ratio: "
        "emphasis, and no more than the numbers say"},
@@ -448,7 +458,7 @@ namespace {
 constexpr const char* kSerial = "serial";  // stage 0 is not a kernel, and is in no stage table
 
 bool is_chosen(const model::Stage& stage, const model::Variant& v, const ChoiceFor& choice) {
-  return &v == &model::suited_variant(stage, choice.gpu, choice.M, choice.N);
+  return &v == &model::suited_variant(stage, choice.gpu, choice.M, choice.N, choice.K);
 }
 
 // "default" is the stage's first variant, for large products, and "chosen" the one that runs.
@@ -545,28 +555,31 @@ std::string gpu_names() {
 std::string mark(const model::Stage& stage, const model::Variant& v, const ChoiceFor& choice) {
   if (stage.variants.size() == 1) return "";
   if (is_chosen(stage, v, choice)) return " *";
-  return v.for_small || &v == stage.variants.data() ? " +" : "";
+  const bool may_run = v.for_small || v.for_few_results || &v == stage.variants.data();
+  return may_run ? " +" : "";
 }
 
 // The stages that need memory besides A, B and C.
 std::string memory_for_sums(
     std::span<const model::Stage> stages, const ChoiceFor& choice, int term) {
-  std::string text;
+  std::string numbers;
+  std::int64_t most = 0;  // floats
   for (const model::Stage& stage : stages) {
-    std::int64_t most = 0;  // floats
+    bool cuts = false;
     for (const model::Variant& v : stage.variants) {
-      const std::int64_t of_two_tiles = std::int64_t{2} * v.BM * v.BN * choice.gpu.sms;
-      if (v.share_out != nullptr) most = std::max(most, of_two_tiles);
+      if (v.share_out == nullptr || v.contrast != nullptr) continue;
+      cuts = true;
+      most = std::max(most, std::int64_t{2} * v.BM * v.BN * choice.gpu.sms);
     }
-    if (most == 0) continue;
-    text += text::labelled(
-        "memory", term,
-        "stage " + std::to_string(stage.number) +
-            " keeps sums of parts of tiles in GPU memory, at most two tiles per SM: " +
-            text::significant(4e-6 * static_cast<double>(most)) + " MB on the " + choice.gpu.name +
-            ", allocated once");
+    if (cuts) numbers += (numbers.empty() ? "" : ", ") + std::to_string(stage.number);
   }
-  return text;
+  if (most == 0) return "";
+  return text::labelled(
+      "memory", term,
+      "stages " + numbers +
+          " can keep sums of parts of tiles in GPU memory, at most two tiles per SM: " +
+          text::significant(4e-6 * static_cast<double>(most)) + " MB on the " + choice.gpu.name +
+          ", allocated once");
 }
 
 std::string as_table(std::span<const model::Stage> stages, const ChoiceFor& choice) {

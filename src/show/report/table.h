@@ -122,7 +122,7 @@ void print_table(std::FILE* out, const lab::Run& run, text::Style style, bool wi
 // The product for which variants are chosen: C (M x N) on this GPU.
 struct ChoiceFor {
   model::Gpu gpu;
-  int M, N;
+  int M, N, K;
 };
 
 // Every stage with its variants: which of them can be chosen by size, and which one is.

@@ -29,7 +29,7 @@ const pictures::RecordedLadder* ladder_of(const lab::Run& run) {
 std::optional<double> recorded_tflops(const lab::Run& run, const lab::Row& row) {
   const pictures::RecordedLadder* const ladder = ladder_of(run);
   if (!ladder || !row.stage || !row.variant) return std::nullopt;
-  const model::Variant& ran = model::suited_variant(*row.stage, run.gpu, run.M, run.N);
+  const model::Variant& ran = model::suited_variant(*row.stage, run.gpu, run.M, run.N, run.K);
   const double tflops = ladder->of(row.number).tflops;
   if (tflops == 0 || std::string_view(ran.name) != row.variant->name) return std::nullopt;
   return tflops;
@@ -210,7 +210,7 @@ std::string tiles(const lab::Run& run, int width) {
 
 bool is_for_small(const lab::Run& run, const lab::Row& row) {
   return row.stage && row.variant && row.variant != &model::first_variant(*row.stage, run.gpu) &&
-         row.variant == &model::suited_variant(*row.stage, run.gpu, run.M, run.N);
+         row.variant == &model::suited_variant(*row.stage, run.gpu, run.M, run.N, run.K);
 }
 
 std::string checked_words(const lab::Run& run) {

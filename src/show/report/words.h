@@ -13,8 +13,17 @@
 namespace report {
 
 // Of a row that stood in: why, and what ran (lab::Row::stood_in).
-inline constexpr const char* kStoodIn =
-    "fp16 parts could lose too much of this A and B, so tf32 parts were multiplied instead";
+inline const char* stand_in_words(int stood_in) {
+  return stood_in == 1 ? "fp16 parts could lose too much of this A and B, so tf32 parts were "
+                         "multiplied instead"
+                       : "A or B has an infinity, a NaN or a number below 2^-114, which no parts "
+                         "hold, so stage 11's kernel multiplied them as they are";
+}
+
+// Of a row that was not checked (lab::Row::unfit_data).
+inline constexpr const char* kUnfitData =
+    "not checked: it needs finite data, and A or B has an infinity, a NaN or a number that is "
+    "rounded to an infinity; stages 0 to 11 and 21 take all data";
 
 // Problem, tiles that were chosen for a small C, GPU, driver and command, one line each: the facts
 // that a recorded table needs.

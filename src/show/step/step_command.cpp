@@ -477,7 +477,7 @@ StepScene stage_scene(
   const model::Gpu gpu = lab::choose_model(requested, false);
   const bool has_own_size = !requested.a.empty() || requested.size || (requested.m && requested.n);
   const model::Variant& variant =
-      has_own_size ? flags::select_variant(stage, variant_name, gpu, p.M, p.N) : named;
+      has_own_size ? flags::select_variant(stage, variant_name, gpu, p.M, p.N, p.K) : named;
   lab::Floats C = p.C;
   RecordedRun run = record_run(
       machine::Machine{&gpu}, p.arrays(C), p.product_by(lab::gemm_of(traced, variant), C));

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "simulator/cuda/only_if.h"
+
 // Row-major. It is in the memory of the GPU, or of the CPU that plays one. There, making it is
 // neither traced nor counted.
 struct AlignedMatrix {
@@ -13,13 +15,6 @@ struct AlignedMatrix {
 };
 
 enum class CopiedAs { fp32, bf16 };
-
-// A condition on a word in the GPU's memory, which the GPU tests when it gets there. Without a word
-// it holds.
-struct CopyOnlyIf {
-  const unsigned* word = nullptr;
-  unsigned is = 0;
-};
 
 // One program has both machines, so their classes have different names.
 #if defined(__NVCC__) && !defined(SIMT_REWRITTEN)
@@ -38,7 +33,7 @@ class AlignedCopies {
   // and K is 0. If `only_if` does not hold, there is memory for the copies, but nothing in it.
   // Throws a Refusal if there is no memory.
   const Both& of(
-      const float* A, const float* B, int M, int N, int K, CopiedAs as, CopyOnlyIf only_if = {});
+      const float* A, const float* B, int M, int N, int K, CopiedAs as, OnlyIf only_if = {});
   // The matrices may have other elements from now on.
   void forget() { of_ = {}; }
 
@@ -59,7 +54,7 @@ class AlignedCopies {
   // Defined in src/lab/gpu/ and in src/simulator/machine/.
   static AlignedMatrix copy(
       const char* name, Memory& to, const float* matrix, int rows, int columns, CopiedAs as,
-      CopyOnlyIf only_if);
+      OnlyIf only_if);
 
   Matrices of_;
   Memory A_, B_;  // kept for the next copies, until the program ends
@@ -67,7 +62,7 @@ class AlignedCopies {
 };
 
 inline const AlignedCopies::Both& AlignedCopies::of(
-    const float* A, const float* B, int M, int N, int K, CopiedAs as, CopyOnlyIf only_if) {
+    const float* A, const float* B, int M, int N, int K, CopiedAs as, OnlyIf only_if) {
   const Matrices wanted{A, B, M, N, K, as};
   if (of_ == wanted) return both_;
   of_ = {};

@@ -101,9 +101,10 @@ void launch_aside(
   launch(kernel, grid, block, shared_bytes, arguments...);
 }
 
-template <class... Parameters, class... Arguments>
+template <class Condition, class... Parameters, class... Arguments>
 void launch_if(
-    const unsigned* word, bool (*wanted)(unsigned), void (*kernel)(Parameters...), dim3 grid,
-    dim3 block, int shared_bytes, Arguments... arguments) {
-  if (wanted(simt::word_at(word))) launch(kernel, grid, block, shared_bytes, arguments...);
+    const Condition& condition, void (*kernel)(Parameters...), dim3 grid, dim3 block,
+    int shared_bytes, Arguments... arguments) {
+  const bool is = (simt::word_at(condition.word) & condition.mask) == condition.is;
+  if (is != condition.otherwise) launch(kernel, grid, block, shared_bytes, arguments...);
 }

@@ -7,8 +7,8 @@
 // launch_aside(...): the same for a kernel that prepares data for one that is studied. On the CPU
 // all of its blocks run, and they are neither traced nor counted.
 //
-// launch_if(word, wanted, ...): the same for a kernel that returns at once unless
-// wanted(*word), where the word is in the GPU's memory. On the CPU it is not launched then.
+// launch_if(condition, ...): the same for a kernel that returns at once unless the condition holds
+// (only_if.h). On the CPU it is not launched then.
 //
 // Both start the kernel early: as soon as all blocks of the one before have ended, or have called
 // griddepcontrol_launch_dependents(). Their results need not be visible then, so the kernel waits
@@ -32,6 +32,7 @@ cudaError_t malloc_named(T** pointer, std::size_t bytes, const char* name) {
 #include <cuda_runtime.h>
 
 #include "model/refusal.h"
+#include "simulator/cuda/only_if.h"
 
 template <class... Parameters, class... Arguments>
 void launch_at(
@@ -71,8 +72,8 @@ void launch_aside(
 
 template <class... Parameters, class... Arguments>
 void launch_if(
-    const unsigned*, bool (*)(unsigned), void (*kernel)(Parameters...), dim3 grid, dim3 block,
-    int shared_bytes, Arguments... arguments) {
+    const OnlyIf&, void (*kernel)(Parameters...), dim3 grid, dim3 block, int shared_bytes,
+    Arguments... arguments) {
   launch_at(/*early=*/true, kernel, grid, block, shared_bytes, arguments...);
 }
 

@@ -48,12 +48,14 @@ void wgmma_f16(float* d, int registers, std::uint64_t a, std::uint64_t b, bool a
 void wait_for_wgmma_groups(int groups_in_flight);
 }  // namespace simt
 
-// N is twice the number of d's registers: 64, 128, 192 (only tf32) or 256. If it does not add,
-// d = a * b.
+// N is twice the number of d's registers: 64, 128 or 256, and for tf32 also 16, 32 or 192. If it
+// does not add, d = a * b.
 template <int registers>
 SIMT_ALWAYS_INLINE inline void wgmma_m64nNk8_tf32(
     float (&d)[registers], const unsigned (&a)[4], std::uint64_t b, bool adds = true) {
-  static_assert(registers % 32 == 0 && registers <= 128, "N is 64, 128, 192 or 256");
+  static_assert(
+      registers == 8 || registers == 16 || (registers % 32 == 0 && registers <= 128),
+      "N is 16, 32, 64, 128, 192 or 256");
   simt::wgmma_tf32(d, registers, a, b, adds);
 }
 
@@ -141,6 +143,19 @@ __device__ __forceinline__ void wgmma_fence_operand(float (&d)[registers]) {
   WGMMA(shape ".f32.bf16.bf16", adds, d_and_inputs, "1, 1, 0, 1")
 #define F16(shape, adds, d_and_inputs) WGMMA(shape ".f32.f16.f16", adds, d_and_inputs, "1, 1, 0, 0")
 
+__device__ __forceinline__ void wgmma_m64nNk8_tf32(
+    float (&d)[8], const unsigned (&a)[4], std::uint64_t b, bool adds = true) {
+  SIMT_SM_90A(TF32("m64n16k8", "%13", "{%0, %1, %2, %3, %4, %5, %6, %7}, {%8, %9, %10, %11}, %12")
+              : EIGHT(d, 0)
+              : INPUTS(a, b, adds));
+}
+__device__ __forceinline__ void wgmma_m64nNk8_tf32(
+    float (&d)[16], const unsigned (&a)[4], std::uint64_t b, bool adds = true) {
+  SIMT_SM_90A(
+      TF32("m64n32k8", "%21", "{" TEN() "%10, %11, %12, %13, %14, %15}, {%16, %17, %18, %19}, %20")
+      : EIGHT(d, 0), EIGHT(d, 8)
+      : INPUTS(a, b, adds));
+}
 __device__ __forceinline__ void wgmma_m64nNk8_tf32(
     float (&d)[32], const unsigned (&a)[4], std::uint64_t b, bool adds = true) {
   SIMT_SM_90A(

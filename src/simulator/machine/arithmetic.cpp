@@ -116,8 +116,7 @@ float __frsqrt_rn(float a) {
 }
 
 AlignedMatrix AlignedCopies::copy(
-    const char* name, Memory& to, const float* matrix, int rows, int columns, CopiedAs as,
-    CopyOnlyIf) {
+    const char* name, Memory& to, const float* matrix, int rows, int columns, CopiedAs as, OnlyIf) {
   using machine::MemoryKind;
   const std::uint64_t pitch = pitch_bytes(columns, as);
   const std::size_t bytes = rows * pitch;

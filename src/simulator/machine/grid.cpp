@@ -281,6 +281,7 @@ void simt::run_grid(
                                      }).hazards) {
     model::add(session->counts.hazards, hazard);
   }
+  if (session->observer != nullptr) session->observer->end_aside();
 }
 
 simt::Aside::Aside() {

@@ -158,6 +158,8 @@ class LaunchObserver {
       std::vector<model::Hazard>& hazards, std::span<const KernelArray> arrays) = 0;
   // Not called if the launch ended in a fault. `whole`: every block of the grid ran.
   virtual void end_launch(bool whole) = 0;
+  // A launch beside those that are studied (simt::Aside) has ended.
+  virtual void end_aside() {}
 };
 
 // Like run(), with the matrices that the kernels may access; returns the counts of the launches.

@@ -225,6 +225,12 @@ float of_extreme_size(std::size_t i) {
   return std::ldexp(unit, static_cast<int>(next() % 120) - 60);
 }
 
+// Most are subnormal in fp16, which ends at 2^-24.
+float of_subnormal_size(std::size_t) {
+  const float unit = static_cast<float>(next()) / 4294967296.0f - 0.5f;
+  return std::ldexp(unit, -23 + static_cast<int>(next() % 14));
+}
+
 // The same for a row-major A (64 x 64 in k) of 16-bit elements in shared memory. B is row-major
 // bf16 in boxes of 64 columns, or its columns are f16.
 struct Bf16Tile {
@@ -440,6 +446,8 @@ std::string passes_phases() {
 extern const std::vector<trace::Check> trace::hopper_checks = {
     {"the copy engine's boxes: swizzles and edges", loads_boxes},
     {"the copy engine rounds to tf32", rounds_to_tf32},
+    {"m64n16k8 cuts its sums as modelled", [] { return multiplies<16>(of_any_size); }},
+    {"m64n32k8 cuts its sums as modelled", [] { return multiplies<32>(of_any_size); }},
     {"m64n64k8 of small integers", [] { return multiplies<64>(small_integer); }},
     {"m64n128k8 of small integers", [] { return multiplies<128>(small_integer); }},
     {"m64n192k8 of small integers", [] { return multiplies<192>(small_integer); }},
@@ -456,6 +464,7 @@ extern const std::vector<trace::Check> trace::hopper_checks = {
     {"m64n128k16 of f16, small integers", [] { return multiplies_f16(small_integer); }},
     {"m64n128k16 of f16 cuts its sums as modelled", [] { return multiplies_f16(of_any_size); }},
     {"m64n128k16 of f16, very large and small", [] { return multiplies_f16(of_extreme_size); }},
+    {"m64n128k16 of f16, subnormal numbers", [] { return multiplies_f16(of_subnormal_size); }},
     {"the phases of a barrier", passes_phases},
     {"two warps take turns at two barriers", takes_turns},
     {"a pipeline with a producer and two consumers", multiplies_in_a_pipeline},

@@ -81,8 +81,10 @@ class Tracing : public machine::LaunchObserver {
     if (machine_.wrote) machine_.wrote(writers);
   }
 
+  void end_aside() override { all_traced_ &= written_.empty(); }
+
   // Elements of C that no thread of any launch wrote, as one hazard. This is known only if all
-  // blocks were traced and none was abandoned.
+  // blocks were traced and none was abandoned, and if what was traced came last.
   std::optional<model::Hazard> never_written(const model::Counts& counts) const {
     const auto first = std::find(written_.begin(), written_.end(), false);
     const auto result = std::find_if(

@@ -218,8 +218,8 @@ std::string device(const lab::Timing& time) {
 // What comes before a kernel that multiplies parts, and what came after it.
 std::string parts(const lab::Run& run, const lab::Row& row) {
   std::string text;
-  if (row.stood_in) {
-    text += fact("stand-in", std::string(kStoodIn) + ".");
+  if (row.stood_in > 0) {
+    text += fact("stand-in", std::string(stand_in_words(row.stood_in)) + ".");
   }
   if (row.variant == nullptr || !model::multiplies_parts(*row.variant)) return text;
   const double bytes = model::bytes_of_parts(*row.variant, run.M, run.N, run.K);
@@ -276,6 +276,7 @@ std::string timing(const lab::Run& run, const lab::Row& row, text::Style style) 
 }
 
 std::string result(const lab::Row& row, text::Style style) {
+  if (row.unfit_data) return fact("error", std::string(kUnfitData) + ".");
   if (!row.error) return "";
   const model::Error& error = *row.error;
   std::string text = fact(

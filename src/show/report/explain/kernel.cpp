@@ -312,7 +312,7 @@ const model::Variant* best_other(
     const lab::Run& run, const model::Stage& stage, const model::Variant& first) {
   const model::Variant* best = nullptr;
   const auto clocks = [&](const model::Variant& v) {
-    return model::spread(v, run.gpu, run.M, run.N).clocks;
+    return model::spread(v, run.gpu, run.M, run.N, run.K).clocks;
   };
   for (const model::Variant& v : stage.variants) {
     if (!v.for_small || &v == &first || v.shared_bytes > run.gpu.smem_bytes_per_block) continue;
@@ -325,7 +325,7 @@ const model::Variant* best_other(
 std::string choice(const lab::Run& run, const lab::Row& row) {
   if (!model::has_clock(run.gpu) || run.M == 0 || run.N == 0) return "";
   const model::Variant& first = model::first_variant(*row.stage, run.gpu);
-  const model::Variant& chosen = model::suited_variant(*row.stage, run.gpu, run.M, run.N);
+  const model::Variant& chosen = model::suited_variant(*row.stage, run.gpu, run.M, run.N, run.K);
   const bool is_first = &chosen == &first;
   const model::Variant* const other = is_first ? best_other(run, *row.stage, first) : &first;
   if (other == nullptr) return "";
@@ -333,8 +333,8 @@ std::string choice(const lab::Run& run, const lab::Row& row) {
   if (row.variant != &chosen) {
     return fact("choice", "by --variant; without it, " + name + " would be chosen for this C");
   }
-  const model::Spread now = model::spread(chosen, run.gpu, run.M, run.N);
-  const model::Spread instead = model::spread(*other, run.gpu, run.M, run.N);
+  const model::Spread now = model::spread(chosen, run.gpu, run.M, run.N, run.K);
+  const model::Spread instead = model::spread(*other, run.gpu, run.M, run.N, run.K);
   const bool cuts = chosen.share_out != nullptr;
   std::string why = name + " was chosen: with " + of_other + (cuts ? " and no tile cut, " : ", ");
   if (!is_first && instead.tiles < run.gpu.sms) {

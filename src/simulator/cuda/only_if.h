@@ -1,0 +1,25 @@
+// A condition on a word in the GPU's memory, for kernels of which one is to run: the GPU decides.
+#pragma once
+
+// It holds if these bits of the word are so, or, with `otherwise`, if they are not. Without a word
+// it holds.
+struct OnlyIf {
+  const unsigned* word = nullptr;
+  unsigned mask = 0, is = 0;
+  bool otherwise = false;
+};
+
+// For a kernel that is launched early (launch_if), behind the one that writes the word: it waits
+// for that one to end. (On a CPU it has ended.)
+#if defined(__NVCC__) && !defined(SIMT_REWRITTEN)
+#include "simulator/cuda/hopper_instructions.h"
+__device__
+#endif
+    inline bool
+    holds(const OnlyIf& condition) {
+  if (condition.word == nullptr) return true;
+#if defined(__NVCC__) && !defined(SIMT_REWRITTEN)
+  griddepcontrol_wait();
+#endif
+  return ((*condition.word & condition.mask) == condition.is) != condition.otherwise;
+}
