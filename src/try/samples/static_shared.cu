@@ -1,6 +1,6 @@
 // __shared__ arrays outside of a kernel's own body. A kernel has those of all functions that it can
-// call: each kernel from here to `apart` has 44,000 bytes, which leaves 5 blocks of 256 threads on an
-// SM of an H200.
+// call: each kernel from here to `apart` has 44,000 bytes, which leaves 5 blocks of 256 threads on
+// an SM of an H200.
 //   too_much: a kernel that reaches two of them, 88,000 bytes, is launched instead
 #include <cstdio>
 
@@ -8,8 +8,12 @@ __device__ float* of_function() {
   __shared__ float t[11000];
   return t;
 }
-__device__ float* of_function_level_2() { return of_function(); }
-__device__ float* of_function_level_3() { return of_function_level_2(); }
+__device__ float* of_function_level_2() {
+  return of_function();
+}
+__device__ float* of_function_level_3() {
+  return of_function_level_2();
+}
 __device__ float* of_another() {
   __shared__ float t[11000];
   return t;
@@ -46,26 +50,47 @@ __global__ void plain(float* d) {
   __shared__ float t[11000];
   use(t, d);
 }
-__global__ void function(float* d) { use(of_function(), d); }
-__global__ void levels(float* d) { use(of_function_level_3(), d); }
-__global__ void inlined(float* d) { use(of_inlined(), d); }
-__global__ void member(float* d) { use(Tile<11000>::of_member(), d); }
-__global__ void lambda(float* d) {
-  use([] { __shared__ float t[11000]; return t; }(), d);
+__global__ void function(float* d) {
+  use(of_function(), d);
 }
-__global__ void passed(float* d) { use(call([] { return of_another(); }), d); }
+__global__ void levels(float* d) {
+  use(of_function_level_3(), d);
+}
+__global__ void inlined(float* d) {
+  use(of_inlined(), d);
+}
+__global__ void member(float* d) {
+  use(Tile<11000>::of_member(), d);
+}
+__global__ void lambda(float* d) {
+  use(
+      [] {
+        __shared__ float t[11000];
+        return t;
+      }(),
+      d);
+}
+__global__ void passed(float* d) {
+  use(call([] { return of_another(); }), d);
+}
 __global__ void pointer(float* d) {
   float* (*f)() = of_function;
   use(f(), d);
 }
-__global__ void by_table(float* d, int i) { use(table[i](), d); }
-__global__ void file(float* d) { use(of_file, d); }
+__global__ void by_table(float* d, int i) {
+  use(table[i](), d);
+}
+__global__ void file(float* d) {
+  use(of_file, d);
+}
 template <class T>
 __global__ void templated(T* d) {
   use(of_function(), d);
 }
 // Not called in this launch, but the kernel has the memory nevertheless.
-__global__ void not_called(float* d, bool calls) { use(calls ? of_function() : small(), d); }
+__global__ void not_called(float* d, bool calls) {
+  use(calls ? of_function() : small(), d);
+}
 __global__ void apart(float* d) {
   extern __shared__ float dynamic[];
   use(dynamic, d);
@@ -73,8 +98,12 @@ __global__ void apart(float* d) {
   use(of_function(), d);
 }
 // These have none of it.
-__global__ void only_small(float* d) { use(small(), d); }
-__global__ void nothing(float* d) { d[threadIdx.x] = 1; }
+__global__ void only_small(float* d) {
+  use(small(), d);
+}
+__global__ void nothing(float* d) {
+  d[threadIdx.x] = 1;
+}
 
 __global__ void twice(float* d) {
   use(of_function(), d);
