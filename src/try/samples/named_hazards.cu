@@ -1,4 +1,5 @@
-// Kernels, chosen by an argument, whose hazards have a sentence of their own, each with a right twin.
+// Kernels, chosen by an argument, whose hazards have a sentence of their own, each with a right
+// twin.
 #include <cuda_fp16.h>
 #include <cuda_pipeline.h>
 
