@@ -1,5 +1,4 @@
-// Kernels, chosen by an argument, whose hazards have a sentence of their own, each with a right
-// twin.
+// Kernels, chosen by an argument, whose hazards have sentences of their own, and right twins.
 #include <cuda_fp16.h>
 #include <cuda_pipeline.h>
 
