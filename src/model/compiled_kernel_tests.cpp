@@ -191,7 +191,7 @@ std::string nvcc_here() {
 
 // The kernels in gemm_steps.cu, with explicit instances of three of them, one of each kind. Beside
 // these, the four that run before those of stages 18 to 21 are no templates.
-constexpr std::size_t kInstances = 7;
+constexpr std::size_t kInstances = 8;
 void write_source(const std::string& path) {
   std::ifstream whole("gemm_steps.cu");
   std::ofstream source(path);

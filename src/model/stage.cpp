@@ -350,7 +350,7 @@ const Variant& suited_variant(const Stage& stage, const Gpu& gpu, int M, int N, 
       continue;
     }
     if (!variant.for_small) continue;
-    const Spread now = spread(*chosen, gpu, M, N, K), then = spread(variant, gpu, M, N, K);
+    const Spread now = spread(*chosen, gpu, M, N), then = spread(variant, gpu, M, N);
     const bool sooner = then.clocks <= worth_it(*chosen, variant) * now.clocks;
     const bool more_warps = chosen->pipeline == 0 && now.warps < kWarpsToHideWaiting &&
                             then.warps > now.warps && then.results <= now.results;

@@ -170,6 +170,7 @@ std::string calculator_data(const model::StageTable& traced) {
   for (const model::Gpu& gpu : model::known_gpus()) gpus.push_back(gpu_json(gpu));
   for (const model::Stage& stage : traced.stages) {
     for (const model::Variant& variant : stage.variants) {
+      if (variant.for_few_results) continue;  // they are no step of the lesson
       kernels.push_back(kernel_json(stage, variant));
     }
     if (has_plain_tiles(stage)) tiles.push_back(tiles_json(traced, stage));

@@ -92,8 +92,8 @@ struct References {
   std::vector<std::uintptr_t> places, locals;
 };
 
-// Instructions are not decoded: on x86-64 an offset counts behind the first bytes of a call, a jump
-// or a lea, and behind the prefix of thread-local memory. Elsewhere only calls are found.
+// Instructions are not decoded: on x86-64 an offset follows the first bytes of a call, a jump
+// or a lea, and the prefix of thread-local memory. Elsewhere only calls are found.
 References references_of(std::span<const unsigned char> code) {
   References found;
   const auto begin = reinterpret_cast<std::uintptr_t>(code.data());
@@ -136,9 +136,8 @@ void mark_reached(std::vector<SharedArray>& arrays, const void* kernel) {
     if (after == things.begin()) continue;
     const auto [begin, symbol] = *std::prev(after);
     const bool is_table = type_of(*symbol) == STT_OBJECT;
-    // Bytes that only look like a call lead into the middle of a function.
-    if (is_table ? place - begin >= symbol->st_size : place != begin) continue;
-    if (!reached.insert(begin).second) continue;
+    // Bytes that only look like an instruction lead into the middle of a function or a table.
+    if (place != begin || !reached.insert(begin).second) continue;
     if (is_table) {
       constexpr std::uint64_t kMostBytes = 4096;  // of a table
       const std::span pointers(

@@ -17,6 +17,7 @@
 
 #include <array>
 #include <cstdio>
+#include <limits>
 
 extern "C" char etext;  // from the linker
 
@@ -66,7 +67,7 @@ struct Statement {
 struct State {
   bool active = false;
   model::Audit* into = nullptr;
-  double most_used_s = 0;
+  double most_used_s = std::numeric_limits<double>::infinity();
   model::WarpGeometry geometry{};
   bool closed_now = false;    // an audited thread runs
   std::vector<Pages> closed;  // matrices and shared memory
