@@ -142,16 +142,19 @@ TEST_CASE("the limit counts the processor time of all threads, and no time in wh
       "the kernel is still running after 0.1 s of processor time, perhaps in an endless loop");
   // No thread of the two uses up the limit alone.
   patient.limit_s = 0.5;
-  const auto together = [](double seconds) {
-    watched([=] {
-      std::thread other([=] { compute_until(seconds); });
+  static double seconds;
+  const auto together = [] {
+    watched([] {
+      std::thread other([] { compute_until(seconds); });
       compute_until(seconds);
       other.join();
     });
   };
-  CHECK(ended_by([&] { together(20); }, patient).how == Ended::timed_out);
+  seconds = 20;
+  CHECK(ended_by(together, patient).how == Ended::timed_out);
+  seconds = 0.5;
   patient.limit_s = 5;
-  CHECK(ended_by([&] { together(0.5); }, patient).how == Ended::done);
+  CHECK(ended_by(together, patient).how == Ended::done);
 }
 
 TEST_CASE("watched code that only waits is ended, too, and told from code that computes") {

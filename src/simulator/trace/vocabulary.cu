@@ -69,8 +69,9 @@ __device__ void multiply(float* out) {
   constexpr bool kRowsOfC = layout == wmma::mem_row_major;
   constexpr int kPitchA = (kRowsOfA ? k : m) + 16, kPitchB = (kRowsOfB ? n : k) + 16;
   constexpr int kPitchC = (kRowsOfC ? n : m) + 16;
-  __shared__ __align__(32) Stored a[48 * 48], b[48 * 48];
-  __shared__ __align__(32) Sum c[48 * 48];
+  __shared__ __align__(32) Stored a[(kRowsOfA ? m : k) * kPitchA];
+  __shared__ __align__(32) Stored b[(kRowsOfB ? k : n) * kPitchB];
+  __shared__ __align__(32) Sum c[(kRowsOfC ? m : n) * kPitchC];
   for (int i = T; i < m * k; i += 32) {
     a[place<kRowsOfA, kPitchA>(i / k, i % k)] = small_number<Stored>(i / k, i % k);
   }
