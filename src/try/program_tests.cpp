@@ -447,7 +447,6 @@ TEST_CASE("a race's remedy follows from who races, and its lines are those of th
       {"flag<false>", "if one waits for the other, make both accesses atomic"},
       {"counted<false>", "make both accesses atomic; a __syncthreads() cannot stand there"},
       {"neighbours<false>, race on out (byte 0)", "use a second launch, or __threadfence()"},
-      {"neighbours<false>, race on out (byte 256)", "let one thread store each element"},
       {"one_element<false>", "let one thread store each element"}};
   for (const auto& [first, last] : sentences) {
     CAPTURE(std::string(first));
@@ -514,7 +513,8 @@ TEST_CASE("memory from cudaMalloc that nobody has written is reported with its f
   const Output bad = try_program("unwritten");
   CAPTURE(bad.err);
   CHECK(bad.exit_code == 1);
-  CHECK(bad.err.starts_with(
+  CHECK(contains(
+      bad.err,
       "try: add_all, block (0, 0): thread (0, 0) loads on line 12 from element 0 of sum, which "
       "nobody has written; cudaMalloc does not set memory to zero"));
   CHECK(contains(

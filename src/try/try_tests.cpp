@@ -95,7 +95,7 @@ TEST_CASE("a race in other people's code is named with its lines, before the wro
   const Output output = try_sample("race", "--size 40");
   CHECK(output.exit_code == 1);
   CHECK(output.err.starts_with("try: racy, block (0, 0): race on "));
-  CHECK(output.err.find("stores on line 10 and thread") != std::string::npos);
+  CHECK(contains(output.err, "and thread (0, 0) stores on line 10 with no barrier"));
   CHECK(output.err.find("put a __syncthreads() there") != std::string::npos);
 }
 
@@ -237,7 +237,8 @@ TEST_CASE("warps at different barriers are a hazard, and a thread that has left 
       early.err,
       "\ntry: note: leaves_early, block (2, 0): thread (0, 0) waits at the barrier on line 16 "
       "while "
-      "thread (8, 0) has left the kernel on line 7; GPUs since Volta do not wait for it"));
+      "thread (8, 0) has left the kernel on line 7 (and 1 more such pair); GPUs since Volta do "
+      "not wait for it"));
 }
 
 TEST_CASE("blocks that add to the same element are reported, in the same way at every run") {
@@ -591,7 +592,7 @@ TEST_CASE("what of CUDA is not traced is refused in one sentence, with its name 
        "own, "
        "with plain pointers"},
       {"#include <cuda/ptx>",
-       "cuda/ptx: libcu++'s functions for PTX are not here; write the instruction as asm, or by "
+       "libcu++'s functions for PTX are not here; write the instruction as asm, or by "
        "its "
        "CUDA function"},
       {"template <class T> __device__ T f(T v) { return v + __shfl_xor(v, 1); }\n"
@@ -624,7 +625,7 @@ TEST_CASE("what of CUDA is not traced is refused in one sentence, with its name 
     CAPTURE(output.err);
     CHECK(output.exit_code == 2);
     CHECK(output.err.starts_with(file + ":"));
-    CHECK(output.err.ends_with(std::string(": ") + c.says + "\n"));
+    CHECK(contains(output.err, std::string(": ") + c.says));
     CHECK(std::count(output.err.begin(), output.err.end(), '\n') == 1);
   }
   // A header of -I is not hidden, and what is wrong in it is one sentence, too.
