@@ -19,7 +19,8 @@ together=('*/show/page/*' '*/book_tests.cpp' '*/walkthrough_tests.cpp')
 apart=$(IFS=,; echo "${together[*]}")${but:+,$but}
 all=$(count "-sfe=$but")
 chunk=4
-# The output of each process is kept together.
+# The output of each process is kept together. One that does not end is ended, and doctest names its
+# test case.
 {
   printf -- "-sf=%s -sfe=$but\n" "${together[@]}"
   seq 1 $chunk "$(count "-sfe=$apart")" |
@@ -27,7 +28,7 @@ chunk=4
       '{ print "--first=" $1 " --last=" $1 + chunk - 1 " -sfe=" apart }'
 } | xargs -P "$(nproc)" -I{} bash -c '
   read -ra cases <<< "$2"
-  output=$("$1" "${cases[@]}" --no-intro 2>&1)
+  output=$(timeout -k 10 1200 "$1" "${cases[@]}" --no-intro 2>&1)
   code=$?
   [ $code -gt 1 ] && output+=$'"'\n'"'"$1 $2: ended with $code"
   printf "%s\n" "$output"
