@@ -1,6 +1,7 @@
 #!/bin/bash
 # run.sh TESTS [DOCTEST_FLAGS...]: runs doctest's test cases on all cores, a few at a time, and ends
-# with one line of totals in doctest's format. With flags, it runs doctest once with these flags.
+# with one line of totals in doctest's format, where a test case that says "skipped: " is skipped. With
+# flags, it runs doctest once with these flags.
 # GEMM_STEPS_TEST_BUT in the environment names source files whose tests are left out, as doctest's
 # -sfe does.
 set -uof pipefail
@@ -37,8 +38,10 @@ status=$?
 grep -vE '^(\[doctest\] (test cases|assertions|Status)|=+$|$)' "$log"
 awk -v status=$status -v all="$all" '
   /^\[doctest\] test cases:/ { gsub(/[|]/, " "); failed += $7 }
+  /^skipped: |MESSAGE: skipped: / { ++skipped }
   END {
     if (status != 0 && failed == 0) failed = 1 # a test ended its process
-    printf "[doctest] test cases: %d | %d passed | %d failed\n", all, all - failed, failed
+    printf "[doctest] test cases: %d | %d passed | %d failed | %d skipped\n", all,
+        all - failed - skipped, failed, skipped
     exit failed > 0
   }' "$log"

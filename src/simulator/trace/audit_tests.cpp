@@ -34,7 +34,7 @@ model::Audit audited(
 
 bool no_audit_here() {
   if (why_no_audit().empty()) return false;
-  MESSAGE("not audited here: ", why_no_audit());
+  MESSAGE("skipped: ", why_no_audit());
   return true;
 }
 
