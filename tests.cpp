@@ -968,9 +968,8 @@ TEST_CASE("cp.async of tiles past an edge takes the wavefronts that an H200 coun
 TEST_CASE("a kernel's shared arrays have the size that nvcc reports") {
   for_each_variant(experiment_table_traced, [](const auto& stage, const model::Variant& variant) {
     CAPTURE(std::string(variant.kernel.name));
-    std::size_t bytes = 0;
     const auto* kernel = reinterpret_cast<const void*>(variant.kernel.function);
-    for (const machine::SharedArray& array : machine::shared_arrays(kernel)) bytes += array.bytes;
+    std::size_t bytes = machine::static_shared_bytes(kernel);
     const int architecture = std::max(86, stage.needs.hardware);
     const auto record = model::find_compiled_kernel(variant.kernel.name, architecture);
     REQUIRE(record);

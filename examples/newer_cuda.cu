@@ -81,6 +81,7 @@ int main(int count_of_words, char**) {
   cudaMalloc(&out, 32 * sizeof(int));
   cudaMalloc(&ready, sizeof *ready);
   cudaMemset(ready, 0, sizeof *ready);
+  cudaMemset(out, 0, 32 * sizeof(int));
   int host[32] = {};
   const auto fetch = [&] { cudaMemcpy(host, out, sizeof host, cudaMemcpyDeviceToHost); };
   if (count_of_words > 1) {

@@ -365,13 +365,13 @@ const model::Lesson kTakingTurns{
     .idea =
         "Two warpgroups take turns: while the tensor cores multiply for one, the other adds up. "
         "Each computes one half of its rows after the other.",
-    // As before, with two places in the ring per K tile.
+    // As before, with a place in the ring per 32 of K.
     .predicted =
-        {.gmem_loads = "tiles*max(ceil(K/BK)*4, TM*TN*3/(2 + vec)*reads_C)",
+        {.gmem_loads = "tiles*max(ceil(K/BK)*BK/16, TM*TN*3/(2 + vec)*reads_C)",
          .gmem_floats = kFp16Parts.predicted.gmem_floats,
          .gmem_stores = kFp16Parts.predicted.gmem_stores,
-         .smem_stores = "tiles*ceil(K/BK)*4",
-         .async_copies = "tiles*ceil(K/BK)*4"},
+         .smem_stores = "tiles*ceil(K/BK)*BK/16",
+         .async_copies = "tiles*ceil(K/BK)*BK/16"},
     .conflict_free = true,
     .questions = {
         {"How many multiplications of the tensor cores are there for an addition in fp32?", "3*BK",
