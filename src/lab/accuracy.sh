@@ -12,7 +12,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 for size; do
-  for data in uniform normal positive wide wide-k; do
+  for data in uniform normal positive wide wide-k spike; do
     "$program" --device gpu --stage 11- --variant first --trace none --hazards off --reps 1 \
       --size "$size" --data "$data" --format json >"$work/json" || [ $? = 1 ] # stages 18 to 20 may fail
     awk -v size="$size" -v data="$data" '
