@@ -140,8 +140,11 @@ std::string who_reaches(const Case& c, const model::LineCounts& line) {
   if (!reach) return where + "some thread of the launch does it";
   const int matrix = matrix_beside(line.array);
   return where + "thread " + thread_name(c, reach->thread) + " of block " +
-         block_name(c, reach->block) + " " + lab::name_of(line.direction) + "s " +
-         element_text(c, matrix, reach->at) + bounds_text(c, matrix, reach->at);
+         block_name(c, reach->block) + " " +
+         (line.direction == model::Direction::copy
+              ? "copies"
+              : lab::name_of(line.direction) + std::string("s")) +
+         " " + element_text(c, matrix, reach->at) + bounds_text(c, matrix, reach->at);
 }
 
 }  // namespace
