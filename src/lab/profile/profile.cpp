@@ -102,11 +102,12 @@ bool loads_wide(const model::Counts& counts) {
   return counts.smem_loads.floats.sum != counts.smem_loads.accesses.sum;
 }
 
-// Whether that is a launch in which the kernel stands in for another stage's and returns at once:
-// the tensor cores, whose count this is, had nothing to do.
-bool returns_at_once(const lab::Row& row, std::optional<double> tensor) {
-  return row.stage != nullptr && row.variant->multiplier == model::Multiplier::wgmma_3xtf32 &&
-         tensor.value_or(0) == 0;
+// Whether that is a launch in which a stage's kernel stands in for another's and returns at once:
+// it stores nothing.
+bool returns_at_once(const NcuLaunch& launch) {
+  constexpr std::size_t kStores = 2;
+  static_assert(std::string_view(kMetrics[kStores].count) == "STG requests");
+  return launch.values[kStores] == 0.0;
 }
 
 // The launches in ncu's output to set beside the row's counts: of a stage those that differ,
@@ -120,7 +121,7 @@ std::vector<NcuLaunch> counted_launches(
   int added = 0;
   for (const NcuLaunch& launch : launches) {
     if (!same_kernel(launch.kernel, lab::kernel_name(row))) continue;
-    if (traced.K > 0 && returns_at_once(row, launch.values.back())) continue;
+    if (row.stage != nullptr && returns_at_once(launch)) continue;
     const auto is_equal = [&](const NcuLaunch& other) { return other.values == launch.values; };
     if (row.stage != nullptr ? !std::ranges::any_of(counted, is_equal) : added == 0) {
       counted.push_back(launch);
@@ -289,14 +290,17 @@ using Shares = std::array<double, model::kUnits>;  // in percent of the time
 std::optional<Shares> counted_shares(
     const std::vector<NcuLaunch>& launches, const lab::Row& row, const model::Gpu& gpu) {
   std::optional<Shares> shares;
+  double longest = 0;  // in cycles
   for (const NcuLaunch& launch : launches) {
     bool whole = true;  // a GPU without tensor cores says nothing about them
     for (std::size_t i = 0; i < launch.values.size(); ++i) {
       whole &= i == model::kTensor || launch.values[i].has_value();
     }
     if (!whole || !same_kernel(launch.kernel, lab::kernel_name(row))) continue;
-    if (returns_at_once(row, launch.values[model::kTensor])) continue;
     if (*launch.values[kLaunchBlocks] != static_cast<double>(row.counts->blocks)) continue;
+    // A launch in which the kernel stands in for another stage's returns at once.
+    if (*launch.values[kCycles] < longest / 2) continue;
+    longest = std::max(longest, *launch.values[kCycles]);
     shares.emplace();  // the last of several launches, when clocks and caches are warm
     for (int unit = 0; unit < model::kUnits; ++unit)
       (*shares)[unit] = launch.values[unit].value_or(0);

@@ -98,6 +98,15 @@ TEST_CASE("a global count that differs from ncu's fails") {
   CHECK_FALSE(compared(ncu_csv(kNcuName, "8,193"), profiled_run()).agrees);
 }
 
+TEST_CASE("a launch in which a kernel stands in for another and returns at once is left out") {
+  const std::string csv = ncu_csv(kNcuName);
+  std::string idle = replaced_once(ncu_csv(kNcuName, "4"), "\"2,048\"", "\"0\"");
+  idle = replaced_once(idle, "65,536", "0");
+  const auto row_of = [](const std::string& text) { return text.substr(text.find("\"0\",")); };
+  CHECK(compared(csv + row_of(idle), profiled_run()).agrees);
+  CHECK_FALSE(compared(csv + row_of(ncu_csv(kNcuName, "4")), profiled_run()).agrees);
+}
+
 TEST_CASE("a count or a kernel that ncu's output lacks fails") {
   CHECK_FALSE(compared(ncu_csv(kNcuName, "n/a"), profiled_run()).agrees);
   CHECK_FALSE(compared(ncu_csv("other(int)"), profiled_run()).agrees);
