@@ -57,6 +57,11 @@ std::string replaced_once(std::string text, const std::string& from, const std::
   return text.replace(text.find(from), from.size(), to);
 }
 
+// The row of one launch.
+std::string row_of(const std::string& csv) {
+  return csv.substr(csv.find("\"0\","));
+}
+
 const char* const kNcuName =
     "void thread_tiling_2d<(int)128, (int)128, (int)8, (int)8, (int)8>(int, int, int, float, const "
     "float *, const float *, float, float *)";
@@ -102,7 +107,6 @@ TEST_CASE("a launch in which a kernel stands in for another and returns at once 
   const std::string csv = ncu_csv(kNcuName);
   std::string idle = replaced_once(ncu_csv(kNcuName, "4"), "\"2,048\"", "\"0\"");
   idle = replaced_once(idle, "65,536", "0");
-  const auto row_of = [](const std::string& text) { return text.substr(text.find("\"0\",")); };
   CHECK(compared(csv + row_of(idle), profiled_run()).agrees);
   CHECK_FALSE(compared(csv + row_of(ncu_csv(kNcuName, "4")), profiled_run()).agrees);
 }
@@ -184,6 +188,11 @@ TEST_CASE("a stage's unit must be ncu's busiest, its speed near the ceiling: see
   CHECK_FALSE(issue.agrees);
   CHECK_FALSE(
       units_of(replaced_once(ncu_unit_csv(smem), "thread_tiling_2d", "other"), 0.79).agrees);
+  // A launch in which the kernel stands in for another and returns at once.
+  std::string idle = replaced_once(smem, "\"77\"", "\"1\"");
+  idle = replaced_once(idle, "\"1000\"", "\"10\"");
+  CHECK(units_of(ncu_unit_csv(smem) + row_of(ncu_unit_csv(idle)), 0.79).agrees);
+  CHECK_FALSE(units_of(ncu_unit_csv(idle), 0.79).agrees);
   // The same kernel in a larger problem.
   const auto larger = units_of(ncu_unit_csv(replaced_once(smem, "\"4\"", "\"1,024\"")), 0.79);
   CHECK_FALSE(larger.agrees);

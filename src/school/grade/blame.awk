@@ -115,7 +115,7 @@ END {
         if (stands_under(control[c], depth[c], n) || (c in returns && n >= control[c])) exit 0
       }
       if (braces > 1 && n >= first_brace && n <= last_brace) exit 0
-      if (orders && all ~ /race on|barrier|copies|cp\.async|for the copy|without a fence/) exit 0
+      if (orders && all ~ /race on|barrier|copies [A-Z][(]|cp\.async|for the copy|without a fence/) exit 0
     }
   }
   if (named) print named
