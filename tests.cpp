@@ -261,7 +261,8 @@ std::vector<Case> cut_cases(const model::Variant& v) {
       {2, 300, 333, 0.5f, 1, 3, 82}};
   std::mt19937 random(11);
   const auto upto = [&](int n) { return 1 + static_cast<int>(random() % n); };
-  while (cases.size() < 11) {
+  for (int tried = 0; cases.size() < 11; ++tried) {
+    REQUIRE(tried < 1000);  // a variant that no such product cuts
     const int sms = std::array{3, 5, 7, 82}[random() % 4];
     const Case c{upto(2 * v.BM), upto(2 * v.BN), 200 + upto(200), 1, upto(2) - 1.0f, 0, sms};
     if (model::share_out(v, c.M, c.N, c.K, c.sms).parts > 1) cases.push_back(c);
