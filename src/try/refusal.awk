@@ -73,6 +73,6 @@ text ~ /unable to find string literal operator/ {
 }
 function answer(name) {
   gsub(/\*/, name, sentences[found])
-  print place ": " name ": " sentences[found] (kinds[found] == "inside" ? ": " text : "")
+  print place ": " name ": " sentences[found] (sentences[found] ~ /:$/ ? " " text : "")
   exit
 }

@@ -309,7 +309,7 @@ link() {
       print "LIBS: " substr($0, RSTART + 12, RLENGTH - 12) ": there is no such library here"
       exit found = 1
     }
-    match($0, /undefined reference to `[^\047]*/) {
+    match($0, /undefined reference to [`\047][^\047]*/) {
       name = substr($0, RSTART + 24, RLENGTH - 24)
       print kernel ": " name " is called and not defined; name its file in MORE, or its library in LIBS"
       exit found = 1
