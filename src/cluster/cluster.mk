@@ -16,6 +16,7 @@ $(BUILD)/recorded_reports.inc: $(RESULTS) $(REPORTS)
 $(BUILD)/src/cluster/recorded.o: $(BUILD)/recorded_reports.inc $(REPORTS)
 check-odr: $(BUILD)/recorded_reports.inc
 
-record-gpus: $(PROGRAM) ## record the products on several GPUs in results/
-	src/cluster/record.sh ./$(PROGRAM)
+# With PREBUILT=./gemm_steps nothing is built, and with SECONDS_LEFT=500 nothing is begun after so many.
+record-gpus: $(if $(PREBUILT),,$(PROGRAM)) ## record the products on several GPUs in results/
+	src/cluster/record.sh $(or $(PREBUILT),./$(PROGRAM)) $(SECONDS_LEFT)
 .PHONY: record-gpus

@@ -6,7 +6,6 @@
 #include <limits>
 #include <memory>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -129,7 +128,7 @@ Local choose_local(
   const model::Stage* const stage = choose_stage(processes, table, gpu, on_gpu, part);
   if (stage == nullptr) throw model::Refusal("--gpus: no stage in fp32 runs on the " + gpu.name);
   const model::Variant& variant = model::suited_variant(*stage, gpu, part.M, part.N);
-  // With 0 SMs there is a block for each tile. Blocks then end all the time, and a broadcast gets
+  // With 0 SMs there is a block for each tile. Blocks then end all the time, and a transfer gets
   // an SM at once. And no tile is cut: its parts would hand their sums on in memory of one GPU.
   const lab::Gemm gemm = lab::gemm_of(table, variant, 0);
   return {
@@ -196,9 +195,9 @@ std::vector<Load> counted(const Setting& setting, const Devices& devices) {
   return loads;
 }
 
-std::unique_ptr<Devices> make_devices(const Setting& setting, bool broadcasts) {
+std::unique_ptr<Devices> make_devices(const Setting& setting, bool panels_travel) {
   if (setting.on_gpu) {
-    return gpus(setting.grid, setting.processes, setting.local.gemm, broadcasts);
+    return gpus(setting.grid, setting.processes, setting.local.gemm, panels_travel);
   }
   return std::make_unique<Played>(setting.gpus(), setting.processes, setting.local.gemm);
 }
@@ -219,22 +218,37 @@ void note_error(
       " rows of C, against fp64");
 }
 
-// The model's time, from the speed of one device alone, which `runs` measures on a GPU.
-template <class Plan, class Runs = Summa>
-void note_model(const Setting& setting, const Plan& plan, Report& report, Runs* runs = nullptr) {
-  if (!setting.processes.is_first()) return;
-  Speed speed{0, "one GPU's own speed with such panels, measured alone"};
-  if (!setting.on_gpu) {
-    speed = known_speed(setting, std::is_same_v<Plan, Schedule>);
-  } else if (runs->shape_of_one_step().K > 0) {
-    const gpu::Times times = gpu::time_ms(0, [&] { runs->multiply_one_step(); });
-    speed.tflops = tflops(runs->shape_of_one_step(), lab::summary(times.ms).median_ms);
+Rate rate_of(const Setting& setting, double tflops) {
+  return measured_rate(tflops, setting.processes.size() > 1 ? 1 : setting.gpus());
+}
+
+// The speed of this process's first GPU with its first step alone.
+template <class Runs>
+Speed measured_speed(Runs& runs) {
+  const Shape part = runs.shape_of_one_step();
+  double speed = 0;  // of an empty product
+  if (part.K > 0) {
+    const gpu::Times times = gpu::time_ms(0, [&] { runs.multiply_one_step(); });
+    speed = tflops(part, lab::summary(times.ms).median_ms);
   }
-  report.model = predict(plan, setting.link, speed.tflops);
-  report.rows.front().predicted_ms = report.model.ms();
+  return {speed, kMeasuredAlone + text::significant(speed)};
+}
+
+template <class Plan>
+void note_model(const Setting& setting, const Plan& plan, Report& report, const Speed& speed) {
   report.about.push_back(
       std::string("model: ") + setting.link.name + ", " + setting.link.source + "; " +
       speed.source);
+  const Rate rate = rate_of(setting, speed.tflops);
+  const Timeline timeline = predict(plan, setting.link, rate);
+  if (const double overhead_ms = rate.overhead_ms(steps_of(plan)); is_told(timeline, overhead_ms)) {
+    report.model = timeline;
+    report.rows.front().predicted_ms = timeline.ms();
+  } else {
+    report.about.push_back(
+        "no prediction: the launches alone take " + text::significant(overhead_ms) +
+        " ms, and how they overlap the rest is not in the model");
+  }
 }
 
 // The memory of the device with the least. Copies of what it multiplies at a time take at most as
@@ -248,11 +262,10 @@ double free_bytes(const Setting& setting, Devices& devices) {
 }
 
 // Prints a line before a long product.
-void forecast(const Setting& setting, const Streams& plan) {
+void forecast(const Setting& setting, const Streams& plan, const Speed& speed) {
   constexpr double kLongMs = 2000;
   if (!setting.processes.is_first()) return;
-  const Speed speed = known_speed(setting, /*resident=*/false);
-  const double ms = predict(plan, setting.link, speed.tflops).ms();
+  const double ms = predict(plan, setting.link, rate_of(setting, speed.tflops)).ms();
   if (ms < kLongMs) return;
   std::fprintf(
       stderr,
@@ -262,62 +275,124 @@ void forecast(const Setting& setting, const Streams& plan) {
       speed.source.c_str());
 }
 
+// The schedules that fit into `memory` bytes, on each device, beside what is copied of a panel.
+std::vector<Schedule> that_fit(const Setting& setting, double memory) {
+  std::vector<Schedule> all = schedules(setting.multiplied, setting.grid);
+  if (setting.flags.panel) {
+    all = {schedule(setting.multiplied, setting.grid, *setting.flags.panel)};
+  }
+  std::erase_if(all, [&](const Schedule& plan) {
+    double most = 0;
+    for (int device = 0; device < setting.gpus(); ++device) {
+      const Shape multiplied{plan.M_of(device).size, plan.N_of(device).size, plan.panel};
+      most = std::max(
+          most, static_cast<double>(predicted_load(plan, device).bytes_held) +
+                    bytes_of_copies(setting.local, multiplied));
+    }
+    return most > memory;
+  });
+  return all;
+}
+
+// The bytes of a device that matrices may take, negative if they stay in the host's memory.
+double memory_for_matrices(const Setting& setting) {
+  if (setting.flags.resident == flags::Resident::host) return -1;
+  if (setting.flags.resident == flags::Resident::gpu || !setting.on_gpu) {
+    return std::numeric_limits<double>::infinity();
+  }
+  return 0.95 * smallest(setting.processes, static_cast<double>(gpu::free_bytes()));
+}
+
 // A, B and C stay on the devices. This function and the next fill the report's first row, its loads
 // and its timelines.
-void distribute(const Setting& setting, Report& report) {
+void distribute(const Setting& setting, const std::vector<Schedule>& plans, Report& report) {
   const flags::Flags& flags = setting.flags;
-  const Shape multiplied = setting.multiplied;
-  const int panel = flags.panel.value_or(usual_panel(multiplied.K));
-  const Schedule plan = schedule(multiplied, setting.grid, panel);
+  Speed speed = known_speed(setting, /*resident=*/true);
+  const auto predict_widths = [&] {
+    report.widths.resize(plans.size());
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+      Width& width = report.widths[i];
+      const Rate rate = rate_of(setting, speed.tflops);
+      const Timeline timeline = predict(plans[i], setting.link, rate);
+      width.panel = plans[i].panel;
+      width.steps = plans[i].steps();
+      width.predicted_ms = timeline.ms();
+      width.is_told = is_told(timeline, rate.overhead_ms(width.steps));
+    }
+  };
+  predict_widths();
+  int chosen = fastest(report.widths);
+  setting.processes.share(&chosen, sizeof chosen);
+  report.widths[chosen].is_chosen = true;
+  const Schedule& plan = plans[chosen];
   for (int device = 0; device < setting.gpus(); ++device) {
     report.predicted.push_back(predicted_load(plan, device));
   }
   report.about.push_back(
-      "schedule: SUMMA, C in a grid of " + in_words(setting.grid) +
+      "schedule: C in a grid of " + in_words(setting.grid) +
       text::printed(
-          ", panels of K: %zu, at most %d wide; ", plan.steps.size(),
-          std::min(panel, multiplied.K)) +
-      text::brief(4e-6 * floats_that_travel(multiplied, setting.grid)) + " MB travel in all");
-
-  if (!setting.is_computed) return note_model(setting, plan, report);
+          ", %d %s%d of K, and each GPU begins with its own; ", plan.steps(), kPanelsOf,
+          plan.panel) +
+      text::brief(4e-6 * floats_that_travel(setting.multiplied, setting.grid)) +
+      " MB travel in all");
+  if (!setting.is_computed) return note_model(setting, plan, report, speed);
 
   const std::unique_ptr<Devices> devices = make_devices(setting, setting.gpus() > 1);
-  Summa summa(plan, *devices);
-  const Check check(setting.shape, setting.matrices, flags.alpha, flags.beta, flags.seed);
-  summa.load(setting.matrices);
-  devices->reset_counters();
-  summa.multiply(flags.alpha, flags.beta);
-  devices->finish();
-  report.counted = counted(setting, *devices);
-  summa.store(setting.matrices);
-  note_error(setting, check, *devices, report);
-  if (setting.on_gpu) {
-    report.rows.front().time = time_all(setting, [&] {
+  const auto timed = [&](Summa& summa) {
+    return time_all(setting, [&] {
       summa.multiply(flags.alpha, flags.beta);
       devices->finish();
     });
-    report.measured = summa.timeline();
+  };
+  {
+    Summa summa(plan, *devices);
+    const Check check(setting.shape, setting.matrices, flags.alpha, flags.beta, flags.seed);
+    summa.load(setting.matrices);
+    devices->reset_counters();
+    summa.multiply(flags.alpha, flags.beta);
+    devices->finish();
+    report.counted = counted(setting, *devices);
+    summa.store(setting.matrices);
+    note_error(setting, check, *devices, report);
+    if (setting.on_gpu) {
+      report.rows.front().time = timed(summa);
+      report.measured = summa.timeline();
+      speed = measured_speed(summa);
+      predict_widths();
+    }
+    note_model(setting, plan, report, speed);
   }
-  note_model(setting, plan, report, &summa);
+  for (std::size_t i = 0; setting.on_gpu && i < plans.size(); ++i) {
+    if (report.widths[i].is_chosen) {
+      report.widths[i].ms = report.rows.front().time->median_ms;
+      continue;
+    }
+    devices->release();
+    Summa summa(plans[i], *devices);
+    summa.load(setting.matrices);
+    report.widths[i].ms = timed(summa).median_ms;
+  }
 }
 
 // A, B and C pass through the devices, from the host.
 void stream(const Setting& setting, Report& report) {
   const flags::Flags& flags = setting.flags;
   const Shape multiplied = setting.multiplied;
-  const std::unique_ptr<Devices> devices = make_devices(setting, /*broadcasts=*/false);
+  const std::unique_ptr<Devices> devices = make_devices(setting, /*panels_travel=*/false);
   const Streams plan = streams(
-      multiplied, setting.grid, flags.panel.value_or(usual_panel(multiplied.K, kStreamPanels)),
-      flags.beta != 0, free_bytes(setting, *devices));
+      multiplied, setting.grid, flags.panel.value_or(usual_panel(multiplied.K)), flags.beta != 0,
+      free_bytes(setting, *devices));
   for (int device = 0; device < setting.gpus(); ++device) {
     report.predicted.push_back(predicted_load(plan, device));
   }
   report.about.push_back(
       "schedule: from the host's memory, C in a grid of " + in_words(setting.grid) +
       text::printed(
-          ", blocks of %d rows and %d columns, panels of %d", plan.rows, plan.columns, plan.panel));
-  if (!setting.is_computed) return note_model(setting, plan, report);
-  forecast(setting, plan);
+          ", blocks of %d rows and %d columns, %s%d", plan.rows, plan.columns, kPanelsOf,
+          plan.panel));
+  const Speed known = known_speed(setting, /*resident=*/false);
+  if (!setting.is_computed) return note_model(setting, plan, report, known);
+  forecast(setting, plan, known);
 
   Streamed streamed(plan, *devices);
   const Check check(setting.shape, setting.matrices, flags.alpha, flags.beta, flags.seed);
@@ -337,7 +412,7 @@ void stream(const Setting& setting, Report& report) {
     report.rows.front().time = time_all(setting, multiply);
     report.measured = streamed.timeline();
   }
-  note_model(setting, plan, report, &streamed);
+  note_model(setting, plan, report, setting.on_gpu ? measured_speed(streamed) : known);
 }
 
 // The times of one GPU alone and of NVIDIA's own library for several.
@@ -432,28 +507,9 @@ lab::Problem problem_of(const flags::Flags& flags, bool on_gpu) {
   return {M, N, K, flags.alpha, flags.beta, {}, {}, {}};
 }
 
-// Whether the matrices stay in the GPUs' memory.
-bool are_resident(const Setting& setting) {
-  if (setting.flags.resident != flags::Resident::automatic || !setting.on_gpu) {
-    return setting.flags.resident != flags::Resident::host;
-  }
-  const int panel = usual_panel(setting.shape.K);
-  const Schedule plan = schedule(setting.shape, setting.grid, panel);
-  double most = 0;
-  for (int device = 0; device < setting.gpus(); ++device) {
-    const Shape multiplied{
-        plan.M_of(device).size, plan.N_of(device).size, std::min(panel, setting.shape.K)};
-    most = std::max(
-        most, static_cast<double>(predicted_load(plan, device).bytes_held) +
-                  bytes_of_copies(setting.local, multiplied));
-  }
-  return most < 0.95 * smallest(setting.processes, static_cast<double>(gpu::free_bytes()));
-}
-
-// What the machine lacks for broadcasts; empty if nothing.
+// What the machine lacks for panels that travel; empty if nothing.
 std::string why_not_distributed(const Setting& setting, bool resident) {
-  const bool broadcasts = setting.on_gpu && resident && setting.gpus() > 1;
-  return broadcasts ? why_no_nccl() : "";
+  return setting.on_gpu && resident && setting.gpus() > 1 ? why_no_nccl() : "";
 }
 
 void warn_of_no_peers(const Setting& setting, bool resident) {
@@ -498,7 +554,8 @@ void print_heading(
 }
 
 int run_all(const Setting& setting) {
-  const bool resident = are_resident(setting);
+  const std::vector<Schedule> plans = that_fit(setting, memory_for_matrices(setting));
+  const bool resident = !plans.empty();
   Report report{.shape = setting.shape};
   report.about.push_back(
       text::printed("GPUs: %d %s", setting.gpus(), setting.gpu.name.c_str()) +
@@ -519,7 +576,7 @@ int run_all(const Setting& setting) {
       pinned.push_back(std::make_unique<Pinned>(matrix->data(), matrix->size() * sizeof(float)));
     }
     if (report.rows.front().why_not.empty()) {
-      resident ? distribute(setting, report) : stream(setting, report);
+      resident ? distribute(setting, plans, report) : stream(setting, report);
     }
     add_yardsticks(setting, report);
   }

@@ -12,7 +12,6 @@
 
 #include <exception>
 #include <type_traits>
-#include <utility>
 
 namespace cluster {
 
@@ -27,7 +26,8 @@ struct Nccl {
   decltype(&ncclCommGetAsyncError) get_async_error = nullptr;
   decltype(&ncclGroupStart) group_start = nullptr;
   decltype(&ncclGroupEnd) group_end = nullptr;
-  decltype(&ncclBroadcast) broadcast = nullptr;
+  decltype(&ncclSend) send = nullptr;
+  decltype(&ncclRecv) receive = nullptr;
   decltype(&ncclGetErrorString) error_string = nullptr;
   std::string why_not;  // a sentence, if it is not there
 };
@@ -55,7 +55,8 @@ const Nccl& nccl() {
     find(functions.get_async_error, "ncclCommGetAsyncError");
     find(functions.group_start, "ncclGroupStart");
     find(functions.group_end, "ncclGroupEnd");
-    find(functions.broadcast, "ncclBroadcast");
+    find(functions.send, "ncclSend");
+    find(functions.receive, "ncclRecv");
     find(functions.error_string, "ncclGetErrorString");
     return functions;
   }();
@@ -67,86 +68,61 @@ void check(ncclResult_t result) {
   throw model::Refusal(std::string("NCCL: ") + nccl().error_string(result));
 }
 
-// The communicator of each device here, of `groups` with `size` devices each; place_of(device) is
-// its group and its position in the group. Null for other devices, and if each group has only one
-// device.
-template <class PlaceOf>
-std::vector<ncclComm_t> join(
-    int groups, int size, Processes& processes, const std::vector<int>& here,
-    const std::vector<int>& ordinals, PlaceOf place_of) {
-  std::vector<ncclComm_t> comms(std::size_t(groups) * size);
-  if (size == 1) return comms;
-  std::vector<ncclUniqueId> ids(groups);
-  if (processes.is_first()) {
-    for (ncclUniqueId& id : ids) check(nccl().get_unique_id(&id));
-  }
-  processes.share(ids.data(), static_cast<std::int64_t>(ids.size() * sizeof(ncclUniqueId)));
-  check(nccl().group_start());
-  for (const int device : here) {
-    const auto [group, position] = place_of(device);
-    if (cudaError_t error = cudaSetDevice(ordinals[device]); error != cudaSuccess) {
-      throw model::Refusal(std::string("NCCL: ") + cudaGetErrorString(error));
-    }
-    check(nccl().init_rank(&comms[device], size, ids[group], position));
-  }
-  check(nccl().group_end());
-  return comms;
-}
-
 }  // namespace
 
 std::string why_no_nccl() {
   return nccl().why_not;
 }
 
-struct Communicators::Joined {
-  std::vector<ncclComm_t> row, column;  // by device
+struct Communicator::Joined {
+  std::vector<ncclComm_t> of;  // of each device here; null for all others
 };
 
-Communicators::Communicators(
-    Grid grid, Processes& processes, const std::vector<int>& here, const std::vector<int>& ordinals)
+Communicator::Communicator(
+    Processes& processes, const std::vector<int>& here, const std::vector<int>& ordinals)
     : joined_(std::make_unique<Joined>()) {
-  const auto [P, Q] = grid;
-  joined_->row = join(P, Q, processes, here, ordinals, [Q = Q](int device) {
-    return std::pair(device / Q, device % Q);
-  });
-  joined_->column = join(Q, P, processes, here, ordinals, [Q = Q](int device) {
-    return std::pair(device % Q, device / Q);
-  });
+  joined_->of.resize(ordinals.size());
+  ncclUniqueId id{};
+  if (processes.is_first()) check(nccl().get_unique_id(&id));
+  processes.share(&id, sizeof id);
+  check(nccl().group_start());
+  for (const int device : here) {
+    if (cudaError_t error = cudaSetDevice(ordinals[device]); error != cudaSuccess) {
+      throw model::Refusal(std::string("NCCL: ") + cudaGetErrorString(error));
+    }
+    check(nccl().init_rank(&joined_->of[device], static_cast<int>(ordinals.size()), id, device));
+  }
+  check(nccl().group_end());
 }
 
-Communicators::~Communicators() {
-  for (const auto* comms : {&joined_->row, &joined_->column}) {
-    for (const ncclComm_t comm : *comms) {
-      if (comm == nullptr) continue;
-      std::uncaught_exceptions() > 0 ? nccl().abort(comm) : nccl().destroy(comm);
-    }
+Communicator::~Communicator() {
+  for (const ncclComm_t comm : joined_->of) {
+    if (comm == nullptr) continue;
+    std::uncaught_exceptions() > 0 ? nccl().abort(comm) : nccl().destroy(comm);
   }
 }
 
-void Communicators::broadcast(
-    const std::vector<Broadcast>& broadcasts, const std::vector<cudaStream_t>& streams) {
+void Communicator::transfer(
+    const std::vector<Transfer>& transfers, const std::vector<cudaStream_t>& streams) {
   check(nccl().group_start());
-  for (const Broadcast& b : broadcasts) {
-    for (std::size_t i = 0; i < b.devices.size(); ++i) {
-      if (b.places[i] == nullptr) continue;
-      const int device = b.devices[i];
-      check(nccl().broadcast(
-          b.places[i], b.places[i], static_cast<std::size_t>(b.floats), ncclFloat, b.owner,
-          (b.along_row ? joined_->row : joined_->column)[device], streams[device]));
+  for (const Transfer& t : transfers) {
+    const auto floats = static_cast<std::size_t>(t.floats);
+    if (t.source != nullptr) {
+      check(nccl().send(t.source, floats, ncclFloat, t.to, joined_->of[t.from], streams[t.from]));
+    }
+    if (t.target != nullptr) {
+      check(nccl().receive(t.target, floats, ncclFloat, t.from, joined_->of[t.to], streams[t.to]));
     }
   }
   check(nccl().group_end());
 }
 
-void Communicators::check_errors() const {
-  for (const auto* comms : {&joined_->row, &joined_->column}) {
-    for (const ncclComm_t comm : *comms) {
-      if (comm == nullptr) continue;
-      ncclResult_t error = ncclSuccess;
-      check(nccl().get_async_error(comm, &error));
-      check(error);
-    }
+void Communicator::check_errors() const {
+  for (const ncclComm_t comm : joined_->of) {
+    if (comm == nullptr) continue;
+    ncclResult_t error = ncclSuccess;
+    check(nccl().get_async_error(comm, &error));
+    check(error);
   }
 }
 
@@ -161,13 +137,13 @@ std::string why_no_nccl() {
 }
 
 // Without NCCL there is never a communicator.
-struct Communicators::Joined {};
-Communicators::Communicators(Grid, Processes&, const std::vector<int>&, const std::vector<int>&) {
+struct Communicator::Joined {};
+Communicator::Communicator(Processes&, const std::vector<int>&, const std::vector<int>&) {
   throw model::Refusal(why_no_nccl());
 }
-Communicators::~Communicators() = default;
-void Communicators::broadcast(const std::vector<Broadcast>&, const std::vector<cudaStream_t>&) {}
-void Communicators::check_errors() const {}
+Communicator::~Communicator() = default;
+void Communicator::transfer(const std::vector<Transfer>&, const std::vector<cudaStream_t>&) {}
+void Communicator::check_errors() const {}
 
 }  // namespace cluster
 

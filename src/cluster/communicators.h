@@ -1,4 +1,4 @@
-// The rows and columns of the grid as communicators of NCCL.
+// The GPUs of the grid as a communicator of NCCL.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -7,25 +7,22 @@
 #include <vector>
 
 #include "cluster/devices.h"
-#include "cluster/schedule.h"
 
 namespace cluster {
 
-class Communicators {
+class Communicator {
  public:
-  // The devices `here` join, which have the GPUs with these numbers in this machine. Throws a
-  // Refusal if there is no NCCL.
-  Communicators(
-      Grid grid, Processes& processes, const std::vector<int>& here,
-      const std::vector<int>& ordinals);
-  // If an exception destroys them, their work in progress is aborted.
-  ~Communicators();
+  // Of all devices. Those `here` join, which have the GPUs with these numbers in this machine.
+  // Throws a Refusal if there is no NCCL.
+  Communicator(
+      Processes& processes, const std::vector<int>& here, const std::vector<int>& ordinals);
+  // If an exception destroys it, its work in progress is aborted.
+  ~Communicator();
 
   // In the streams of the devices, all at the same time.
-  void broadcast(
-      const std::vector<Broadcast>& broadcasts, const std::vector<cudaStream_t>& streams);
+  void transfer(const std::vector<Transfer>& transfers, const std::vector<cudaStream_t>& streams);
 
-  // Throws a Refusal if a broadcast has failed, here or elsewhere.
+  // Throws a Refusal if a transfer has failed, here or elsewhere.
   void check_errors() const;
 
  private:

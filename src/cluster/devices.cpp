@@ -39,23 +39,25 @@ void Devices::copy_out(int device, Lane lane, HostBlock to, const float* from) {
   ++loads_[device].messages_sent;
 }
 
-void Devices::broadcast(const std::vector<Broadcast>& broadcasts) {
-  if (broadcasts.empty()) return;
-  start_broadcasts(broadcasts);
-  for (const Broadcast& b : broadcasts) {
-    const std::int64_t bytes = b.floats * std::int64_t{sizeof(float)};
-    for (const int sender : senders(b)) {
-      const int receiver = (sender + 1) % static_cast<int>(b.devices.size());
-      if (b.places[sender] != nullptr) {
-        loads_[b.devices[sender]].bytes_sent += bytes;
-        ++loads_[b.devices[sender]].messages_sent;
-      }
-      if (b.places[receiver] != nullptr) {
-        loads_[b.devices[receiver]].bytes_received += bytes;
-        ++loads_[b.devices[receiver]].messages_received;
-      }
+void Devices::transfer(const std::vector<Transfer>& transfers) {
+  if (transfers.empty()) return;
+  start_transfers(transfers);
+  for (const Transfer& t : transfers) {
+    const std::int64_t bytes = t.floats * std::int64_t{sizeof(float)};
+    if (t.source != nullptr) {
+      loads_[t.from].bytes_sent += bytes;
+      ++loads_[t.from].messages_sent;
+    }
+    if (t.target != nullptr) {
+      loads_[t.to].bytes_received += bytes;
+      ++loads_[t.to].messages_received;
     }
   }
+}
+
+void Devices::release() {
+  free_memory();
+  for (Load& load : loads_) load.bytes_held = 0;
 }
 
 void Devices::reset_counters() {
@@ -64,13 +66,6 @@ void Devices::reset_counters() {
     reset.bytes_held = load.bytes_held;
     load = reset;
   }
-}
-
-std::vector<int> senders(const Broadcast& broadcast) {
-  const int size = static_cast<int>(broadcast.devices.size());
-  std::vector<int> positions;
-  for (int hop = 0; hop + 1 < size; ++hop) positions.push_back((broadcast.owner + hop) % size);
-  return positions;
 }
 
 namespace {
@@ -171,21 +166,16 @@ void Played::start_copy(
   }
 }
 
-void Played::start_broadcasts(const std::vector<Broadcast>& broadcasts) {
-  for (const Broadcast& b : broadcasts) {
-    const auto bytes = static_cast<std::size_t>(b.floats) * sizeof(float);
-    for (const int sender : senders(b)) {
-      const int receiver = (sender + 1) % static_cast<int>(b.devices.size());
-      const float* const from = b.places[sender];
-      float* const to = b.places[receiver];
-      const auto size = static_cast<std::int64_t>(bytes);
-      if (from != nullptr && to != nullptr) {
-        std::memcpy(to, from, bytes);
-      } else if (from != nullptr) {
-        processes_.send(from, size, b.devices[receiver]);
-      } else if (to != nullptr) {
-        processes_.receive(to, size, b.devices[sender]);
-      }
+void Played::start_transfers(const std::vector<Transfer>& transfers) {
+  // In the same order in all processes, so that none waits for a message that another sends later.
+  for (const Transfer& t : transfers) {
+    const std::int64_t bytes = t.floats * std::int64_t{sizeof(float)};
+    if (t.source != nullptr && t.target != nullptr) {
+      std::copy_n(t.source, t.floats, t.target);
+    } else if (t.source != nullptr) {
+      processes_.send(t.source, bytes, t.to);
+    } else if (t.target != nullptr) {
+      processes_.receive(t.target, bytes, t.from);
     }
   }
 }
@@ -200,33 +190,36 @@ Summa::Summa(const Schedule& schedule, Devices& devices)
   for (const int device : devices_.here()) {
     Place& place = places_[device];
     const std::int64_t m = s_.M_of(device).size, n = s_.N_of(device).size;
-    const std::int64_t panel = std::min(s_.panel, s_.shape.K);
+    const std::int64_t panel = s_.panel;
     const auto allocate = [&](std::int64_t floats) { return devices_.allocate(device, floats); };
-    place.A = allocate(m * s_.K_of_A(device).size);
-    place.B = allocate(n * s_.K_of_B(device).size);
+    place.A = allocate(m * s_.K_of_A(device));
+    place.B = allocate(n * s_.K_of_B(device));
     place.C = allocate(m * n);
     for (int i = 0; i < 2; ++i) {
       if (s_.grid.columns > 1) place.panels_of_A[i] = allocate(m * panel);
       if (s_.grid.rows > 1) place.panels_of_B[i] = allocate(n * panel);
     }
-    place.steps.resize(s_.steps.size());
+    place.steps.resize(s_.steps());
   }
 }
 
 void Summa::load(const HostMatrices& matrices) {
   const std::int64_t N = s_.shape.N, K = s_.shape.K;
   for (const int device : devices_.here()) {
-    const Part m = s_.M_of(device), n = s_.N_of(device), k = s_.K_of_B(device);
-    for (int i = 0; i < static_cast<int>(s_.steps.size()); ++i) {
-      const Step& step = s_.steps[i];
-      if (s_.receives_A(device, step)) continue;
-      devices_.copy_in(
-          device, Lane::arrive, panel_of_A(device, i),
-          {matrices.A + m.begin * K + step.k.begin, K, m.size, step.k.size});
+    const Part m = s_.M_of(device), n = s_.N_of(device);
+    for (int step = 0; step < s_.steps(); ++step) {
+      const Part k = s_.k_at(device, step);
+      if (!s_.receives_A(step)) {
+        devices_.copy_in(
+            device, Lane::arrive, panel_of_A(device, step),
+            {matrices.A + m.begin * K + k.begin, K, m.size, k.size});
+      }
+      if (!s_.receives_B(step)) {
+        devices_.copy_in(
+            device, Lane::arrive, panel_of_B(device, step),
+            {matrices.B + k.begin * N + n.begin, N, k.size, n.size});
+      }
     }
-    devices_.copy_in(
-        device, Lane::arrive, places_[device].B,
-        {matrices.B + k.begin * N + n.begin, N, k.size, n.size});
     devices_.copy_in(
         device, Lane::arrive, places_[device].C,
         {matrices.C + m.begin * N + n.begin, N, m.size, n.size});
@@ -245,103 +238,96 @@ void Summa::store(const HostMatrices& matrices) const {
   devices_.finish();
 }
 
+namespace {
+
+// The columns of a device's panels before that of this step, which is its own.
+std::int64_t K_before(const Schedule& s, int device, int step) {
+  std::int64_t sum = 0;
+  for (int before = 0; before < step; ++before) sum += s.k_at(device, before).size;
+  return sum;
+}
+
+}  // namespace
+
 float* Summa::panel_of_A(int device, int step) const {
   const Place& place = places_[device];
-  const Step& of = s_.steps[step];
-  if (s_.receives_A(device, of)) return place.panels_of_A[step % 2];
-  const std::int64_t before = of.k.begin - s_.K_of_A(device).begin;
-  return place.A + s_.M_of(device).size * before;
+  if (s_.receives_A(step)) return place.panels_of_A[step % 2];
+  return place.A + s_.M_of(device).size * K_before(s_, device, step);
 }
 
 float* Summa::panel_of_B(int device, int step) const {
   const Place& place = places_[device];
-  const Step& of = s_.steps[step];
-  if (s_.receives_B(device, of)) return place.panels_of_B[step % 2];
-  const std::int64_t before = of.k.begin - s_.K_of_B(device).begin;
-  return place.B + s_.N_of(device).size * before;
+  if (s_.receives_B(step)) return place.panels_of_B[step % 2];
+  return place.B + s_.N_of(device).size * K_before(s_, device, step);
 }
 
-// Sends that step's panels along the rows and columns of the grid.
+// Sends every device the panels of that step which it does not own.
 void Summa::fetch(int step) {
-  const auto [P, Q] = s_.grid;
-  const Step& of = s_.steps[step];
+  if (!s_.receives(step)) return;
   const auto is_here = [&](int device) { return !places_[device].steps.empty(); };
   for (const int device : devices_.here()) {
     // The step before the last used these places.
-    if (step >= 2) {
+    if (step >= 2 && s_.receives(step - 2)) {
       devices_.wait(device, Lane::arrive, places_[device].steps[step - 2].multiplied);
     }
     places_[device].steps[step].requested = devices_.mark(device, Lane::arrive);
   }
-  // A's panel travels along a row of the grid, B's along a column.
-  const auto broadcast_to = [&](std::vector<int> devices, bool along_row) {
-    Broadcast b{{}, {}, along_row ? of.from_column : of.from_row, along_row, 0};
-    for (const int device : devices) {
-      float* const panel = !is_here(device) ? nullptr
-                           : along_row      ? panel_of_A(device, step)
-                                            : panel_of_B(device, step);
-      b.places.push_back(panel);
+  std::vector<Transfer> transfers;
+  for (int to = 0; to < s_.grid.devices(); ++to) {
+    const std::int64_t k = s_.k_at(to, step).size, m = s_.M_of(to).size, n = s_.N_of(to).size;
+    if (k == 0) continue;
+    for (const bool of_A : {true, false}) {
+      if (!(of_A ? s_.receives_A(step) : s_.receives_B(step))) continue;
+      const int from = of_A ? s_.owner_of_A(to, step) : s_.owner_of_B(to, step);
+      const auto panel = [&](int device, int of_step) {
+        return of_A ? panel_of_A(device, of_step) : panel_of_B(device, of_step);
+      };
+      // It is the owner's in this one of its steps.
+      const int owned = (s_.panel_at(to, step) - s_.panel_at(from, 0) + s_.steps()) % s_.steps();
+      transfers.push_back(
+          {from, to, is_here(from) ? panel(from, owned) : nullptr,
+           is_here(to) ? panel(to, step) : nullptr, k * (of_A ? m : n)});
     }
-    const Part edge = along_row ? s_.M_of(devices[0]) : s_.N_of(devices[0]);
-    b.floats = std::int64_t{edge.size} * of.k.size;
-    b.devices = std::move(devices);
-    return b;
-  };
-  std::vector<Broadcast> broadcasts;
-  for (int row = 0; row < P && Q > 1 && of.k.size > 0; ++row) {
-    std::vector<int> devices;
-    for (int column = 0; column < Q; ++column) devices.push_back(s_.device_at(row, column));
-    broadcasts.push_back(broadcast_to(std::move(devices), /*along_row=*/true));
   }
-  for (int column = 0; column < Q && P > 1 && of.k.size > 0; ++column) {
-    std::vector<int> devices;
-    for (int row = 0; row < P; ++row) devices.push_back(s_.device_at(row, column));
-    broadcasts.push_back(broadcast_to(std::move(devices), /*along_row=*/false));
-  }
-  devices_.broadcast(broadcasts);
+  devices_.transfer(transfers);
   for (const int device : devices_.here()) {
     places_[device].steps[step].arrived = devices_.mark(device, Lane::arrive);
   }
 }
 
 void Summa::multiply(float alpha, float beta) {
-  const int steps = static_cast<int>(s_.steps.size());
   devices_.begin();
   for (const int device : devices_.here()) {
     places_[device].start = devices_.mark(device, Lane::multiply);
     devices_.wait(device, Lane::arrive, places_[device].start);
   }
-  fetch(0);
-  for (int step = 0; step < steps; ++step) {
-    if (step + 1 < steps) fetch(step + 1);
+  for (int step = 0; step < s_.steps(); ++step) {
+    if (step + 1 < s_.steps()) fetch(step + 1);
     for (const int device : devices_.here()) {
       Place& place = places_[device];
-      devices_.wait(device, Lane::multiply, place.steps[step].arrived);
+      const Shape part{s_.M_of(device).size, s_.N_of(device).size, s_.k_at(device, step).size};
+      if (s_.receives(step)) devices_.wait(device, Lane::multiply, place.steps[step].arrived);
       place.steps[step].begun = devices_.mark(device, Lane::multiply);
-      devices_.multiply(
-          device, {s_.M_of(device).size, s_.N_of(device).size, s_.steps[step].k.size}, alpha,
-          panel_of_A(device, step), panel_of_B(device, step), step == 0 ? beta : 1, place.C);
+      // C is multiplied by beta even if there is no K.
+      if (part.K > 0 || step == 0) {
+        devices_.multiply(
+            device, part, alpha, panel_of_A(device, step), panel_of_B(device, step),
+            step == 0 ? beta : 1, place.C);
+      }
       place.steps[step].multiplied = devices_.mark(device, Lane::multiply);
     }
   }
 }
 
-int Summa::widest_step() const {
-  const auto narrower = [](const Step& a, const Step& b) { return a.k.size < b.k.size; };
-  const auto widest = std::max_element(s_.steps.begin(), s_.steps.end(), narrower);
-  return static_cast<int>(widest - s_.steps.begin());
-}
-
 Shape Summa::shape_of_one_step() const {
   const int device = devices_.here().front();
-  return {s_.M_of(device).size, s_.N_of(device).size, s_.steps[widest_step()].k.size};
+  return {s_.M_of(device).size, s_.N_of(device).size, s_.k_at(device, 0).size};
 }
 
 void Summa::multiply_one_step() {
-  const int device = devices_.here().front(), step = widest_step();
-  devices_.multiply(
-      device, shape_of_one_step(), 1, panel_of_A(device, step), panel_of_B(device, step), 1,
-      places_[device].C);
+  const int device = devices_.here().front();
+  const Place& place = places_[device];
+  devices_.multiply(device, shape_of_one_step(), 1, place.A, place.B, 0, place.C);
 }
 
 Timeline Summa::timeline() const {
@@ -349,9 +335,9 @@ Timeline Summa::timeline() const {
   for (const int device : devices_.here()) {
     const Place& place = places_[device];
     const auto ms = [&](Mark mark) { return devices_.ms_between(device, place.start, mark); };
-    for (int i = 0; i < static_cast<int>(s_.steps.size()); ++i) {
+    for (int i = 0; i < s_.steps(); ++i) {
       const auto& [requested, arrived, begun, multiplied] = place.steps[i];
-      if (s_.grid.devices() > 1) {
+      if (s_.receives(i)) {
         timeline.spans.push_back({device, Lane::arrive, i, ms(requested), ms(arrived)});
       }
       timeline.spans.push_back({device, Lane::multiply, i, ms(begun), ms(multiplied)});
@@ -474,7 +460,7 @@ void Streamed::multiply_one_step() {
   const int device = devices_.here().front();
   const Place& place = places_[device];
   devices_.multiply(
-      device, shape_of_one_step(), 1, place.panels_of_A[0], place.B, 1, place.blocks_of_C[0]);
+      device, shape_of_one_step(), 1, place.panels_of_A[0], place.B, 0, place.blocks_of_C[0]);
 }
 
 Timeline Streamed::timeline() const {

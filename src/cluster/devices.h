@@ -22,12 +22,11 @@ struct HostBlock {
   int rows, columns;
 };
 
-// `floats` go from one device of a row or column of the grid to all others of it.
-struct Broadcast {
-  std::vector<int> devices;    // of that row or column, in its order
-  std::vector<float*> places;  // where each device has or receives them; null in another process
-  int owner;                   // its position in these
-  bool along_row;
+// `floats` go from one device to another. Each place is null in the other's process.
+struct Transfer {
+  int from, to;
+  const float* source;
+  float* target;
   std::int64_t floats;
 };
 
@@ -47,13 +46,14 @@ class Devices {
   // The devices of this process.
   virtual const std::vector<int>& here() const = 0;
 
-  // Memory of that device, uninitialized. It lives as long as the devices.
+  // Memory of that device, uninitialized. It lives until release(), or as long as the devices.
   float* allocate(int device, std::int64_t floats);
+  void release();  // all memory, after finish()
   virtual double free_bytes(int device) = 0;
 
   void copy_in(int device, Lane lane, float* to, HostBlock from);
   void copy_out(int device, Lane lane, HostBlock to, const float* from);
-  void broadcast(const std::vector<Broadcast>& broadcasts);  // at the same time, in lane arrive
+  void transfer(const std::vector<Transfer>& transfers);  // at the same time, in lane arrive
   // C = alpha * A * B + beta * C, all contiguous, in lane multiply.
   virtual void multiply(
       int device, Shape shape, float alpha, const float* A, const float* B, float beta,
@@ -69,7 +69,7 @@ class Devices {
   virtual double ms_between(int device, Mark from, Mark to) = 0;
 
   // The bytes that device `device` of this process has copied, sent and received since the last
-  // reset, and those that it holds. A broadcast is counted as a ring, however NCCL implements it.
+  // reset, and those that it holds.
   const Load& load(int device) const { return loads_[device]; }
   void reset_counters();
 
@@ -78,15 +78,12 @@ class Devices {
   virtual void start_copy(
       int device, Lane lane, float* to, std::int64_t to_pitch, const float* from,
       std::int64_t from_pitch, int rows, int columns, bool into_device) = 0;
-  virtual void start_broadcasts(const std::vector<Broadcast>& broadcasts) = 0;
+  virtual void start_transfers(const std::vector<Transfer>& transfers) = 0;
+  virtual void free_memory() = 0;
 
  private:
   std::vector<Load> loads_;
 };
-
-// The transfers of a broadcast in a row or column of the grid: from each of these positions to the
-// next.
-std::vector<int> senders(const Broadcast& broadcast);
 
 // The processes that share the work: this one alone, or those that mpirun started, one per device.
 
@@ -134,7 +131,7 @@ void require_equal(Processes& processes, const std::string& command);
 
 int count_gpus();
 
-// Why there can be no broadcasts, and what to do; empty if there can. NCCL is found when the
+// Why no panels can travel, and what to do; empty if there can. NCCL is found when the
 // program is built (nccl.h) and when it runs (libnccl.so.2).
 std::string why_no_nccl();
 
@@ -143,10 +140,10 @@ bool are_peers(int gpus);
 
 // One GPU for each device of the grid: all of this process, or with several processes the one of
 // this process's rank on its machine. `gemm` multiplies on the current GPU; if it is empty, cuBLAS
-// does in fp32. If `broadcasts`, the rows and columns of the grid become communicators of NCCL,
-// which are aborted if an exception destroys the devices.
+// does in fp32. If panels travel, by a communicator of NCCL, which is aborted if an exception
+// destroys the devices.
 std::unique_ptr<Devices> gpus(
-    Grid grid, Processes& processes, std::function<model::Kernel> gemm, bool broadcasts);
+    Grid grid, Processes& processes, std::function<model::Kernel> gemm, bool panels_travel);
 
 // Memory of the host that copies can reach while a GPU multiplies, as long as this exists.
 class Pinned {
@@ -176,9 +173,8 @@ class CublasXt {
 
 // GPUs played by the CPU: the same schedule, result and counts, without times.
 
-// Work is done immediately, so lanes never wait. A broadcast goes from device to device: by a copy
-// within this process, and by a message to another. With several processes, each plays the device
-// of its rank.
+// Work is done immediately, so lanes never wait. A panel travels by a copy within this process, and
+// by a message to another. With several processes, each plays the device of its rank.
 class Played : public Devices {
  public:
   Played(
@@ -202,7 +198,8 @@ class Played : public Devices {
   void start_copy(
       int device, Lane lane, float* to, std::int64_t to_pitch, const float* from,
       std::int64_t from_pitch, int rows, int columns, bool into_device) override;
-  void start_broadcasts(const std::vector<Broadcast>& broadcasts) override;
+  void start_transfers(const std::vector<Transfer>& transfers) override;
+  void free_memory() override { memories_.clear(); }
 
  private:
   Processes& processes_;
@@ -231,8 +228,7 @@ class Summa {
   // C = alpha * A * B + beta * C. Returns before it is done: Devices::finish waits for that.
   void multiply(float alpha, float beta);
 
-  // Repeats the multiplication of the step with the widest panel on this process's first device
-  // alone.
+  // Repeats the multiplication of the first step on this process's first device alone.
   void multiply_one_step();
   Shape shape_of_one_step() const;
 
@@ -254,10 +250,10 @@ class Summa {
     std::vector<Marks> steps = {};
   };
 
+  // Where a device has the panel that it multiplies in that step.
   float* panel_of_A(int device, int step) const;
   float* panel_of_B(int device, int step) const;
   void fetch(int step);
-  int widest_step() const;
 
   const Schedule& s_;
   Devices& devices_;

@@ -430,14 +430,6 @@ TEST_CASE("loading sends a device its parts, and storing sends C's part back") {
   CHECK(sent == 4 * 50 * 60);
 }
 
-TEST_CASE("a ring passes a panel from its owner to the device before it") {
-  const Broadcast broadcast{
-      .devices = {4, 5, 6, 7}, .places = {}, .owner = 2, .along_row = true, .floats = 1};
-  CHECK(senders(broadcast) == std::vector<int>{2, 3, 0});
-  CHECK(
-      senders({.devices = {3}, .places = {}, .owner = 0, .along_row = true, .floats = 1}).empty());
-}
-
 TEST_CASE("a reset clears the counters, but not the bytes that a device holds") {
   Played devices = played({1, 2});
   float values[6] = {1, 2, 3, 4, 5, 6};
@@ -448,6 +440,8 @@ TEST_CASE("a reset clears the counters, but not the bytes that a device holds") 
   CHECK(devices.load(0) == Load{});
   devices.reset_counters();
   CHECK(devices.load(1) == Load{0, 0, 0, 0, 16});
+  devices.release();
+  CHECK(devices.load(1) == Load{});
 }
 
 TEST_CASE("a device without the memory for its part is named in one sentence") {
@@ -541,23 +535,21 @@ class Lazy : public Devices {
       }
     });
   }
-  // Begins when the lanes of all devices have reached it, and none continues before it is done.
-  void start_broadcasts(const std::vector<Broadcast>& broadcasts) override {
-    for (const Broadcast& b : broadcasts) {
-      const auto come = std::make_shared<std::size_t>(0);
-      const auto is_done = std::make_shared<bool>(false);
-      for (const int device : b.devices) {
+  // Begins when the lanes of both devices have reached it, and neither continues before it is done.
+  void start_transfers(const std::vector<Transfer>& transfers) override {
+    for (const Transfer& t : transfers) {
+      const auto come = std::make_shared<int>(0);
+      for (const int device : {t.from, t.to}) {
         add(device, Lane::arrive, [=] {
-          if (++*come < b.devices.size()) return;
-          for (float* const place : b.places) {
-            if (place != b.places[b.owner]) std::copy_n(b.places[b.owner], b.floats, place);
-          }
-          *is_done = true;
+          if (++*come == 2) std::copy_n(t.source, t.floats, t.target);
         });
-        lane_of(device, Lane::arrive).push_back({[] {}, [is_done] { return *is_done; }});
+      }
+      for (const int device : {t.from, t.to}) {
+        lane_of(device, Lane::arrive).push_back({[] {}, [come] { return *come == 2; }});
       }
     }
   }
+  void free_memory() override { memories_.clear(); }
 
  private:
   struct Work {
@@ -596,7 +588,7 @@ class Lazy : public Devices {
 
 }  // namespace
 
-TEST_CASE("panels that are broadcast late or early are multiplied when they have arrived") {
+TEST_CASE("panels that travel late or early are multiplied when they have arrived") {
   for (unsigned seed = 0; seed < 300; ++seed) {
     CAPTURE(seed);
     const Grid grid{1 + static_cast<int>(seed % 3), 1 + static_cast<int>(seed / 3 % 3)};

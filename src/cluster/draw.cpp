@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,6 @@ constexpr double kGap = 12;        // px, between the matrices
 constexpr double kStrip = 9;       // px, of an operand along its part of C, at most
 constexpr double kArrowsAt = 0.8;  // of a side of a part of C, below and beside its number
 constexpr int kChosen = 0;         // the device whose parts are highlighted
-constexpr int kStep = 1;           // its panel is neither narrow nor a whole part
 constexpr Shape kShape{16384, 16384, 16384};
 
 // An area of the picture, in px.
@@ -68,17 +68,22 @@ Fill fill_of(int device) {
   return device == kChosen ? Fill::one : Fill::quiet;
 }
 
-// A or B: the devices' parts, and this step's panel over the parts of those that own it.
+// The first step in which panels travel.
+int step_of(const Schedule& s) {
+  return std::min(s.own_of_A(), s.own_of_B());
+}
+
+// A or B: the devices' parts, and over one of them the panel that goes to the chosen device.
 void draw_operand(Svg& svg, const Matrix& matrix, const Schedule& s, bool is_A) {
-  const Step& step = s.steps[kStep];
+  const Part k = s.k_at(kChosen, step_of(s));
+  const int owner = is_A ? s.owner_of_A(kChosen, step_of(s)) : s.owner_of_B(kChosen, step_of(s));
   fill_box(svg, matrix.all(), Fill::paper);
   for (int device = 0; device < s.grid.devices(); ++device) {
-    Box part = is_A ? matrix.of(s.M_of(device), s.K_of_A(device))
-                    : matrix.of(s.K_of_B(device), s.N_of(device));
+    const Part owned{s.k_at(device, 0).begin, is_A ? s.K_of_A(device) : s.K_of_B(device)};
+    Box part = is_A ? matrix.of(s.M_of(device), owned) : matrix.of(owned, s.N_of(device));
     fill_box(svg, part, fill_of(device));
-    if (!(is_A ? s.receives_A(device, step) : s.receives_B(device, step))) {
-      const Box panel =
-          is_A ? matrix.of(s.M_of(device), step.k) : matrix.of(step.k, s.N_of(device));
+    if (device == owner) {
+      const Box panel = is_A ? matrix.of(s.M_of(device), k) : matrix.of(k, s.N_of(device));
       fill_box(svg, panel, is_A ? Fill::warp : Fill::other);
       part = beside(part, panel, is_A);
     }
@@ -86,11 +91,11 @@ void draw_operand(Svg& svg, const Matrix& matrix, const Schedule& s, bool is_A) 
   }
 }
 
-// To the right, or down.
+// Along a row or a column.
 void arrow(Svg& svg, double x1, double y1, double x2, double y2) {
   for (const char* kind : {"casing", "thick"}) svg.line(x1, y1, x2, y2, kind);
-  const double head = std::min(6.0, 0.4 * (x2 - x1 + y2 - y1));
-  const double along_x = x2 > x1 ? head : 0, along_y = y2 > y1 ? head : 0;
+  const double length = std::hypot(x2 - x1, y2 - y1), head = std::min(6.0, 0.4 * length);
+  const double along_x = head * (x2 - x1) / length, along_y = head * (y2 - y1) / length;
   const auto side = [&](double sign) {
     return pictures::pixels(x2 - along_x + sign * 0.7 * along_y) + " " +
            pictures::pixels(y2 - along_y + sign * 0.7 * along_x);
@@ -100,11 +105,9 @@ void arrow(Svg& svg, double x1, double y1, double x2, double y2) {
       "thick");
 }
 
-// C: the devices' parts, each with its operands in this step along two sides. Each panel travels
-// from the strip of the device that owns it, the first of its row or column, to those of the
-// others.
+// C: the devices' parts, each with its operands in this step along two sides. Those of the chosen
+// device come from the devices that own them.
 void draw_result(Svg& svg, const Matrix& C, const Schedule& s) {
-  const Step& step = s.steps[kStep];
   const auto part_of = [&](int device) { return C.of(s.M_of(device), s.N_of(device)); };
   const auto strip = [](double length) { return std::min(kStrip, 0.22 * length); };
   fill_box(svg, C.all(), Fill::paper);
@@ -114,25 +117,22 @@ void draw_result(Svg& svg, const Matrix& C, const Schedule& s) {
     const double wide = strip(part.wide), high = strip(part.high);
     fill_box(svg, {part.x, part.y, wide, part.high}, Fill::warp);
     fill_box(svg, {part.x + wide, part.y, part.wide - wide, high}, Fill::other);
-    // Above the arrows along the row, and to the left of those along the column.
+    // Above the arrow along the row, and to the left of the one along the column.
     const double right = s.grid.rows > 1 ? kArrowsAt * part.wide - 2 : part.wide;
     const double bottom = s.grid.columns > 1 ? kArrowsAt * part.high - 2 : part.high;
     name_part(
         svg, {part.x + wide, part.y + high, right - wide, bottom - high}, device,
         device == kChosen);
   }
-  for (int device = 0; device < s.grid.devices(); ++device) {
-    const Box to = part_of(device);
-    if (s.receives_A(device, step)) {
-      const Box from = part_of(s.device_at(s.row_of(device), step.from_column));
-      const double y = to.y + kArrowsAt * to.high;
-      arrow(svg, from.x + strip(from.wide), y, to.x, y);
-    }
-    if (s.receives_B(device, step)) {
-      const Box from = part_of(s.device_at(step.from_row, s.column_of(device)));
-      const double x = to.x + kArrowsAt * to.wide;
-      arrow(svg, x, from.y + strip(from.high), x, to.y);
-    }
+  const int step = step_of(s);
+  const Box to = part_of(kChosen);
+  if (s.receives_A(step)) {
+    const double y = to.y + kArrowsAt * to.high;
+    arrow(svg, part_of(s.owner_of_A(kChosen, step)).x, y, to.x + strip(to.wide), y);
+  }
+  if (s.receives_B(step)) {
+    const double x = to.x + kArrowsAt * to.wide;
+    arrow(svg, x, part_of(s.owner_of_B(kChosen, step)).y, x, to.y + strip(to.high));
   }
 }
 
@@ -170,27 +170,30 @@ double draw_schedule(Svg& svg, const Schedule& s, const char* copies, double x, 
 }  // namespace
 
 pictures::Picture draw_ownership() {
-  const Schedule s = schedule(kShape, {2, 2}, usual_panel(kShape.K));
+  const Schedule s = schedule(kShape, {2, 2}, 4096);
   const Schedule row = schedule(kShape, {1, 4}, s.panel);
   const Load load = predicted_load(s, kChosen);
   const auto bytes = [](std::int64_t count) { return in_words(static_cast<double>(count)); };
-  const Part k = s.steps[kStep].k;
+  const int step = step_of(s);
+  const Part k = s.k_at(kChosen, step);
   const std::string finding =
       text::printed(
-          "Each device computes its part of C, which stays where it is. In step %d, with k = %d to "
-          "%d, devices 0 and 2 send their parts of a panel of A along the grid's rows, and devices "
-          "0 and 1 send their parts of a panel of B along its columns. In all steps, ",
-          kStep, k.begin, k.end() - 1) +
+          "Each device computes its part of C, which stays where it is, and begins with the panels "
+          "that it owns. In step %d, device %d multiplies k = %d to %d: device %d sends it the "
+          "panel "
+          "of A along the grid's row, and device %d that of B along the column. In all steps, ",
+          step, kChosen, k.begin, k.end() - 1, s.owner_of_A(kChosen, step),
+          s.owner_of_B(kChosen, step)) +
       travels(s) + " on 2 × 2 devices, and " + travels(row) +
       text::printed(" on 1 × 4. Device %d receives ", kChosen) + bytes(load.bytes_received) +
       ", sends " + bytes(load.bytes_sent) + ", and holds " + bytes(load.bytes_held) + " at most.";
 
   Svg svg;
   double x = svg.legend(24, 66, Fill::one, text::printed("device %d's parts", kChosen));
-  x = svg.legend(x, 66, Fill::warp, text::printed("panel of A in step %d", kStep));
+  x = svg.legend(x, 66, Fill::warp, text::printed("panel of A, for device %d", kChosen));
   x = svg.legend(x, 66, Fill::other, "panel of B");
   arrow(svg, x + 2, 61.5, x + 20, 61.5);
-  svg.text(x + 28, 66, "travels to another device", {.small = true});
+  svg.text(x + 28, 66, "travels", {.small = true});
   svg.text(
       24, 90,
       "A number is the device that owns the part. Along its part of C lie the two panels that it "

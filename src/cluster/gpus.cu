@@ -27,7 +27,7 @@ void check(cublasStatus_t status) {
 
 class Gpus : public Devices {
  public:
-  Gpus(Grid grid, Processes& processes, std::function<model::Kernel> gemm, bool broadcasts)
+  Gpus(Grid grid, Processes& processes, std::function<model::Kernel> gemm, bool panels_travel)
       : Devices(grid.devices()),
         gemm_(std::move(gemm)),
         ordinals_(grid.devices()),
@@ -42,7 +42,7 @@ class Gpus : public Devices {
       here_.push_back(device);
       ordinals_[device] = is_alone ? device : processes.rank_on_machine();
       use(device);
-      // A broadcast is a kernel, too. Its blocks have priority over those of a multiplication.
+      // A transfer is a kernel, too. Its blocks have priority over those of a multiplication.
       int least = 0, first = 0;
       check(cudaDeviceGetStreamPriorityRange(&least, &first), device);
       for (cudaStream_t* const stream : {&arrive_[device], &leave_[device]}) {
@@ -50,12 +50,12 @@ class Gpus : public Devices {
       }
       if (!gemm_) cluster::check(cublasCreate(&blas_[device]));
     }
-    if (broadcasts) {
-      communicators_ = std::make_unique<Communicators>(grid, processes, here_, ordinals_);
+    if (panels_travel) {
+      communicator_ = std::make_unique<Communicator>(processes, here_, ordinals_);
     }
   }
   ~Gpus() override {
-    communicators_.reset();
+    communicator_.reset();
     for (const int device : here_) {
       cudaSetDevice(ordinals_[device]);
       if (blas_[device] != nullptr) cublasDestroy(blas_[device]);
@@ -63,7 +63,7 @@ class Gpus : public Devices {
       cudaStreamDestroy(arrive_[device]);
       cudaStreamDestroy(leave_[device]);
     }
-    for (float* const memory : memories_) cudaFree(memory);
+    free_memory();
     cudaSetDevice(0);
   }
 
@@ -154,8 +154,13 @@ class Gpus : public Devices {
         device);
   }
 
-  void start_broadcasts(const std::vector<Broadcast>& broadcasts) override {
-    communicators_->broadcast(broadcasts, arrive_);
+  void start_transfers(const std::vector<Transfer>& transfers) override {
+    communicator_->transfer(transfers, arrive_);
+  }
+
+  void free_memory() override {
+    for (float* const memory : memories_) cudaFree(memory);
+    memories_.clear();
   }
 
  private:
@@ -175,7 +180,7 @@ class Gpus : public Devices {
       const cudaError_t state = query();
       if (state == cudaSuccess) return;
       if (state != cudaErrorNotReady) check(state, device);
-      if (communicators_ && polls % kSometimes == 0) communicators_->check_errors();
+      if (communicator_ && polls % kSometimes == 0) communicator_->check_errors();
     }
   }
 
@@ -186,7 +191,7 @@ class Gpus : public Devices {
   std::vector<std::vector<cudaEvent_t>> events_;
   std::vector<int> marks_;
   std::vector<float*> memories_;
-  std::unique_ptr<Communicators> communicators_;  // null: nothing is broadcast
+  std::unique_ptr<Communicator> communicator_;  // null: nothing travels
 };
 
 }  // namespace
@@ -208,8 +213,8 @@ bool are_peers(int gpus) {
 }
 
 std::unique_ptr<Devices> gpus(
-    Grid grid, Processes& processes, std::function<model::Kernel> gemm, bool broadcasts) {
-  return std::make_unique<Gpus>(grid, processes, std::move(gemm), broadcasts);
+    Grid grid, Processes& processes, std::function<model::Kernel> gemm, bool panels_travel) {
+  return std::make_unique<Gpus>(grid, processes, std::move(gemm), panels_travel);
 }
 
 Pinned::Pinned(void* memory, std::size_t bytes) : memory_(bytes == 0 ? nullptr : memory) {

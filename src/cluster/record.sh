@@ -1,10 +1,13 @@
 #!/bin/sh
 # Writes results/gpus-*.txt for this machine's GPUs, each one completely or not at all:
-# src/cluster/record.sh PROGRAM
+# src/cluster/record.sh PROGRAM [SECONDS]
+# What matters most comes first, and after SECONDS nothing more is begun. With OUT=FOLDER, the files
+# go into FOLDER/gpus.tar instead.
 set -eu
 export COLUMNS=100 # of a recorded table, on every terminal
 
 program=$1
+limit=${2:-100000}
 results=$(dirname "$(dirname "$(dirname "$0")")")/results
 results=${results#./}
 names=$(nvidia-smi --query-gpu=name --format=csv,noheader 2> /dev/null) || names=
@@ -13,28 +16,69 @@ gpus=$(printf '%s' "$names" | grep -c .) || :
   echo "$0: there is no NVIDIA GPU here (nvidia-smi names none), so there is nothing to record" >&2
   exit 2
 }
-gpu=$(printf '%s\n' "$names" | head -n 1 | sed -E 's/(NVIDIA|GeForce|Tesla) //g' | tr 'A-Z ' 'a-z-')
-trap 'rm -f "$results"/gpus-*.tmp' EXIT
+gpu=$(printf '%s\n' "$names" | head -n 1 | sed -E 's/(NVIDIA|GeForce|Tesla) //g; s/ [0-9]+GB.*//' | tr 'A-Z ' 'a-z-')
+if [ -n "${OUT:-}" ]; then results=$(mktemp -d); fi
+trap 'rm -f "$results"/*.tmp' EXIT
+started=$(date +%s)
+failed=0
 
-# The remaining arguments are those of the program.
+# The first argument is the file's name; what follows is run, if there are so many GPUs.
 record() {
-  file=$results/gpus-$gpu-$1
-  shift
-  echo "$file.txt" >&2
-  "$program" "$@" > "$file.tmp"
-  mv "$file.tmp" "$file.txt"
+  file=$results/$1-$gpu-$2.txt
+  count=$3
+  shift 3
+  [ "$count" -le "$gpus" ] || return 0
+  before=$(date +%s)
+  left=$((limit - before + started))
+  if [ "$left" -le 0 ]; then
+    echo "$file: left out, after $limit s" >&2
+    return 0
+  fi
+  if timeout "$left" "$@" > "$file.tmp" < /dev/null; then
+    mv "$file.tmp" "$file"
+    outcome=
+  else
+    outcome=", FAILED with exit code $?"
+    failed=1
+  fi
+  echo "$file: $(($(date +%s) - before)) s$outcome" >&2
+}
+product() {
+  name=$1
+  n=$2
+  shift 2
+  record gpus "$n-$name" "$n" "$program" --gpus "$n" --no-color "$@"
 }
 
-# For 1, 2, 4, ... GPUs: the same product for all (strong scaling), and one with as much work for
-# each (weak scaling).
-n=1
-while [ "$n" -le "$gpus" ]; do
-  record "$n-strong" --gpus "$n" --size 16384
-  for size in 1024 2048 4096 8192; do
-    record "$n-$size-strong" --gpus "$n" --size "$size" --stage 0
-  done
-  record "$n-large" --gpus "$n" --size 32768 --reps 4
-  [ "$n" = 1 ] || record "$n-weak" --gpus "$n" --m 16384 --n $((n * 16384)) --k 16384
-  record "$n-host" --gpus "$n" --size 16384 --resident host
-  n=$((2 * n))
+# The headlines, with a row for each width of panels; a product for which eight GPUs do not pay; the
+# same products on fewer GPUs; with as much work for each GPU; from the host; and small ones.
+product large 8 --size 32768 --reps 4
+product strong 4 --size 16384
+product strong 8 --size 16384
+for n in 8 4 2 1; do product 4097-strong "$n" --size 4097 --stage 0; done
+product strong 1 --size 16384
+product strong 2 --size 16384
+product large 4 --size 32768 --reps 4
+product large 1 --size 32768 --reps 4
+product host 8 --size 16384 --resident host
+product host 2 --size 16384 --resident host
+for n in 8 4 2 1; do product 8192-strong "$n" --size 8192 --stage 0; done
+if [ "$gpus" = 1 ]; then
+  echo "one GPU: nothing to run under mpirun" >&2
+elif command -v mpirun > /dev/null; then
+  record mpirun "$gpus" "$gpus" \
+    mpirun --allow-run-as-root --oversubscribe -n "$gpus" "$program" --no-color --size 16384
+else
+  echo "there is no mpirun here, so one process for each GPU is left out; install openmpi-bin" >&2
+fi
+product large 2 --size 32768 --reps 4
+product weak 8 --m 16384 --n 131072 --k 16384 --reps 4
+for size in 4096 2048 1024; do
+  for n in 8 4 2 1; do product $size-strong "$n" --size $size --stage 0; done
 done
+for n in 1 4; do product host "$n" --size 16384 --resident host; done
+for n in 4 2; do product weak "$n" --m 16384 --n $((n * 16384)) --k 16384; done
+
+[ -z "${OUT:-}" ] || tar -C "$results" -cf "$OUT/gpus.tar" .
+echo "$(($(date +%s) - started)) s in all" >&2
+exit $failed

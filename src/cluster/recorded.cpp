@@ -52,22 +52,46 @@ RecordedProduct recorded_product(std::string_view report) {
       .shape = {},
       .grid = {},
       .resident = report.find("\ndistributed ") != report.npos,
+      .panel = 0,
       .ms = 0,
-      .predicted_ms = 0};
+      .tflops = 0};
   auto& [M, N, K] = product.shape;
   const std::string sides = after(report, "problem  C (", "\n");
   const std::string row =
       after(report, product.resident ? "\ndistributed " : "\nfrom the host ", "\n");
-  char ms[32], predicted_ms[32];
+  char ms[32];
   if (std::sscanf(sides.c_str(), "%d x %d) = %*f * A (%*d x %d)", &M, &N, &K) != 3 ||
-      std::sscanf(
-          row.c_str(), "%*d %d x %d %31s %*s %*s %31s", &product.grid.rows, &product.grid.columns,
-          ms, predicted_ms) != 4) {
+      std::sscanf(row.c_str(), "%*d %d x %d %31s", &product.grid.rows, &product.grid.columns, ms) !=
+          3) {
     throw std::invalid_argument("not a report of several GPUs: " + sides + row);
   }
   product.ms = number(ms);
-  product.predicted_ms = number(predicted_ms);
+  // The lines about it, which are wrapped anywhere.
+  std::string about = after(report, "\nschedule: ", "");
+  about = about.substr(0, about.find("\n\n"));
+  std::replace(about.begin(), about.end(), '\n', ' ');
+  product.panel = static_cast<int>(number(after(about, kPanelsOf, ",; ")));
+  product.tflops = number(after(about, kMeasuredAlone, " "));
   return product;
+}
+
+namespace {
+
+template <class Plan>
+std::optional<double> told_ms(const Plan& plan, double tflops) {
+  // record-gpus does not choose another link.
+  const Rate rate = measured_rate(tflops, plan.grid.devices());
+  const Timeline timeline = predict(plan, find_link("nvlink"), rate);
+  if (!is_told(timeline, rate.overhead_ms(steps_of(plan)))) return std::nullopt;
+  return timeline.ms();
+}
+
+}  // namespace
+
+std::optional<double> predicted_ms(const RecordedProduct& p) {
+  if (p.resident) return told_ms(schedule(p.shape, p.grid, p.panel), p.tflops);
+  constexpr double kMemory = std::numeric_limits<double>::infinity();
+  return told_ms(streams(p.shape, p.grid, p.panel, false, kMemory), p.tflops);
 }
 
 std::vector<RecordedProduct> recorded_products(const std::string& gpu, const std::string& local) {
@@ -87,28 +111,6 @@ std::vector<RecordedProduct> recorded_products(const std::string& gpu, const std
 }
 
 namespace {
-
-// The speed with which the model takes `ms`.
-template <class Plan>
-double tflops_behind(double ms, const Plan& plan) {
-  const Link& link = find_link("nvlink");  // record-gpus does not choose another
-  double low = 1e-3, high = 1e6;
-  while (high > low * (1 + 1e-9)) {
-    const double middle = std::sqrt(low * high);
-    (predict(plan, link, middle).ms() > ms ? low : high) = middle;
-  }
-  return high;
-}
-
-double tflops_of(const RecordedProduct& p) {
-  if (p.resident) {
-    return tflops_behind(p.predicted_ms, schedule(p.shape, p.grid, usual_panel(p.shape.K)));
-  }
-  constexpr double kMemory = std::numeric_limits<double>::infinity();
-  return tflops_behind(
-      p.predicted_ms,
-      streams(p.shape, p.grid, usual_panel(p.shape.K, kStreamPanels), false, kMemory));
-}
 
 // The speed of each GPU in a product.
 struct Point {
@@ -169,7 +171,7 @@ Speed recorded_speed(
   const Point wanted{shape, grid, resident, 0};
   std::vector<Point> points;
   for (const RecordedProduct& product : recorded_products(gpu, local)) {
-    points.push_back({product.shape, product.grid, product.resident, tflops_of(product)});
+    points.push_back({product.shape, product.grid, product.resident, product.tflops});
     if (points.back().is(wanted)) return {points.back().tflops, "as recorded for this product"};
   }
   const std::vector<Point> whole = ladders(gpu, local);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,9 @@ namespace cluster {
 // What multiplies on each GPU, as reports name it.
 inline constexpr const char* kCublas = "cuBLAS fp32";
 std::string name_of(const model::Stage& stage);  // "stage 17"
+// What reports say before the width of panels, and before the speed of one GPU.
+inline constexpr const char* kPanelsOf = "panels of ";
+inline constexpr const char* kMeasuredAlone = "one GPU alone with its first panels, TFLOP/s: ";
 
 // A product that several GPUs, or one, computed by panels.
 struct RecordedProduct {
@@ -23,13 +27,18 @@ struct RecordedProduct {
   std::string local;  // "stage 17", the number that it has today, or kCublas
   Shape shape;
   Grid grid;
-  bool resident;            // else from the host's memory
-  double ms, predicted_ms;  // measured, and by the model with the speed that one GPU had then
+  bool resident;  // else from the host's memory
+  int panel;      // how wide they were at most
+  double ms;      // measured
+  double tflops;  // of one GPU with its first panels
 };
 
 // The product in a report that `print` (cluster/report.h) wrote. Throws std::invalid_argument for
 // any other text.
 RecordedProduct recorded_product(std::string_view report);
+
+// What the model says of it, with the speed that one GPU had then. Nothing if that is not told.
+std::optional<double> predicted_ms(const RecordedProduct& product);
 
 // Those that are embedded in the program, of these GPUs. Without `local`: whatever multiplied.
 std::vector<RecordedProduct> recorded_products(
@@ -43,7 +52,7 @@ struct Speed {
 // How fast one of those GPUs multiplies its part of a product.
 //
 // If that very product is recorded, with the speed that it had then. So the model says of it what
-// it said beside the measured time. Otherwise with the speed of the recorded product of one GPU
+// it said beside the measured time. Otherwise with the speed in the recorded product of one GPU
 // with the most similar work, by panels or in a ladder. Products with rows that are not 16-byte
 // aligned run other kernels, so they have recordings of their own.
 Speed recorded_speed(

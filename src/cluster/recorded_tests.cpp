@@ -11,7 +11,6 @@
 #include "model/error.h"
 #include "show/pictures/recorded_gpus.h"
 #include "testing/program.h"
-#include "text/numbers.h"
 
 namespace cluster {
 
@@ -26,41 +25,46 @@ Shape cube(int size) {
 }  // namespace
 
 TEST_CASE("a report is read as recorded, and any other text is refused") {
-  const std::string report = testing::contents("results/gpus-h100-2-65536-host.txt");
+  const std::string report =
+      "problem  C (16384 x 32768) = 1 * A (16384 x 65536) * B (65536 x 32768) + 0 * C, fp32, seed "
+      "1\n"
+      "GPU      H200, 132 SMs, cc 9.0\n"
+      "GPUs: 8 H200; each multiplies by stage 21, proven parts\n"
+      "schedule: C in a grid of 2 x 4, 4 panels\nof 8192 of K, and each GPU begins with its own; "
+      "1 MB travel in all\n"
+      "model: nvlink; one GPU alone with its first panels,\nTFLOP/s: 215\n\n"
+      "             GPUs   grid     ms  TFLOP/s  of GPUs x one  predicted ms    error  check\n"
+      "distributed     8  2 x 4  1,587      355              –             –  1.8e-07     ok\n";
   const RecordedProduct product = recorded_product(report);
-  CHECK(product.gpu == kH100);
+  CHECK(product.gpu == "H200");
   CHECK(product.local == "stage 21");
-  CHECK(product.shape.M == 65536);
-  CHECK(product.grid == Grid{1, 2});
-  CHECK_FALSE(product.resident);
+  CHECK(product.shape.N == 32768);
+  CHECK(product.shape.K == 65536);
+  CHECK(product.grid == Grid{2, 4});
+  CHECK(product.resident);
+  CHECK(product.panel == 8192);
   CHECK(product.ms == 1587);
-  CHECK(product.predicted_ms == 1575);
-  CHECK(recorded_product(testing::contents("results/gpus-h100-2-weak.txt")).shape.N == 32768);
+  CHECK(product.tflops == 215);
   CHECK_THROWS_AS(recorded_product(""), std::invalid_argument);
   CHECK_THROWS_AS(
       recorded_product(testing::contents("results/h200-4096.txt")), std::invalid_argument);
-  CHECK_THROWS_AS(recorded_product(report.substr(0, report.find("1,575"))), std::invalid_argument);
+  for (const char* const word : {"1,587", "TFLOP/s:", "of 8192"}) {
+    CHECK_THROWS_AS(recorded_product(report.substr(0, report.find(word))), std::invalid_argument);
+  }
 }
 
-TEST_CASE("the model's time for a recorded product is that in its record") {
-  const std::vector<RecordedProduct> products = recorded_products(kH100);
-  for (const RecordedProduct& product : products) {
-    const auto& [M, N, K] = product.shape;
-    CAPTURE(M);
-    CAPTURE(product.resident);
-    const Speed speed =
-        recorded_speed(kH100, product.local, product.shape, product.grid, product.resident);
-    CHECK(speed.source == "as recorded for this product");
-    const Link& link = find_link("nvlink");
-    const Timeline timeline =
-        product.resident
-            ? predict(schedule(product.shape, product.grid, usual_panel(K)), link, speed.tflops)
-            : predict(
-                  streams(product.shape, product.grid, usual_panel(K, kStreamPanels), false, 140e9),
-                  link, speed.tflops);
-    CHECK(text::significant(timeline.ms()) == text::significant(product.predicted_ms));
+TEST_CASE("what the model says of a recorded product is within 15 % of the measured time") {
+  for (const char* const gpu : {kH100, "H200"}) {
+    for (const RecordedProduct& product : recorded_products(gpu)) {
+      CAPTURE(product.shape.M);
+      CAPTURE(product.grid.columns);
+      const auto close = doctest::Approx(product.ms).epsilon(0.15);
+      if (const auto ms = predicted_ms(product)) CHECK(*ms == close);
+      CHECK(
+          recorded_speed(gpu, product.local, product.shape, product.grid, product.resident)
+              .source == "as recorded for this product");
+    }
   }
-  CHECK(products.size() >= 12);
 }
 
 TEST_CASE("a stage takes the time that the ladder recorded at each size") {

@@ -71,6 +71,20 @@ void print_loads(std::FILE* out, const Report& report) {
   print_columns(out, lines);
 }
 
+void print_widths(std::FILE* out, const std::vector<Width>& widths) {
+  if (widths.empty()) return;
+  std::fprintf(out, "\n");
+  std::vector<Cells> lines{{"panels", "wide", "ms", "predicted ms", ""}};
+  for (const Width& width : widths) {
+    lines.push_back(
+        {text::printed("%d", width.steps), text::printed("%d", width.panel),
+         width.ms ? text::significant(*width.ms) : "–",
+         width.is_told ? text::significant(width.predicted_ms) : "–",
+         width.is_chosen ? "chosen" : ""});
+  }
+  print_columns(out, lines);
+}
+
 void print_recorded(std::FILE* out, const std::vector<RecordedProduct>& products) {
   if (products.empty()) return;
   std::fprintf(
@@ -80,11 +94,12 @@ void print_recorded(std::FILE* out, const std::vector<RecordedProduct>& products
       {"", "GPUs", "grid", "multiplied by", "ms", "predicted ms", "its error"}};
   for (const RecordedProduct& product : products) {
     const auto [M, N, K] = product.shape;
+    const std::optional<double> predicted = predicted_ms(product);
     lines.push_back(
         {text::printed("%d x %d x %d", M, N, K) + (product.resident ? "" : ", from the host"),
          text::printed("%d", product.grid.devices()), in_words(product.grid), product.local,
-         text::significant(product.ms), text::significant(product.predicted_ms),
-         text::printed("%+.1f %%", 100 * (product.predicted_ms / product.ms - 1))});
+         text::significant(product.ms), predicted ? text::significant(*predicted) : "–",
+         predicted ? text::printed("%+.1f %%", 100 * (*predicted / product.ms - 1)) : "–"});
   }
   print_columns(out, lines);
 }
@@ -104,6 +119,13 @@ void print_timeline(std::FILE* out, const char* what, const Timeline& timeline) 
 }
 
 }  // namespace
+
+int fastest(const std::vector<Width>& widths) {
+  const auto sooner = [](const Width& a, const Width& b) {
+    return a.predicted_ms < b.predicted_ms;
+  };
+  return static_cast<int>(std::min_element(widths.begin(), widths.end(), sooner) - widths.begin());
+}
 
 double tflops(Shape shape, double ms) {
   return 2e-9 * shape.M * shape.N * shape.K / ms;
@@ -162,7 +184,10 @@ void print(std::FILE* out, const Report& report) {
       "of GPUs x one",
       "the speed, divided by the GPUs and by the speed of one with the ladder's stage");
   explain(
-      "predicted", "by the model: each panel travels at the link's rate, and is then multiplied");
+      "predicted",
+      "by the model: each panel travels at the link's rate, and is then multiplied, in a launch of "
+      "its own");
+  print_widths(out, report.widths);
   std::fprintf(out, "\n");
   print_loads(out, report);
   explain("sent, received", "in one product; held: parts of A, B and C, and places for panels");

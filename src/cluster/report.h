@@ -26,10 +26,21 @@ struct Row {
   std::string why_not = {};                // it did not run; empty: it did
 };
 
+// A width of panels, and the times with it.
+struct Width {
+  int panel = 0, steps = 0;
+  double predicted_ms = 0;
+  bool is_told = false, is_chosen = false;  // whether the prediction is printed
+  std::optional<double> ms = {};
+};
+// The first with the least predicted time.
+int fastest(const std::vector<Width>& widths);
+
 struct Report {
   Shape shape{};
   std::vector<std::string> about = {};  // lines that say what was run
   std::vector<Row> rows = {};
+  std::vector<Width> widths = {};  // of those that fit, the widest first
   // One GPU's speed with the same local product; 0: not measured.
   double one_gpu_tflops = 0;
   // For each GPU, by formula and as counted.

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cstddef>
 #include <limits>
-#include <set>
+#include <numeric>
 
 #include "model/refusal.h"
 #include "text/echoed.h"
@@ -16,6 +16,7 @@ namespace cluster {
 namespace {
 
 constexpr std::int64_t kFloat = sizeof(float);
+constexpr int kLeastPanel = 1024;
 
 std::string in_words(Shape shape) {
   return std::to_string(shape.M) + " x " + std::to_string(shape.N);
@@ -25,15 +26,14 @@ bool is_usable(Grid grid, Shape shape) {
   return grid.rows <= std::max(shape.M, 1) && grid.columns <= std::max(shape.N, 1);
 }
 
-// The elements of a dimension that are not in part `index`.
-std::int64_t outside(int extent, int parts, int index) {
-  return extent - part_of(extent, parts, index).size;
+int largest_part(int extent, int parts) {
+  int largest = 0;
+  for (int i = 0; i < parts; ++i) largest = std::max(largest, part_of(extent, parts, i).size);
+  return largest;
 }
 
-// The device before that one, in a ring of `parts`: a ring that begins at a device ends at the one
-// before it.
-int before(int index, int parts) {
-  return (index + parts - 1) % parts;
+int ceil_div(std::int64_t value, std::int64_t divisor) {
+  return static_cast<int>((value + divisor - 1) / divisor);
 }
 
 }  // namespace
@@ -47,10 +47,36 @@ Part part_of(int extent, int parts, int index) {
   return {cut(index), cut(index + 1) - cut(index)};
 }
 
-int usual_panel(int K, int panels) {
-  constexpr int kUnit = 32;
-  const int width = (K / panels + kUnit - 1) / kUnit * kUnit;
-  return std::clamp(width, 1024, 4096);
+int usual_panel(int K) {
+  constexpr int kPanels = 8, kUnit = 32;
+  return std::clamp(ceil_div(K / kPanels, kUnit) * kUnit, kLeastPanel, 4096);
+}
+
+int Schedule::panel_at(int device, int step) const {
+  // The devices of a row begin with different panels, and so do those of a column.
+  const std::int64_t first =
+      std::int64_t{column_of(device)} * own_of_A() + std::int64_t{row_of(device)} * own_of_B();
+  return static_cast<int>((first + step) % steps());
+}
+
+int Schedule::K_of_A(int device) const {
+  int sum = 0;
+  for (int step = 0; step < own_of_A(); ++step) sum += k_at(device, step).size;
+  return sum;
+}
+
+int Schedule::K_of_B(int device) const {
+  int sum = 0;
+  for (int step = 0; step < own_of_B(); ++step) sum += k_at(device, step).size;
+  return sum;
+}
+
+int Schedule::owner_of_A(int device, int step) const {
+  return device_at(row_of(device), (column_of(device) + step / own_of_A()) % grid.columns);
+}
+
+int Schedule::owner_of_B(int device, int step) const {
+  return device_at((row_of(device) + step / own_of_B()) % grid.rows, column_of(device));
 }
 
 void refuse_many_steps(double steps) {
@@ -60,32 +86,28 @@ void refuse_many_steps(double steps) {
 }
 
 Schedule schedule(Shape shape, Grid grid, int panel) {
-  refuse_many_steps(double(shape.K) / panel * grid.devices());
-  Schedule result{shape, grid, panel, {}};
-  if (shape.K == 0) {
-    result.steps.push_back({{0, 0}, 0, 0});
-    return result;
-  }
-  // A panel ends where the owner changes.
-  std::set<int> ends{0};
-  for (int i = 0; i < grid.columns; ++i) ends.insert(part_of(shape.K, grid.columns, i).end());
-  for (int i = 0; i < grid.rows; ++i) ends.insert(part_of(shape.K, grid.rows, i).end());
-  // Nothing hides the transfer of the first panel, so it is narrow; later ones are wider.
-  int width = std::min(panel, std::max(panel / 4 / 4 * 4, 4));
-  int column = 0, row = 0;
-  for (auto next = std::next(ends.begin()); next != ends.end(); ++next) {
-    const Part owned{*std::prev(next), *next - *std::prev(next)};
-    while (part_of(shape.K, grid.columns, column).end() <= owned.begin) ++column;
-    while (part_of(shape.K, grid.rows, row).end() <= owned.begin) ++row;
-    for (int begin = owned.begin; begin < owned.end();) {
-      const Part& k =
-          result.steps.emplace_back(Part{begin, std::min(width, owned.end() - begin)}, column, row)
-              .k;
-      begin = k.end();
-      width = static_cast<int>(std::min<std::int64_t>(2LL * width, panel));
+  // So many that each device of a row owns as many of A, and each of a column as many of B.
+  const int pieces = std::lcm(grid.rows, grid.columns);
+  refuse_many_steps(std::max(double(shape.K) / panel, double(pieces)) * grid.devices());
+  const int of_a_piece = std::max(ceil_div(largest_part(shape.K, pieces), panel), 1);
+  Schedule result{shape, grid, 0, {}};
+  for (int piece = 0; piece < pieces; ++piece) {
+    const Part all = part_of(shape.K, pieces, piece);
+    for (int i = 0; i < of_a_piece; ++i) {
+      const Part part = part_of(all.size, of_a_piece, i);
+      result.panels.push_back({all.begin + part.begin, part.size});
+      result.panel = std::max(result.panel, part.size);
     }
   }
   return result;
+}
+
+std::vector<Schedule> schedules(Shape shape, Grid grid) {
+  std::vector<Schedule> all{schedule(shape, grid, std::max(shape.K, 1))};
+  for (int width = all[0].panel / 2; width >= kLeastPanel; width /= 2) {
+    all.push_back(schedule(shape, grid, width));
+  }
+  return all;
 }
 
 double floats_that_travel(Shape shape, Grid grid) {
@@ -137,24 +159,19 @@ std::string in_words(Grid grid) {
 }
 
 Load predicted_load(const Schedule& s, int device) {
-  const auto [M, N, K] = s.shape;
   const auto [P, Q] = s.grid;
-  const int row = s.row_of(device), column = s.column_of(device);
   const std::int64_t m = s.M_of(device).size, n = s.N_of(device).size;
+  const std::int64_t of_A = m * s.K_of_A(device), of_B = n * s.K_of_B(device);
   Load load{};
-  load.bytes_received = kFloat * (m * outside(K, Q, column) + n * outside(K, P, row));
-  // It passes on what it has, except what the next device owns.
-  load.bytes_sent = kFloat * ((Q > 1 ? m * outside(K, Q, (column + 1) % Q) : 0) +
-                              (P > 1 ? n * outside(K, P, (row + 1) % P) : 0));
-  for (const Step& step : s.steps) {
-    if (step.k.size == 0) continue;
-    load.messages_received += s.receives_A(device, step) + s.receives_B(device, step);
-    load.messages_sent += (Q > 1 && column != before(step.from_column, Q)) +
-                          (P > 1 && row != before(step.from_row, P));
+  load.bytes_received = kFloat * (m * s.shape.K - of_A + n * s.shape.K - of_B);
+  load.bytes_sent = kFloat * (of_A * (Q - 1) + of_B * (P - 1));
+  for (int step = 0; step < s.steps(); ++step) {
+    if (s.k_at(device, step).size == 0) continue;
+    load.messages_received += s.receives_A(step) + s.receives_B(step);
+    load.messages_sent += (s.receives_A(step) ? 0 : Q - 1) + (s.receives_B(step) ? 0 : P - 1);
   }
-  const std::int64_t panel = std::min(s.panel, K);
-  load.bytes_held = kFloat * (m * s.K_of_A(device).size + n * s.K_of_B(device).size + m * n +
-                              2 * panel * ((Q > 1 ? m : 0) + (P > 1 ? n : 0)));
+  load.bytes_held =
+      kFloat * (of_A + of_B + m * n + 2LL * s.panel * ((Q > 1 ? m : 0) + (P > 1 ? n : 0)));
   return load;
 }
 
@@ -164,10 +181,6 @@ constexpr int kBlocks = 8;       // of rows, if the part is not larger than usua
 constexpr int kLeastRows = 256;  // of a block: fewer would not fill the device
 constexpr int kMostRows = 4096;  // more would delay the start and the end
 constexpr int kUnit = 128;
-
-int ceil_div(std::int64_t value, int divisor) {
-  return static_cast<int>((value + divisor - 1) / divisor);
-}
 
 // But no more than fits in an int.
 int rounded_up(int value, int unit) {
@@ -179,12 +192,6 @@ int rounded_up(int value, int unit) {
 Part block_of(Part extent, int size, int index) {
   const int begin = index * size;
   return {extent.begin + begin, std::min(size, extent.size - begin)};
-}
-
-int largest_part(int extent, int parts) {
-  int largest = 0;
-  for (int i = 0; i < parts; ++i) largest = std::max(largest, part_of(extent, parts, i).size);
-  return largest;
 }
 
 // B's columns of a pass, two panels of A, and two blocks of C.
@@ -259,18 +266,21 @@ Load predicted_load(const Streams& s, int device) {
 namespace {
 
 // The latencies of pcie4 and 100GbE are assumed, and so is the host's rate beside nvlink: 16 lanes
-// of PCIe 5.0 (63 GB/s) less what headers take. All else has its source beside it.
+// of PCIe 5.0 (63 GB/s) less what headers take. Two H100 together got 70 GB/s from the host
+// (results/gpus-h100-2-host.txt). All else has its source beside it.
 constexpr std::array kLinks = {
     Link{
-        "nvlink", 8, 370, 55,
+        "nvlink", 8, 370, 55, 70,
         "ncclBroadcast between two H200, measured: 1 MB in 11.5 us, 256 MB in 740 us"},
-    Link{"pcie4", 10, 22, 22, "16 lanes of PCIe 4.0: 31.5 GB/s less what headers take"},
-    Link{"100GbE", 30, 11, 22, "100 Gbit/s Ethernet: 12.5 GB/s less what headers take"}};
+    Link{"pcie4", 10, 22, 22, 70, "16 lanes of PCIe 4.0: 31.5 GB/s less what headers take"},
+    Link{"100GbE", 30, 11, 22, 70, "100 Gbit/s Ethernet: 12.5 GB/s less what headers take"}};
 
 // An empty product takes no time, even if the speed was measured with it and is 0.
-double multiply_ms(double M, double N, double K, double tflops) {
+double multiply_ms(double M, double N, double K, const Rate& rate, bool loads_C) {
   const double operations = 2 * M * N * K;
-  return operations == 0 ? 0 : operations / (1e9 * tflops);
+  if (operations == 0) return 0;
+  return operations / (1e9 * rate.tflops) +
+         (loads_C ? rate.step_ms + M * N * rate.ms_per_element_of_C : 0);
 }
 
 double transfer_ms(double latency_us, double gb_per_s, double floats) {
@@ -321,20 +331,26 @@ double Timeline::hidden() const {
   return travels == 0 ? 1 : covered / travels;
 }
 
-Timeline predict(const Schedule& s, const Link& link, double tflops) {
-  const int devices = s.grid.devices(), steps = static_cast<int>(s.steps.size());
+Rate measured_rate(double tflops, int devices_of_a_process) {
+  // One H100 with 3 to 10 panels took so much more for each but the first than with one
+  // (results/gpus-h100-1-*.txt), and two so much more for each device and step (gpus-h100-2-*.txt).
+  return {tflops, 0.022, 3.6e-9, devices_of_a_process > 1 ? 0.022 * devices_of_a_process : 0};
+}
+
+Timeline predict(const Schedule& s, const Link& link, const Rate& rate) {
+  const int devices = s.grid.devices();
   // When each device's last panel arrived, and when its products of the last step and of the one
   // before were done.
   std::vector<double> arrived(devices), multiplied(devices), multiplied_before(devices);
   Timeline timeline;
-  for (int i = 0; i < steps; ++i) {
-    const Step& step = s.steps[i];
-    // A broadcast begins when all devices of its row or column have a free buffer.
+  for (int step = 0; step < s.steps(); ++step) {
+    // A transfer begins when all devices of the row or column have a place for a panel.
+    const bool is_taken = step >= 2 && s.receives(step - 2);
     const auto is_free = [&](int device) {
-      return std::max(arrived[device], multiplied_before[device]);
+      return std::max(arrived[device], is_taken ? multiplied_before[device] : 0);
     };
     std::vector<double> begin(devices);
-    for (int device = 0; device < devices; ++device) {
+    for (int device = 0; device < devices && s.receives(step); ++device) {
       for (int other = 0; other < devices; ++other) {
         const bool together =
             s.row_of(other) == s.row_of(device) || s.column_of(other) == s.column_of(device);
@@ -343,22 +359,25 @@ Timeline predict(const Schedule& s, const Link& link, double tflops) {
     }
     multiplied_before = multiplied;
     for (int device = 0; device < devices; ++device) {
-      const double m = s.M_of(device).size, n = s.N_of(device).size, k = step.k.size;
-      // A device that sends is busy for as long as one that receives.
-      const double floats = k * ((s.grid.columns > 1 ? m : 0) + (s.grid.rows > 1 ? n : 0));
-      arrived[device] = begin[device] + transfer_ms(link.latency_us, link.gb_per_s, floats);
+      const double m = s.M_of(device).size, n = s.N_of(device).size;
+      const double k = s.k_at(device, step).size;
+      if (k == 0 && step > 0) continue;
+      const double floats = k * ((s.receives_A(step) ? m : 0) + (s.receives_B(step) ? n : 0));
       if (floats > 0) {
-        timeline.spans.push_back({device, Lane::arrive, i, begin[device], arrived[device]});
+        arrived[device] = begin[device] + transfer_ms(link.latency_us, link.gb_per_s, floats);
+        timeline.spans.push_back({device, Lane::arrive, step, begin[device], arrived[device]});
       }
-      const double from = std::max(arrived[device], multiplied[device]);
-      multiplied[device] = from + multiply_ms(m, n, k, tflops);
-      timeline.spans.push_back({device, Lane::multiply, i, from, multiplied[device]});
+      const double from = (k == 0 ? 0 : rate.issue_ms) +
+                          std::max(floats > 0 ? arrived[device] : 0, multiplied[device]);
+      multiplied[device] = from + multiply_ms(m, n, k, rate, step > 0);
+      timeline.spans.push_back({device, Lane::multiply, step, from, multiplied[device]});
     }
   }
   return timeline;
 }
 
-Timeline predict(const Streams& s, const Link& link, double tflops) {
+Timeline predict(const Streams& s, const Link& link, const Rate& rate) {
+  const double gb_per_s = std::min(link.host_gb_per_s, link.host_total_gb_per_s / s.grid.devices());
   Timeline timeline;
   for (int device = 0; device < s.grid.devices(); ++device) {
     const std::vector<StreamStep>& steps = s.steps[device];
@@ -376,19 +395,33 @@ Timeline predict(const Streams& s, const Link& link, double tflops) {
       if (step.first && step.block >= 2) begin = std::max(begin, left[step.block - 2]);
       const double floats =
           m * k + (step.B_arrives ? k * n : 0) + (step.first && s.reads_C ? m * n : 0);
-      arrived = begin + transfer_ms(link.latency_us, link.host_gb_per_s, floats);
+      arrived = begin + transfer_ms(link.latency_us, gb_per_s, floats);
       timeline.spans.push_back({device, Lane::arrive, i, begin, arrived});
       const double from = std::max(arrived, i >= 1 ? multiplied[i - 1] : 0);
-      multiplied[i] = from + multiply_ms(m, n, k, tflops);
+      multiplied[i] = from + multiply_ms(m, n, k, rate, !step.first);
       timeline.spans.push_back({device, Lane::multiply, i, from, multiplied[i]});
       if (!step.last) continue;
       const double leaves = std::max(multiplied[i], last_left);
-      last_left = left[step.block] =
-          leaves + transfer_ms(link.latency_us, link.host_gb_per_s, m * n);
+      last_left = left[step.block] = leaves + transfer_ms(link.latency_us, gb_per_s, m * n);
       timeline.spans.push_back({device, Lane::leave, i, leaves, last_left});
     }
   }
   return timeline;
+}
+
+int steps_of(const Schedule& schedule) {
+  return schedule.steps();
+}
+
+int steps_of(const Streams& streams) {
+  std::size_t most = 1;
+  for (const std::vector<StreamStep>& steps : streams.steps) most = std::max(most, steps.size());
+  return static_cast<int>(most);
+}
+
+bool is_told(const Timeline& timeline, double overhead_ms) {
+  constexpr double kShare = 0.25;
+  return overhead_ms <= kShare * timeline.ms();
 }
 
 }  // namespace cluster

@@ -1,13 +1,13 @@
-// SUMMA, the schedule of a product on several devices: which device owns which parts, and which
-// panels travel when. Pure functions. (R. van de Geijn and J. Watts, "SUMMA: Scalable Universal
-// Matrix Multiplication Algorithm", Concurrency 9, 1997.)
+// The schedule of a product on several devices: which device owns which parts, and which panels
+// travel when. Pure functions. It is SUMMA (R. van de Geijn and J. Watts, "SUMMA: Scalable
+// Universal Matrix Multiplication Algorithm", Concurrency 9, 1997), begun as in L. E. Cannon's
+// algorithm (1969).
 //
 // The devices form a grid of P x Q, numbered row by row. C is cut into P x Q parts, and each device
-// computes the part at its place. A is cut in the same way: P parts of M, Q parts of K. So is B: P
-// parts of K, Q parts of N. In each step, the devices in one column of the grid hold a panel of
-// columns of A, and those in one row hold the panel of rows of B that belongs to it. They send them
-// along their row and their column, and every device multiplies the two panels that it has
-// received.
+// computes the part at its place. K is cut into panels. A device owns the panels of its rows of A
+// and of its columns of B that it multiplies first, and goes around K from there. So nobody waits
+// for a first panel, and each one after that travels, from the device that owns it, while the one
+// before it is multiplied.
 #pragma once
 
 #include <cstdint>
@@ -38,42 +38,48 @@ struct Part {
 // multiples of 4 if the extent is large enough, so that rows stay aligned for loads of 16 bytes.
 Part part_of(int extent, int parts, int index);
 
-// One panel: this part of K. A's lies in one column of the grid, B's in one row.
-struct Step {
-  Part k;
-  int from_column, from_row;
-};
-
 struct Schedule {
   Shape shape;
   Grid grid;
-  int panel;  // the most columns of A and rows of B in a panel; the first is a quarter of that
-  std::vector<Step> steps;  // by k; one empty step if K is 0, so that C is still multiplied by beta
+  int panel;                 // the most columns of A and rows of B in a panel
+  std::vector<Part> panels;  // of K, by k; some are empty if K is small
 
   int row_of(int device) const { return device / grid.columns; }
   int column_of(int device) const { return device % grid.columns; }
   int device_at(int row, int column) const { return row * grid.columns + column; }
-  // A device's part of C, of K in A, and of K in B.
+  // A device's part of C.
   Part M_of(int device) const { return part_of(shape.M, grid.rows, row_of(device)); }
   Part N_of(int device) const { return part_of(shape.N, grid.columns, column_of(device)); }
-  Part K_of_A(int device) const { return part_of(shape.K, grid.columns, column_of(device)); }
-  Part K_of_B(int device) const { return part_of(shape.K, grid.rows, row_of(device)); }
-  // Whether a panel travels to this device in this step.
-  bool receives_A(int device, const Step& step) const {
-    return step.from_column != column_of(device);
-  }
-  bool receives_B(int device, const Step& step) const { return step.from_row != row_of(device); }
+
+  int steps() const { return static_cast<int>(panels.size()); }
+  // The panel that a device multiplies in a step. Those of its first steps are its own: as many of
+  // A as its row has columns to share them, and as many of B as its column has rows.
+  int panel_at(int device, int step) const;
+  const Part& k_at(int device, int step) const { return panels[panel_at(device, step)]; }
+  int own_of_A() const { return steps() / grid.columns; }
+  int own_of_B() const { return steps() / grid.rows; }
+  int K_of_A(int device) const;
+  int K_of_B(int device) const;
+  // Whether a panel travels to each device in that step, and the device that sends it.
+  bool receives_A(int step) const { return step >= own_of_A(); }
+  bool receives_B(int step) const { return step >= own_of_B(); }
+  bool receives(int step) const { return receives_A(step) || receives_B(step); }
+  int owner_of_A(int device, int step) const;
+  int owner_of_B(int device, int step) const;
 };
 
-// The width of a panel if none is requested: an equal part of K, but at least 1024, since each step
-// loads and stores all of C once, and at most 4096, since two of them must fit beside the matrices.
-int usual_panel(int K, int panels = 4);
-// From the host there are more: the first must arrive before anything is multiplied.
-inline constexpr int kStreamPanels = 8;
+// The width of a panel from the host if none is requested: an equal part of K, but at least 1024,
+// since each step loads and stores all of C once, and at most 4096, since two of them must fit
+// beside the matrices.
+int usual_panel(int K);
 
 // Throws a Refusal if there would be too many steps to list.
 Schedule schedule(Shape shape, Grid grid, int panel);
 void refuse_many_steps(double steps);  // of all devices
+
+// Those among which the model chooses: with the widest panels that the grid allows, then with half
+// as wide ones, and so on, down to 1024.
+std::vector<Schedule> schedules(Shape shape, Grid grid);
 
 // The total number of floats that travel: each of A's to the Q - 1 other columns of the grid, each
 // of B's to the P - 1 other rows.
@@ -88,8 +94,7 @@ Grid choose_grid(Shape shape, int devices);
 Grid read_grid(std::string_view typed, Shape shape, int devices);
 std::string in_words(Grid grid);  // "2 x 3"
 
-// The most that a device sends, receives and holds. A broadcast is a ring: each device of a row or
-// column that has the panel sends it to the next, up to the one before the panel's owner.
+// The most that a device sends, receives and holds.
 struct Load {
   std::int64_t bytes_sent = 0, bytes_received = 0, messages_sent = 0, messages_received = 0;
   std::int64_t bytes_held = 0;  // its parts of A, B and C, and two panels of each that arrives
@@ -138,9 +143,10 @@ Load predicted_load(const Streams& streams, int device);
 struct Link {
   const char* name;
   double latency_us;
-  double gb_per_s;       // into one device, while it also sends
-  double host_gb_per_s;  // from the host's memory to a device, and back at the same time
-  const char* source;    // of these rates
+  double gb_per_s;             // into one device, while it also sends
+  double host_gb_per_s;        // from the host's memory to a device, and back at the same time
+  double host_total_gb_per_s;  // the most of all devices together
+  const char* source;          // of these rates
 };
 
 // nvlink, pcie4 or 100GbE. Throws a Refusal that lists them for any other name.
@@ -163,8 +169,26 @@ struct Timeline {
   double hidden() const;
 };
 
-// A device multiplies with `tflops`: 2 floating-point operations per multiply-add.
-Timeline predict(const Schedule& schedule, const Link& link, double tflops);
-Timeline predict(const Streams& streams, const Link& link, double tflops);
+// How fast a device multiplies: 2 floating-point operations per multiply-add.
+struct Rate {
+  double tflops;
+  // A step takes so much more, since it is a launch of its own, and all but the first load C.
+  double step_ms = 0, ms_per_element_of_C = 0;
+  // One thread issues the steps of all devices of a process, which they wait for.
+  double issue_ms = 0;
+
+  // Of a device's steps, in all.
+  double overhead_ms(int steps) const { return (steps - 1) * step_ms + steps * issue_ms; }
+};
+// With what else was measured, for that many devices in each process.
+Rate measured_rate(double tflops, int devices_of_a_process);
+
+Timeline predict(const Schedule& schedule, const Link& link, const Rate& rate);
+Timeline predict(const Streams& streams, const Link& link, const Rate& rate);
+
+int steps_of(const Schedule& schedule);  // of a device, at most
+int steps_of(const Streams& streams);
+// Whether the model's time is worth telling: not if launches take more than a part of it.
+bool is_told(const Timeline& timeline, double overhead_ms);
 
 }  // namespace cluster

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <random>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -71,55 +72,100 @@ TEST_CASE("the parts of a side follow one another without a gap, and differ by a
   }
 }
 
-TEST_CASE("the steps go through K once, in panels that lie with one column and one row") {
+TEST_CASE("every device multiplies every panel once, and the panels are K") {
   for (const Schedule& s : random_schedules(1000)) {
     const std::string words = in_words(s);
     CAPTURE(words);
-    const auto lies_in = [](Part inner, Part outer) {
-      return outer.begin <= inner.begin && inner.end() <= outer.end();
-    };
-    int end = 0, widest = 0, empty = 0;
-    bool are_joined = true, are_owned = true;
-    for (const Step& step : s.steps) {
-      are_joined = are_joined && step.k.begin == end;
-      end = step.k.end();
-      widest = std::max(widest, step.k.size);
-      empty += step.k.size == 0;
-      are_owned = are_owned &&
-                  lies_in(step.k, part_of(s.shape.K, s.grid.columns, step.from_column)) &&
-                  lies_in(step.k, part_of(s.shape.K, s.grid.rows, step.from_row));
+    int end = 0, widest = 0;
+    bool are_joined = true, are_all = true;
+    for (const Part& panel : s.panels) {
+      are_joined = are_joined && panel.begin == end;
+      end = panel.end();
+      widest = std::max(widest, panel.size);
     }
     CHECK(are_joined);
-    CHECK(are_owned);
     CHECK(end == s.shape.K);
-    CHECK(widest <= s.panel);
-    CHECK(empty == (s.shape.K == 0 ? 1 : 0));
+    CHECK(widest == s.panel);
+    for (int device = 0; device < s.grid.devices(); ++device) {
+      std::set<int> panels;
+      for (int step = 0; step < s.steps(); ++step) panels.insert(s.panel_at(device, step));
+      are_all = are_all && static_cast<int>(panels.size()) == s.steps();
+    }
+    CHECK(are_all);
   }
 }
 
-TEST_CASE("a product without a K has one empty step, so that C is still multiplied by beta") {
+TEST_CASE("each panel has one owner in a row and in a column, who multiplies it first") {
+  for (const Schedule& s : random_schedules(300)) {
+    const std::string words = in_words(s);
+    CAPTURE(words);
+    bool is_owned = true;
+    const auto owns = [&](int device, int panel, int own) {
+      for (int step = 0; step < own; ++step) {
+        if (s.panel_at(device, step) == panel) return true;
+      }
+      return false;
+    };
+    for (int device = 0; device < s.grid.devices(); ++device) {
+      for (int step = 0; step < s.steps(); ++step) {
+        const int panel = s.panel_at(device, step);
+        for (int other = 0; other < s.grid.devices(); ++other) {
+          if (s.row_of(other) == s.row_of(device)) {
+            is_owned = is_owned &&
+                       owns(other, panel, s.own_of_A()) == (other == s.owner_of_A(device, step));
+          }
+          if (s.column_of(other) == s.column_of(device)) {
+            is_owned = is_owned &&
+                       owns(other, panel, s.own_of_B()) == (other == s.owner_of_B(device, step));
+          }
+        }
+        is_owned = is_owned && s.receives_A(step) == (s.owner_of_A(device, step) != device) &&
+                   s.receives_B(step) == (s.owner_of_B(device, step) != device);
+      }
+    }
+    CHECK(is_owned);
+  }
+}
+
+TEST_CASE("in a step each device sends as many panels as it receives") {
+  for (const Grid grid : {Grid{2, 2}, Grid{1, 4}, Grid{2, 4}, Grid{2, 3}, Grid{3, 1}}) {
+    const Schedule s = schedule({240, 240, 240}, grid, 7);
+    for (int step = 0; step < s.steps(); ++step) {
+      std::vector<int> of_A(grid.devices()), of_B(grid.devices());
+      for (int device = 0; device < grid.devices(); ++device) {
+        ++of_A[s.owner_of_A(device, step)], ++of_B[s.owner_of_B(device, step)];
+      }
+      CHECK(of_A == std::vector<int>(grid.devices(), 1));
+      CHECK(of_B == of_A);
+    }
+  }
+}
+
+TEST_CASE("a product without a K has panels, so that C is still multiplied by beta") {
   const Schedule s = schedule({8, 8, 0}, {2, 2}, 16);
-  REQUIRE(s.steps.size() == 1);
-  CHECK(s.steps[0].k.size == 0);
+  REQUIRE(s.steps() == 2);
+  CHECK(s.panel == 0);
   CHECK(predicted_load(s, 0).messages_received == 0);
 }
 
-TEST_CASE("the first panel is a quarter of the others, since nothing hides its transfer") {
-  const Schedule s = schedule({64, 64, 8192}, {1, 1}, 1024);
-  std::vector<int> widths;
-  for (const Step& step : s.steps) widths.push_back(step.k.size);
-  CHECK(widths == std::vector<int>{256, 512, 1024, 1024, 1024, 1024, 1024, 1024, 1024, 256});
-  CHECK(schedule({64, 64, 9}, {1, 1}, INT_MAX).steps.size() == 1);
+TEST_CASE("the panels to choose from are halves of one another, down to 1024") {
+  const auto widths = [](Shape shape, Grid grid) {
+    std::vector<int> all;
+    for (const Schedule& s : schedules(shape, grid)) all.push_back(s.panel);
+    return all;
+  };
+  CHECK(widths({8, 8, 16384}, {2, 2}) == std::vector<int>{8192, 4096, 2048, 1024});
+  CHECK(widths({8, 8, 32768}, {2, 4}) == std::vector<int>{8192, 4096, 2048, 1024});
+  CHECK(widths({8, 8, 16384}, {1, 1}) == std::vector<int>{16384, 8192, 4096, 2048, 1024});
+  CHECK(widths({8, 8, 100}, {2, 2}) == std::vector<int>{52});
+  CHECK(widths({8, 8, 0}, {2, 2}) == std::vector<int>{0});
 }
 
-TEST_CASE("a usual panel is an equal part of K between 1024 and 4096") {
+TEST_CASE("a usual panel from the host is an eighth of K between 1024 and 4096") {
   CHECK(usual_panel(0) == 1024);
-  CHECK(usual_panel(4096) == 1024);
-  CHECK(usual_panel(8192) == 2048);
-  CHECK(usual_panel(8193) == 2048);
-  CHECK(usual_panel(8292) == 2080);
-  CHECK(usual_panel(32768) == 4096);
-  CHECK(usual_panel(32768, 16) == 2048);
+  CHECK(usual_panel(8192) == 1024);
+  CHECK(usual_panel(16384) == 2048);
+  CHECK(usual_panel(16640) == 2080);
   CHECK(usual_panel(INT_MAX) == 4096);
 }
 
@@ -199,13 +245,14 @@ TEST_CASE("any text for a grid is read or refused with a sentence") {
 TEST_CASE("a device holds its parts of A, B and C, and two panels of each matrix that travels") {
   const Shape shape{100, 60, 40};
   CHECK(
-      predicted_load(schedule(shape, {1, 1}, 16), 0).bytes_held == 4 * (100 * 40 + 40 * 60 + 6000));
+      predicted_load(schedule(shape, {1, 1}, 16), 0).bytes_held ==
+      4 * (100 * 40 + 40 * 60 + 100 * 60));
   CHECK(
       predicted_load(schedule(shape, {1, 2}, 16), 1).bytes_held ==
-      4 * (100 * 20 + 40 * 32 + 100 * 32 + 2 * 16 * 100));
+      4 * (100 * 20 + 40 * 32 + 100 * 32 + 2 * 12 * 100));
   CHECK(
       predicted_load(schedule(shape, {2, 2}, 4096), 0).bytes_held ==
-      4 * (48 * 20 + 20 * 28 + 48 * 28 + 2 * 40 * (48 + 28)));
+      4 * (48 * 20 + 20 * 28 + 48 * 28 + 2 * 20 * (48 + 28)));
 }
 
 TEST_CASE("a schedule of too many steps to list is refused with their number") {
@@ -347,8 +394,8 @@ namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr double kRounding = 1e-9;  // ms
-const Link kAtOnce{"at once", 0, kInfinite, kInfinite, ""};
-const Link kSlow{"slow", 5, 0.01, 0.02, ""};
+const Link kAtOnce{"at once", 0, kInfinite, kInfinite, kInfinite, ""};
+const Link kSlow{"slow", 5, 0.01, 0.02, 0.05, ""};
 
 using ByStep = std::map<int, Span>;
 
@@ -376,7 +423,7 @@ bool has_two_places(const ByStep& arrive, const ByStep& multiply) {
     const auto came = arrive.find(step);
     if (came == arrive.end()) continue;
     if (span.begin_ms < came->second.end_ms - kRounding) return false;
-    if (step < 2) continue;
+    if (!arrive.contains(step - 2)) continue;
     if (came->second.begin_ms < multiply.at(step - 2).end_ms - kRounding) return false;
   }
   return true;
@@ -405,11 +452,10 @@ TEST_CASE("a panel is multiplied after it arrives, and a device has places for t
     const Schedule s = schedule({1 + upto(900), 1 + upto(900), upto(900)}, grid, 1 + upto(300));
     const Link link = links()[upto(4)];
     const double tflops = std::pow(10.0, upto(4) - 3);
-    const Timeline t = predict(s, link, tflops);
+    const Timeline t = predict(s, link, {tflops});
     for (int device = 0; device < grid.devices(); ++device) {
       const ByStep arrive = lane_of(t, device, Lane::arrive);
       const ByStep multiply = lane_of(t, device, Lane::multiply);
-      CHECK(multiply.size() == s.steps.size());
       CHECK(is_one_after_the_other(arrive));
       CHECK(is_one_after_the_other(multiply));
       CHECK(has_two_places(arrive, multiply));
@@ -418,15 +464,18 @@ TEST_CASE("a panel is multiplied after it arrives, and a device has places for t
   }
 }
 
-TEST_CASE("a broadcast begins on all devices of its row and column when each has a place for it") {
+TEST_CASE("panels travel when each device of a row and column has a place for one") {
   // Device 1 is slow, since its part of C is larger than the other's; the third panel waits for it.
   const Schedule s = schedule({64, 7, 400}, {1, 2}, 50);
   REQUIRE(s.N_of(1).size > s.N_of(0).size);
-  const Timeline t = predict(s, kAtOnce, 1);
+  const Timeline t = predict(s, kAtOnce, {1});
   const ByStep arrive = lane_of(t, 0, Lane::arrive), slower = lane_of(t, 1, Lane::multiply);
-  CHECK(arrive.at(0).begin_ms == 0);
-  CHECK(arrive.at(1).begin_ms == 0);
-  for (int step = 2; step < static_cast<int>(s.steps.size()); ++step) {
+  const int own = s.own_of_A();
+  REQUIRE(own == 4);
+  CHECK_FALSE(arrive.contains(own - 1));
+  CHECK(arrive.at(own).begin_ms == 0);
+  CHECK(arrive.at(own + 1).begin_ms == 0);
+  for (int step = own + 2; step < s.steps(); ++step) {
     CHECK(arrive.at(step).begin_ms == doctest::Approx(slower.at(step - 2).end_ms));
   }
 }
@@ -434,31 +483,55 @@ TEST_CASE("a broadcast begins on all devices of its row and column when each has
 TEST_CASE("over a link that takes no time, a product takes as long as its multiplications") {
   const Schedule s = schedule({512, 512, 512}, {2, 2}, 64);
   CHECK(
-      predict(s, kAtOnce, 2).ms() == doctest::Approx(multiplied_ms(s.M_of(0), s.N_of(0), 512, 2)));
+      predict(s, kAtOnce, {2}).ms() ==
+      doctest::Approx(multiplied_ms(s.M_of(0), s.N_of(0), 512, 2)));
   const Streams host = streams({512, 512, 512}, {2, 2}, 64, true, kInfinite);
   CHECK(
-      predict(host, kAtOnce, 2).ms() ==
+      predict(host, kAtOnce, {2}).ms() ==
       doctest::Approx(multiplied_ms(s.M_of(0), s.N_of(0), 512, 2)));
 }
 
 TEST_CASE("on devices that multiply in no time, a product takes as long as its panels travel") {
-  const Link link{"slow", 5, 2, 1, ""};
-  const Schedule s = schedule({512, 512, 512}, {2, 2}, 512);
-  // Every panel has the same size in A and B: 256 rows or columns.
-  const auto steps = static_cast<double>(s.steps.size());
-  CHECK(predict(s, link, kInfinite).ms() == doctest::Approx(5e-3 * steps + 4e-6 * 512 * 512 / 2));
+  const Link link{"slow", 5, 2, 1, 1, ""};
+  const Schedule s = schedule({512, 512, 512}, {2, 2}, 64);
+  // Half of the panels, with 256 rows and columns each, arrive.
+  const auto steps = static_cast<double>(s.steps()) / 2;
+  CHECK(predict(s, link, {kInfinite}).ms() == doctest::Approx(5e-3 * steps + 4e-6 * 512 * 256 / 2));
+}
+
+TEST_CASE(
+    "each launch but the first takes longer, and each step waits for the one that issues it") {
+  const Schedule s = schedule({512, 512, 512}, {1, 1}, 128);
+  const double alone = predict(s, kAtOnce, {2}).ms();
+  const Rate rate{2, 0.01, 1e-6, 0.02};
+  CHECK(
+      predict(s, kAtOnce, rate).ms() ==
+      doctest::Approx(alone + 3 * (0.01 + 1e-6 * 512 * 512) + 4 * 0.02));
+  CHECK(rate.overhead_ms(s.steps()) == doctest::Approx(0.11));
+  CHECK(is_told(predict(s, kAtOnce, rate), 0.11));
+  CHECK_FALSE(is_told(predict(s, kAtOnce, {100}), 0.11));
+}
+
+TEST_CASE("the more devices read from the host, the slower each of them does, from a limit on") {
+  const Link link{"host", 0, kInfinite, 50, 100, ""};
+  const auto ms = [&](Grid grid) {
+    const Streams s = streams({1024, 1024 * grid.columns, 1024}, grid, 1024, false, kInfinite);
+    return predict(s, link, {kInfinite}).ms();
+  };
+  CHECK(ms({1, 2}) == doctest::Approx(ms({1, 1})));
+  CHECK(ms({1, 4}) == doctest::Approx(2 * ms({1, 1})));
 }
 
 TEST_CASE("one device alone waits for nothing") {
-  const Timeline t = predict(schedule({100, 100, 100}, {1, 1}, 30), kSlow, 0.5);
+  const Timeline t = predict(schedule({100, 100, 100}, {1, 1}, 30), kSlow, {0.5});
   CHECK(lane_of(t, 0, Lane::arrive).empty());
   CHECK(t.ms() == doctest::Approx(2e6 / 0.5 * 1e-9));
   CHECK(t.hidden() == 1);
 }
 
 TEST_CASE("an empty product takes no time, even at a speed of 0") {
-  CHECK(predict(schedule({100, 100, 0}, {1, 2}, 30), kSlow, 0).ms() == 0);
-  CHECK(predict(streams({0, 9, 9}, {1, 1}, 30, true, kInfinite), kSlow, 0).ms() == 0);
+  CHECK(predict(schedule({100, 100, 0}, {1, 2}, 30), kSlow, {0}).ms() == 0);
+  CHECK(predict(streams({0, 9, 9}, {1, 1}, 30, true, kInfinite), kSlow, {0}).ms() == 0);
 }
 
 TEST_CASE("from the host: places for two panels of A, two blocks of C, and one pass's B") {
@@ -470,7 +543,7 @@ TEST_CASE("from the host: places for two panels of A, two blocks of C, and one p
     const Grid grid{1 + upto(1), 1 + upto(1)};
     const Streams s =
         streams(shape, grid, 1 + upto(300), upto(1) == 1, upto(1) == 1 ? 2e6 : kInfinite);
-    const Timeline t = predict(s, links()[upto(4)], std::pow(10.0, upto(4) - 3));
+    const Timeline t = predict(s, links()[upto(4)], {std::pow(10.0, upto(4) - 3)});
     for (int device = 0; device < grid.devices(); ++device) {
       const ByStep arrive = lane_of(t, device, Lane::arrive);
       const ByStep multiply = lane_of(t, device, Lane::multiply);
@@ -550,10 +623,10 @@ TEST_CASE("over nvlink, a panel takes as long as a broadcast between two H200, w
     // A panel of A, 1024 columns of as many rows as make this size, on two devices side by side.
     const int rows = megabytes * 256;
     const Timeline t =
-        predict(schedule({rows, 2, 2048}, {1, 2}, 4096), find_link("nvlink"), kInfinite);
+        predict(schedule({rows, 2, 2048}, {1, 2}, 4096), find_link("nvlink"), {kInfinite});
     const ByStep arrive = lane_of(t, 0, Lane::arrive);
-    REQUIRE(arrive.size() == 2);
-    const double ms = arrive.at(0).end_ms - arrive.at(0).begin_ms;
+    REQUIRE(arrive.size() == 1);
+    const double ms = arrive.at(1).end_ms - arrive.at(1).begin_ms;
     CAPTURE(ms);
     CHECK(ms > measured_ms / 1.12);
     CHECK(ms < measured_ms * 1.12);

@@ -328,8 +328,8 @@ std::span<const Section> sections() {
            {.name = "--panel",
             .value = "K",
             .help =
-                "the width of a panel; default: from 1024 to 4096, so that K has 4 of them, or 8 "
-                "from the host",
+                "the width of a panel; default: the one with the least time by the model, or from "
+                "the host an eighth of K, from 1024 to 4096",
             .hint = "give the columns of A in a panel, for example --panel 64",
             .set = count(&Flags::panel, 1 << 30),
             .belongs_to = "--gpus"},
