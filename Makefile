@@ -108,7 +108,7 @@ $(BUILD)/ladder: $(filter-out $(SEVERAL_GPUS),$(MAIN)) $(filter $(BUILD)/gemm_st
 
 $(BUILD)/tests: $(TESTS) $(WITHOUT_MAIN) $(COPIES) $(BUILD)/idioms_traced.o $(BUILD)/vocabulary_traced.o $(FOR_ALL) $(BUILD)/link.flags
 	$(call say,link,$@)
-	$(CXX) -fopenmp $(filter %.o,$^) $(FOR_ALL) $(LIBRARIES) -o $(NEW) && mv -f $(NEW) $@
+	$(CXX) -fopenmp $(filter %_traced.o,$^) $(filter-out %_traced.o,$(filter %.o,$^)) $(FOR_ALL) $(LIBRARIES) -o $(NEW) && mv -f $(NEW) $@
 
 $(INSTRUMENT): $(call OBJECTS,$(SOURCES))
 $(BUILD)/ladder.a: $(call OBJECTS,$(OF_LADDER))

@@ -43,7 +43,7 @@ enum class Kind : Token {
   kStmatrixOfOne
 };
 
-// A place has 24 bits: the program's code is smaller than 16 MB.
+// A place has 24 bits: traced code stands in the first 16 MB of the program.
 inline constexpr int kKindShift = 3, kPlaceShift = 8;
 constexpr Token make_token(Token place, Kind kind, Token log2_bytes = 0) {
   return place << kPlaceShift | static_cast<Token>(kind) << kKindShift | log2_bytes;
