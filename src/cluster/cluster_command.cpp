@@ -218,8 +218,10 @@ void note_error(
       " rows of C, against fp64");
 }
 
-Rate rate_of(const Setting& setting, double tflops) {
-  return measured_rate(tflops, setting.processes.size() > 1 ? 1 : setting.gpus());
+template <class Plan>
+Timeline predicted(const Setting& setting, const Plan& plan, const Speed& speed) {
+  const int of_a_process = setting.processes.size() > 1 ? 1 : setting.gpus();
+  return predict(plan, setting.link, measured_rate(speed.tflops, of_a_process));
 }
 
 // The speed of this process's first GPU with its first step alone.
@@ -234,19 +236,17 @@ Speed measured_speed(Runs& runs) {
   return {speed, kMeasuredAlone + text::significant(speed)};
 }
 
-template <class Plan>
-void note_model(const Setting& setting, const Plan& plan, Report& report, const Speed& speed) {
+void note_model(
+    const Setting& setting, const Timeline& timeline, const Speed& speed, Report& report) {
   report.about.push_back(
       std::string("model: ") + setting.link.name + ", " + setting.link.source + "; " +
       speed.source);
-  const Rate rate = rate_of(setting, speed.tflops);
-  const Timeline timeline = predict(plan, setting.link, rate);
-  if (const double overhead_ms = rate.overhead_ms(steps_of(plan)); is_told(timeline, overhead_ms)) {
+  if (timeline.is_told()) {
     report.model = timeline;
     report.rows.front().predicted_ms = timeline.ms();
   } else {
     report.about.push_back(
-        "no prediction: the launches alone take " + text::significant(overhead_ms) +
+        "no prediction: the launches alone take " + text::significant(timeline.overhead_ms) +
         " ms, and how they overlap the rest is not in the model");
   }
 }
@@ -265,7 +265,7 @@ double free_bytes(const Setting& setting, Devices& devices) {
 void forecast(const Setting& setting, const Streams& plan, const Speed& speed) {
   constexpr double kLongMs = 2000;
   if (!setting.processes.is_first()) return;
-  const double ms = predict(plan, setting.link, rate_of(setting, speed.tflops)).ms();
+  const double ms = predicted(setting, plan, speed).ms();
   if (ms < kLongMs) return;
   std::fprintf(
       stderr,
@@ -308,23 +308,13 @@ double memory_for_matrices(const Setting& setting) {
 void distribute(const Setting& setting, const std::vector<Schedule>& plans, Report& report) {
   const flags::Flags& flags = setting.flags;
   Speed speed = known_speed(setting, /*resident=*/true);
-  const auto predict_widths = [&] {
-    report.widths.resize(plans.size());
-    for (std::size_t i = 0; i < plans.size(); ++i) {
-      Width& width = report.widths[i];
-      const Rate rate = rate_of(setting, speed.tflops);
-      const Timeline timeline = predict(plans[i], setting.link, rate);
-      width.panel = plans[i].panel;
-      width.steps = plans[i].steps();
-      width.predicted_ms = timeline.ms();
-      width.is_told = is_told(timeline, rate.overhead_ms(width.steps));
-    }
-  };
-  predict_widths();
-  int chosen = fastest(report.widths);
-  setting.processes.share(&chosen, sizeof chosen);
-  report.widths[chosen].is_chosen = true;
-  const Schedule& plan = plans[chosen];
+  for (const Schedule& plan : plans) {
+    report.widths.push_back({plan, predicted(setting, plan, speed), {}});
+  }
+  report.chosen = fastest(report.widths);
+  setting.processes.share(&report.chosen, sizeof report.chosen);
+  Width& chosen = report.widths[report.chosen];
+  const Schedule& plan = chosen.plan;
   for (int device = 0; device < setting.gpus(); ++device) {
     report.predicted.push_back(predicted_load(plan, device));
   }
@@ -335,7 +325,7 @@ void distribute(const Setting& setting, const std::vector<Schedule>& plans, Repo
           plan.panel) +
       text::brief(4e-6 * floats_that_travel(setting.multiplied, setting.grid)) +
       " MB travel in all");
-  if (!setting.is_computed) return note_model(setting, plan, report, speed);
+  if (!setting.is_computed) return note_model(setting, chosen.model, speed, report);
 
   const std::unique_ptr<Devices> devices = make_devices(setting, setting.gpus() > 1);
   const auto timed = [&](Summa& summa) {
@@ -356,21 +346,19 @@ void distribute(const Setting& setting, const std::vector<Schedule>& plans, Repo
     note_error(setting, check, *devices, report);
     if (setting.on_gpu) {
       report.rows.front().time = timed(summa);
+      chosen.ms = report.rows.front().time->median_ms;
       report.measured = summa.timeline();
       speed = measured_speed(summa);
-      predict_widths();
+      for (Width& width : report.widths) width.model = predicted(setting, width.plan, speed);
     }
-    note_model(setting, plan, report, speed);
   }
-  for (std::size_t i = 0; setting.on_gpu && i < plans.size(); ++i) {
-    if (report.widths[i].is_chosen) {
-      report.widths[i].ms = report.rows.front().time->median_ms;
-      continue;
-    }
+  note_model(setting, chosen.model, speed, report);
+  for (Width& width : report.widths) {
+    if (!setting.on_gpu || width.ms) continue;
     devices->release();
-    Summa summa(plans[i], *devices);
+    Summa summa(width.plan, *devices);
     summa.load(setting.matrices);
-    report.widths[i].ms = timed(summa).median_ms;
+    width.ms = timed(summa).median_ms;
   }
 }
 
@@ -390,9 +378,11 @@ void stream(const Setting& setting, Report& report) {
       text::printed(
           ", blocks of %d rows and %d columns, %s%d", plan.rows, plan.columns, kPanelsOf,
           plan.panel));
-  const Speed known = known_speed(setting, /*resident=*/false);
-  if (!setting.is_computed) return note_model(setting, plan, report, known);
-  forecast(setting, plan, known);
+  Speed speed = known_speed(setting, /*resident=*/false);
+  if (!setting.is_computed) {
+    return note_model(setting, predicted(setting, plan, speed), speed, report);
+  }
+  forecast(setting, plan, speed);
 
   Streamed streamed(plan, *devices);
   const Check check(setting.shape, setting.matrices, flags.alpha, flags.beta, flags.seed);
@@ -411,8 +401,9 @@ void stream(const Setting& setting, Report& report) {
   if (setting.on_gpu) {
     report.rows.front().time = time_all(setting, multiply);
     report.measured = streamed.timeline();
+    speed = measured_speed(streamed);
   }
-  note_model(setting, plan, report, setting.on_gpu ? measured_speed(streamed) : known);
+  note_model(setting, predicted(setting, plan, speed), speed, report);
 }
 
 // The times of one GPU alone and of NVIDIA's own library for several.

@@ -3,13 +3,21 @@
 #include <cublasXt.h>
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
+#include <dlfcn.h>
 
 #include <algorithm>
+#include <exception>
+#include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
-#include "cluster/communicators.h"
 #include "model/refusal.h"
 #include "text/numbers.h"
+
+#if __has_include(<nccl.h>)
+#include <nccl.h>
+#endif
 
 namespace cluster {
 
@@ -24,6 +32,133 @@ void check(cublasStatus_t status) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
   throw model::Refusal(std::string("cuBLAS: ") + cublasGetStatusString(status));
 }
+
+#if __has_include(<nccl.h>)
+
+// NCCL's functions, found when the program runs: it starts without the library.
+struct Nccl {
+  decltype(&ncclGetUniqueId) get_unique_id = nullptr;
+  decltype(&ncclCommInitRank) init_rank = nullptr;
+  decltype(&ncclCommDestroy) destroy = nullptr;
+  decltype(&ncclCommAbort) abort = nullptr;
+  decltype(&ncclCommGetAsyncError) get_async_error = nullptr;
+  decltype(&ncclGroupStart) group_start = nullptr;
+  decltype(&ncclGroupEnd) group_end = nullptr;
+  decltype(&ncclSend) send = nullptr;
+  decltype(&ncclRecv) receive = nullptr;
+  decltype(&ncclGetErrorString) error_string = nullptr;
+  std::string why_not;  // a sentence, if it is not there
+};
+
+const Nccl& nccl() {
+  static const Nccl found = [] {
+    Nccl functions;
+    void* const library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) {
+      functions.why_not =
+          "libnccl.so.2 is not found; install libnccl2, or add its folder to LD_LIBRARY_PATH";
+      return functions;
+    }
+    const auto find = [&](auto& function, const char* name) {
+      function =
+          reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+      if (function == nullptr) {
+        functions.why_not = std::string("libnccl.so.2 lacks ") + name + "; install a newer one";
+      }
+    };
+    find(functions.get_unique_id, "ncclGetUniqueId");
+    find(functions.init_rank, "ncclCommInitRank");
+    find(functions.destroy, "ncclCommDestroy");
+    find(functions.abort, "ncclCommAbort");
+    find(functions.get_async_error, "ncclCommGetAsyncError");
+    find(functions.group_start, "ncclGroupStart");
+    find(functions.group_end, "ncclGroupEnd");
+    find(functions.send, "ncclSend");
+    find(functions.receive, "ncclRecv");
+    find(functions.error_string, "ncclGetErrorString");
+    return functions;
+  }();
+  return found;
+}
+
+void check(ncclResult_t result) {
+  if (result == ncclSuccess) return;
+  throw model::Refusal(std::string("NCCL: ") + nccl().error_string(result));
+}
+
+// The GPUs of the grid, joined by NCCL.
+class Communicator {
+ public:
+  // All devices. Those `here` join, which have the GPUs with these numbers in this machine.
+  Communicator(Processes& processes, const std::vector<int>& here, const std::vector<int>& ordinals)
+      : comms_(ordinals.size()) {
+    ncclUniqueId id{};
+    if (processes.is_first()) check(nccl().get_unique_id(&id));
+    processes.share(&id, sizeof id);
+    check(nccl().group_start());
+    for (const int device : here) {
+      check(cudaSetDevice(ordinals[device]), device);
+      check(nccl().init_rank(&comms_[device], static_cast<int>(ordinals.size()), id, device));
+    }
+    check(nccl().group_end());
+  }
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+  // If an exception destroys it, its work in progress is aborted.
+  ~Communicator() {
+    for (const ncclComm_t comm : comms_) {
+      if (comm == nullptr) continue;
+      std::uncaught_exceptions() > 0 ? nccl().abort(comm) : nccl().destroy(comm);
+    }
+  }
+
+  // In the streams of the devices, all at the same time.
+  void transfer(const std::vector<Transfer>& transfers, const std::vector<cudaStream_t>& streams) {
+    check(nccl().group_start());
+    for (const auto& [from, to, source, target, count] : transfers) {
+      const auto floats = static_cast<std::size_t>(count);
+      if (source != nullptr) {
+        check(nccl().send(source, floats, ncclFloat, to, comms_[from], streams[from]));
+      }
+      if (target != nullptr) {
+        check(nccl().receive(target, floats, ncclFloat, from, comms_[to], streams[to]));
+      }
+    }
+    check(nccl().group_end());
+  }
+
+  // Throws a Refusal if a transfer has failed, here or elsewhere.
+  void check_errors() const {
+    for (const ncclComm_t comm : comms_) {
+      if (comm == nullptr) continue;
+      ncclResult_t error = ncclSuccess;
+      check(nccl().get_async_error(comm, &error));
+      check(error);
+    }
+  }
+
+ private:
+  std::vector<ncclComm_t> comms_;  // of each device here; null for all others
+};
+
+#else
+
+struct {
+  std::string why_not =
+      "this program was built without nccl.h; install libnccl-dev and build it again";
+} const kNoNccl;
+const auto& nccl() {
+  return kNoNccl;
+}
+struct Communicator {
+  Communicator(Processes&, const std::vector<int>&, const std::vector<int>&) {
+    throw model::Refusal(nccl().why_not);
+  }
+  void transfer(const std::vector<Transfer>&, const std::vector<cudaStream_t>&) {}
+  void check_errors() const {}
+};
+
+#endif
 
 class Gpus : public Devices {
  public:
@@ -199,6 +334,10 @@ class Gpus : public Devices {
 int count_gpus() {
   int devices = 0;
   return cudaGetDeviceCount(&devices) == cudaSuccess ? devices : 0;
+}
+
+std::string why_no_nccl() {
+  return nccl().why_not;
 }
 
 bool are_peers(int gpus) {

@@ -75,23 +75,14 @@ RecordedProduct recorded_product(std::string_view report) {
   return product;
 }
 
-namespace {
-
-template <class Plan>
-std::optional<double> told_ms(const Plan& plan, double tflops) {
-  // record-gpus does not choose another link.
-  const Rate rate = measured_rate(tflops, plan.grid.devices());
-  const Timeline timeline = predict(plan, find_link("nvlink"), rate);
-  if (!is_told(timeline, rate.overhead_ms(steps_of(plan)))) return std::nullopt;
-  return timeline.ms();
-}
-
-}  // namespace
-
 std::optional<double> predicted_ms(const RecordedProduct& p) {
-  if (p.resident) return told_ms(schedule(p.shape, p.grid, p.panel), p.tflops);
+  const Rate rate = measured_rate(p.tflops, p.grid.devices());
+  const Link& link = find_link("nvlink");  // record-gpus does not choose another
   constexpr double kMemory = std::numeric_limits<double>::infinity();
-  return told_ms(streams(p.shape, p.grid, p.panel, false, kMemory), p.tflops);
+  const Timeline timeline =
+      p.resident ? predict(schedule(p.shape, p.grid, p.panel), link, rate)
+                 : predict(streams(p.shape, p.grid, p.panel, false, kMemory), link, rate);
+  return timeline.is_told() ? std::optional(timeline.ms()) : std::nullopt;
 }
 
 std::vector<RecordedProduct> recorded_products(const std::string& gpu, const std::string& local) {

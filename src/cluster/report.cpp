@@ -71,16 +71,16 @@ void print_loads(std::FILE* out, const Report& report) {
   print_columns(out, lines);
 }
 
-void print_widths(std::FILE* out, const std::vector<Width>& widths) {
-  if (widths.empty()) return;
+void print_widths(std::FILE* out, const Report& report) {
+  if (report.widths.empty()) return;
   std::fprintf(out, "\n");
   std::vector<Cells> lines{{"panels", "wide", "ms", "predicted ms", ""}};
-  for (const Width& width : widths) {
+  for (const auto& [plan, model, ms] : report.widths) {
+    const bool is_chosen = static_cast<int>(lines.size()) == report.chosen + 1;
     lines.push_back(
-        {text::printed("%d", width.steps), text::printed("%d", width.panel),
-         width.ms ? text::significant(*width.ms) : "–",
-         width.is_told ? text::significant(width.predicted_ms) : "–",
-         width.is_chosen ? "chosen" : ""});
+        {text::printed("%d", plan.steps()), text::printed("%d", plan.panel),
+         ms ? text::significant(*ms) : "–", model.is_told() ? text::significant(model.ms()) : "–",
+         is_chosen ? "chosen" : ""});
   }
   print_columns(out, lines);
 }
@@ -121,9 +121,7 @@ void print_timeline(std::FILE* out, const char* what, const Timeline& timeline) 
 }  // namespace
 
 int fastest(const std::vector<Width>& widths) {
-  const auto sooner = [](const Width& a, const Width& b) {
-    return a.predicted_ms < b.predicted_ms;
-  };
+  const auto sooner = [](const Width& a, const Width& b) { return a.model.ms() < b.model.ms(); };
   return static_cast<int>(std::min_element(widths.begin(), widths.end(), sooner) - widths.begin());
 }
 
@@ -187,7 +185,7 @@ void print(std::FILE* out, const Report& report) {
       "predicted",
       "by the model: each panel travels at the link's rate, and is then multiplied, in a launch of "
       "its own");
-  print_widths(out, report.widths);
+  print_widths(out, report);
   std::fprintf(out, "\n");
   print_loads(out, report);
   explain("sent, received", "in one product; held: parts of A, B and C, and places for panels");

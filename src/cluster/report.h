@@ -28,19 +28,18 @@ struct Row {
 
 // A width of panels, and the times with it.
 struct Width {
-  int panel = 0, steps = 0;
-  double predicted_ms = 0;
-  bool is_told = false, is_chosen = false;  // whether the prediction is printed
-  std::optional<double> ms = {};
+  Schedule plan;
+  Timeline model;
+  std::optional<double> ms;  // measured
 };
-// The first with the least predicted time.
-int fastest(const std::vector<Width>& widths);
+int fastest(const std::vector<Width>& widths);  // by the model
 
 struct Report {
   Shape shape{};
   std::vector<std::string> about = {};  // lines that say what was run
   std::vector<Row> rows = {};
   std::vector<Width> widths = {};  // of those that fit, the widest first
+  int chosen = 0;                  // of these
   // One GPU's speed with the same local product; 0: not measured.
   double one_gpu_tflops = 0;
   // For each GPU, by formula and as counted.

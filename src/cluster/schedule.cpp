@@ -278,9 +278,9 @@ constexpr std::array kLinks = {
 // An empty product takes no time, even if the speed was measured with it and is 0.
 double multiply_ms(double M, double N, double K, const Rate& rate, bool loads_C) {
   const double operations = 2 * M * N * K;
-  if (operations == 0) return 0;
-  return operations / (1e9 * rate.tflops) +
-         (loads_C ? rate.step_ms + M * N * rate.ms_per_element_of_C : 0);
+  return operations == 0
+             ? 0
+             : operations / (1e9 * rate.tflops) + loads_C * M * N * rate.ms_per_element_of_C;
 }
 
 double transfer_ms(double latency_us, double gb_per_s, double floats) {
@@ -367,8 +367,9 @@ Timeline predict(const Schedule& s, const Link& link, const Rate& rate) {
         arrived[device] = begin[device] + transfer_ms(link.latency_us, link.gb_per_s, floats);
         timeline.spans.push_back({device, Lane::arrive, step, begin[device], arrived[device]});
       }
-      const double from = (k == 0 ? 0 : rate.issue_ms) +
-                          std::max(floats > 0 ? arrived[device] : 0, multiplied[device]);
+      const double overhead = k == 0 ? 0 : rate.overhead_ms(step == 0);
+      const double from = overhead + std::max(floats > 0 ? arrived[device] : 0, multiplied[device]);
+      if (device == 0) timeline.overhead_ms += overhead;
       multiplied[device] = from + multiply_ms(m, n, k, rate, step > 0);
       timeline.spans.push_back({device, Lane::multiply, step, from, multiplied[device]});
     }
@@ -397,7 +398,9 @@ Timeline predict(const Streams& s, const Link& link, const Rate& rate) {
           m * k + (step.B_arrives ? k * n : 0) + (step.first && s.reads_C ? m * n : 0);
       arrived = begin + transfer_ms(link.latency_us, gb_per_s, floats);
       timeline.spans.push_back({device, Lane::arrive, i, begin, arrived});
-      const double from = std::max(arrived, i >= 1 ? multiplied[i - 1] : 0);
+      const double overhead = rate.overhead_ms(i == 0);
+      const double from = overhead + std::max(arrived, i >= 1 ? multiplied[i - 1] : 0);
+      if (device == 0) timeline.overhead_ms += overhead;
       multiplied[i] = from + multiply_ms(m, n, k, rate, !step.first);
       timeline.spans.push_back({device, Lane::multiply, i, from, multiplied[i]});
       if (!step.last) continue;
@@ -407,21 +410,6 @@ Timeline predict(const Streams& s, const Link& link, const Rate& rate) {
     }
   }
   return timeline;
-}
-
-int steps_of(const Schedule& schedule) {
-  return schedule.steps();
-}
-
-int steps_of(const Streams& streams) {
-  std::size_t most = 1;
-  for (const std::vector<StreamStep>& steps : streams.steps) most = std::max(most, steps.size());
-  return static_cast<int>(most);
-}
-
-bool is_told(const Timeline& timeline, double overhead_ms) {
-  constexpr double kShare = 0.25;
-  return overhead_ms <= kShare * timeline.ms();
 }
 
 }  // namespace cluster

@@ -163,10 +163,14 @@ struct Span {
 
 struct Timeline {
   std::vector<Span> spans;
+  double overhead_ms = 0;  // of the first device: what its launches take beside their work
+
   double ms() const;  // until the last span's end
   // Of the time in which panels or results travel on some device, the part in which that device
   // also multiplies; 1 if nothing travels.
   double hidden() const;
+  // Whether a model's time is worth printing: not if launches are more than a quarter of it.
+  bool is_told() const { return overhead_ms <= 0.25 * ms(); }
 };
 
 // How fast a device multiplies: 2 floating-point operations per multiply-add.
@@ -177,18 +181,12 @@ struct Rate {
   // One thread issues the steps of all devices of a process, which they wait for.
   double issue_ms = 0;
 
-  // Of a device's steps, in all.
-  double overhead_ms(int steps) const { return (steps - 1) * step_ms + steps * issue_ms; }
+  double overhead_ms(bool is_first) const { return issue_ms + (is_first ? 0 : step_ms); }
 };
 // With what else was measured, for that many devices in each process.
 Rate measured_rate(double tflops, int devices_of_a_process);
 
 Timeline predict(const Schedule& schedule, const Link& link, const Rate& rate);
 Timeline predict(const Streams& streams, const Link& link, const Rate& rate);
-
-int steps_of(const Schedule& schedule);  // of a device, at most
-int steps_of(const Streams& streams);
-// Whether the model's time is worth telling: not if launches take more than a part of it.
-bool is_told(const Timeline& timeline, double overhead_ms);
 
 }  // namespace cluster

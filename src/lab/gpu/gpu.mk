@@ -15,7 +15,7 @@ gpu.flags = $(NVCC) $(NVCCFLAGS)
 GPU_PARTS := $(BUILD)/src/lab/gpu/gpu.o $(BUILD)/src/lab/gpu/aligned_copies.o
 ifneq ($(HAS_GPU),)
 THE_GPU := $(GPU_PARTS)
-SEVERAL_GPUS := $(BUILD)/src/cluster/gpus.o $(BUILD)/src/cluster/communicators.o
+SEVERAL_GPUS := $(BUILD)/src/cluster/gpus.o
 MAIN := $(BUILD)/gemm_steps_gpu.o $(THE_GPU) $(SEVERAL_GPUS)
 WITHOUT_MAIN := $(BUILD)/gemm_steps_gpu_without_main.o $(THE_GPU) $(SEVERAL_GPUS)
 LIBRARIES := -L$(CUDA)/lib64 -Wl,-rpath,$(CUDA)/lib64 -lcublas -lcudart_static -ldl -lrt -lpthread
@@ -27,7 +27,7 @@ WITHOUT_MAIN := $(THE_GPU) $(SEVERAL_GPUS)
 LIBRARIES := -ldl
 endif
 
-FROM_CUDA := $(GPU_PARTS) $(addprefix $(BUILD)/src/cluster/,gpus.o communicators.o)
+FROM_CUDA := $(GPU_PARTS) $(BUILD)/src/cluster/gpus.o
 $(FROM_CUDA): $(BUILD)/%.o: %.cu $(BUILD)/gpu.flags
 $(BUILD)/gemm_steps_gpu.o: src/lab/experiments/kernels.cu $(BUILD)/changed_kernels.cuh $(BUILD)/gpu.flags
 $(FROM_CUDA) $(BUILD)/gemm_steps_gpu.o:
