@@ -632,26 +632,13 @@ TEST_CASE("blocks that pass through early or late are multiplied when they are t
 
 namespace {
 
-struct Product {
-  Shape shape;
-  std::vector<float> A, B, C;
-
-  HostMatrices matrices() { return {A.data(), B.data(), C.data()}; }
-  void multiply(float alpha, float beta) {
-    openmp_gemm(shape.M, shape.N, shape.K, alpha, A.data(), B.data(), beta, C.data());
-  }
-  float& at(int row, int column) { return C[std::int64_t{row} * shape.N + column]; }
-};
-
-Product random_product(Shape shape) {
+Problem drawn_problem(Shape shape, float alpha, float beta) {
   std::mt19937 random(31);
-  std::uniform_real_distribution<float> between(-1, 1);
-  const auto filled = [&](std::int64_t rows, std::int64_t columns) {
-    std::vector<float> values(rows * columns);
-    for (float& value : values) value = between(random);
-    return values;
-  };
-  return {shape, filled(shape.M, shape.K), filled(shape.K, shape.N), filled(shape.M, shape.N)};
+  return random_problem(shape, alpha, beta, random);
+}
+
+float& at(Problem& p, int row, int column) {
+  return p.C[std::int64_t{row} * p.shape.N + column];
 }
 
 using Parts = std::vector<std::pair<Part, Part>>;
@@ -663,60 +650,60 @@ Parts whole(Shape shape) {
 }  // namespace
 
 TEST_CASE("the check of a small C takes all rows, and finds any wrong element") {
-  Product p = random_product({23, 31, 17});
+  Problem p = drawn_problem({23, 31, 17}, 1, 0);
   const Check check(p.shape, p.matrices(), 1, 0, 1);
   REQUIRE(check.rows() == 23);
-  p.multiply(1, 0);
+  p.C = p.expected;
   CHECK(check.compare(whole(p.shape), model::kFp32).bound_ok);
   for (int row = 0; row < 23; row += 4) {
     for (int column = row % 5; column < 31; column += 5) {
-      const float right = std::exchange(p.at(row, column), p.at(row, column) + 0.01F);
+      const float right = std::exchange(at(p, row, column), at(p, row, column) + 0.01F);
       const model::Error error = check.compare(whole(p.shape), model::kFp32);
       CHECK_FALSE(error.bound_ok);
       CHECK(error.max_abs == doctest::Approx(0.01).epsilon(0.01));
       REQUIRE(error.first);
       CHECK(error.first->row == row);
       CHECK(error.first->column == column);
-      p.at(row, column) = right;
+      at(p, row, column) = right;
     }
   }
 }
 
 TEST_CASE("the check knows C before the product, and reads it only if beta is not 0") {
-  Product p = random_product({23, 31, 17});
+  Problem p = drawn_problem({23, 31, 17}, 2, -0.5);
   const Check check(p.shape, p.matrices(), 2, -0.5, 1);
-  p.multiply(2, -0.5);
+  p.C = p.expected;
   CHECK(check.compare(whole(p.shape), model::kFp32).bound_ok);
-  p.at(3, 4) += 0.01F;
+  at(p, 3, 4) += 0.01F;
   CHECK_FALSE(check.compare(whole(p.shape), model::kFp32).bound_ok);
 
-  for (float& c : p.C) c = std::numeric_limits<float>::quiet_NaN();
+  p = drawn_problem({23, 31, 17}, 2, 0);  // whose C is NaN
   const Check without(p.shape, p.matrices(), 2, 0, 1);
   CHECK_FALSE(without.compare(whole(p.shape), model::kFp32).bound_ok);
-  p.multiply(2, 0);
+  p.C = p.expected;
   CHECK(without.compare(whole(p.shape), model::kFp32).bound_ok);
 }
 
 TEST_CASE("the bound of an element depends on the old values of its own row of C") {
-  Product p = random_product({23, 31, 17});
-  for (int column = 0; column < 31; ++column) p.at(20, column) = 1e6F;
+  Problem p = drawn_problem({23, 31, 17}, 1, 1);
+  for (int column = 0; column < 31; ++column) at(p, 20, column) = 1e6F;
   const Check check(p.shape, p.matrices(), 1, 1, 1);
-  p.multiply(1, 1);
+  openmp_gemm(23, 31, 17, 1, p.A.data(), p.B.data(), 1, p.C.data());
   CHECK(check.compare(whole(p.shape), model::kFp32).bound_ok);
 }
 
 TEST_CASE("the check takes the factor alpha") {
-  Product p = random_product({8, 8, 8});
+  Problem p = drawn_problem({8, 8, 8}, 1, 0);
   const Check check(p.shape, p.matrices(), 2, 0, 1);
-  p.multiply(1, 0);
+  p.C = p.expected;
   CHECK_FALSE(check.compare(whole(p.shape), model::kFp32).bound_ok);
 }
 
 TEST_CASE("only this process's parts are compared, and a wrong element has its position in C") {
-  Product p = random_product({20, 30, 10});
+  Problem p = drawn_problem({20, 30, 10}, 1, 1);
   const Check check(p.shape, p.matrices(), 1, 1, 1);
-  p.multiply(1, 1);
-  p.at(12, 20) += 1;
+  p.C = p.expected;
+  at(p, 12, 20) += 1;
   const Part upper{0, 10}, lower{10, 10}, left{0, 15}, right{15, 15};
   for (const Parts& without : {Parts{{upper, left}}, Parts{{upper, right}, {lower, left}}}) {
     CHECK(check.compare(without, model::kFp32).bound_ok);
@@ -747,13 +734,13 @@ TEST_CASE("for a large C, random rows are checked for a few seconds, and at leas
 
 TEST_CASE("an empty product is right") {
   for (const Shape shape : {Shape{0, 5, 5}, Shape{5, 0, 5}, Shape{0, 0, 0}}) {
-    Product p = random_product(shape);
+    Problem p = drawn_problem(shape, 1, 1);
     CHECK(Check(shape, p.matrices(), 1, 1, 1).compare(whole(shape), model::kFp32).bound_ok);
   }
-  Product p = random_product({5, 5, 0});
+  Problem p = drawn_problem({5, 5, 0}, 1, 2);
   const Check check(p.shape, p.matrices(), 1, 2, 1);
   CHECK_FALSE(check.compare(whole(p.shape), model::kFp32).bound_ok);
-  p.multiply(1, 2);
+  p.C = p.expected;
   CHECK(check.compare(whole(p.shape), model::kFp32).bound_ok);
 }
 
