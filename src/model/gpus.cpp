@@ -143,7 +143,7 @@ std::span<const Gpu> known_gpus() {
       // the driver reports a bus of 7680 bits
       gpu("B200", kBlackwellB200, 148, 1.98, 7700, kUnknown, 2048, 126, 180, 7680),
       // RTX Blackwell whitepaper: 104.8 TFLOP/s, tf32 104.8
-      gpu("RTX 5090", kBlackwell, 170, 2.41, 1792, kUnknown, 128, 96, 32, 512),
+      gpu("RTX 5090", kBlackwell, 170, 2.407, 1792, kUnknown, 128, 96, 32, 512),
       paper_gpu(),
   };
   return gpus;

@@ -3,6 +3,8 @@
 #include <bit>
 #include <climits>
 #include <cmath>
+#include <iterator>
+#include <utility>
 #include <vector>
 
 #include "model/ceiling.h"
@@ -49,6 +51,17 @@ TEST_CASE("tensor cores multiply a power of two per cycle, bf16 twice as fast as
     // 128 in GeForces, 256 and more in the others.
     CHECK(std::has_single_bit(static_cast<unsigned>(gpu.tf32_products_per_clock)));
     CHECK(peak_tflops(gpu, Multiplier::wgmma_bf16) == 2 * peak_tflops(gpu, Multiplier::wgmma_tf32));
+  }
+}
+
+TEST_CASE("SMs, lanes and clock give the rate of FFMAs that NVIDIA states, in TFLOP/s") {
+  const std::pair<const char*, double> stated[] = {
+      {"T4", 8.1},    {"A100", 19.5}, {"RTX 3090", 35.6}, {"RTX A6000", 38.7}, {"RTX 4090", 82.6},
+      {"H100", 66.9}, {"H200", 66.9}, {"B200", 75.0},     {"RTX 5090", 104.8}};
+  CHECK(std::size(stated) == real_gpus().size());
+  for (const auto& [name, tflops] : stated) {
+    CAPTURE(name);
+    CHECK(std::abs(peak_tflops(*find_gpu(name), Multiplier::ffma) - tflops) < 0.05);
   }
 }
 
