@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <string_view>
@@ -70,6 +71,13 @@ std::vector<const model::Stage*> select_stages(
     return selected;
   };
   if (text.empty()) return stages.empty() ? selected : add(0, stages.size() - 1);
+  if (const std::size_t comma = text.find(','); comma != text.npos) {
+    const std::string first = text.substr(0, comma), others = text.substr(comma + 1);
+    if (first.empty() || others.empty()) refuse_stage(text, "a stage is missing", stages);
+    selected = select_stages(first, stages);
+    std::ranges::copy(select_stages(others, stages), std::back_inserter(selected));
+    return selected;
+  }
 
   const std::size_t dash = std::min(text.find('-'), text.size());
   const std::string from = text.substr(0, dash);

@@ -360,7 +360,11 @@ TEST_CASE("stages and variants are found or refused as in their golden file") {
         "0x",
         "2-",
         "ser",
-        "4-1"}) {
+        "4-1",
+        "5,1,3-4,4,serial",
+        "1,",
+        ",1",
+        "1,13"}) {
     add(typed, [&] {
       std::string numbers;
       for (const model::Stage* stage : select_stages(typed, stages)) {

@@ -190,7 +190,8 @@ std::span<const Section> sections() {
             .ignores = {"--json", "--explain", "--out", "--a"}},
            {.name = "--stage",
             .value = "S",
-            .help = "a number (5), a range (3-6, 3-), a name or its beginning (warp); default: all",
+            .help = "a number (5), a range (3-6, 3-), a name or its beginning (warp), or several "
+                    "(11,17-); default: all",
             .hint = "give a number, a name or a range, for example --stage 5 or --stage 3-6",
             .set = name(&Flags::stage, "not a stage")},
            {.name = "--variant",

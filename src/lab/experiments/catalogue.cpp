@@ -115,10 +115,8 @@ const std::vector<Experiment> kExperiments = {
      false,
      shapes_shows,
      "every row but the last three has the same tile, whatever the shape; --size N changes the "
-     "first "
-     "six, --m N the tokens of the others, which are layers of GPT-2 small (768 wide, 50257 words) "
-     "and "
-     "Llama-3-8B (4096 wide, 14336 in between, 8 of 32 heads for K and V)"},
+     "first six, --m N the tokens of the others, which are layers of GPT-2 small (768 wide, 50257 "
+     "words) and Llama-3-8B (4096 wide, 14336 in between, 8 of 32 heads for K and V)"},
     {"occupancy",
      "How many warps does a kernel need? Unused shared memory limits the blocks per SM.",
      "blocks",

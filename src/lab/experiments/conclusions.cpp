@@ -315,25 +315,44 @@ std::string one_change_shows(Trials trials) {
   return text;
 }
 
-std::string shapes_shows(Trials trials) {
+std::string shapes_shows(Trials all) {
+  // Rows with one tile show what the shape does, and rows of one product what another tile does.
+  const auto kernel = [](const Trial& trial) {
+    return stage_of(trial) + "'s " + trial.row.variant->name;
+  };
+  const std::string with = kernel(all.front());
+  std::vector<Trial> trials, others;
+  for (const Trial& trial : all) (kernel(trial) == with ? trials : others).push_back(trial);
   const Trial &best = fastest(trials), &worst = slowest(trials);
+  std::string text;
   if (same(speed_of(best), speed_of(worst))) {
-    return "All shapes fit equally well, " + pace(best) + ".";
+    text = "All shapes fit " + with + " equally well, " + pace(best);
+  } else {
+    text = "With " + with + ", \"" + best.setting + "\" fits best, " + pace(best) + "; \"" +
+           worst.setting + "\" reaches " +
+           text::printed("%.1f %% of it", 100 * speed_of(worst) / speed_of(best));
+    const Quantization q = quantization(worst);
+    constexpr double kMuch = 0.1;
+    std::vector<std::string> reasons;
+    if (q.wasted >= kMuch) {
+      reasons.push_back(text::printed("%.0f %% of its tiles is outside C", 100 * q.wasted));
+    }
+    if (q.idle >= kMuch) {
+      reasons.push_back(
+          text::printed("the SMs have no block for %.0f %% of the time", 100 * q.idle));
+    }
+    text += reasons.empty() ? ", although its tiles and blocks fit evenly"
+                            : ": " + joined(reasons, ", ", ", and ");
   }
-  const Quantization q = quantization(worst);
-  std::string text = "\"" + best.setting + "\" fits best, " + pace(best) + "; \"" + worst.setting +
-                     "\" reaches " +
-                     text::printed("%.1f %% of it", 100 * speed_of(worst) / speed_of(best));
-  constexpr double kMuch = 0.1;
-  std::vector<std::string> reasons;
-  if (q.wasted >= kMuch) {
-    reasons.push_back(text::printed("%.0f %% of its tiles is outside C", 100 * q.wasted));
+  for (const Trial& other : others) {
+    for (const Trial& trial : trials) {
+      if (lab::product(trial.run) != lab::product(other.run)) continue;
+      text += ". \"" + other.setting + "\" is the product \"" + trial.setting + "\" with " +
+              kernel(other) + ", " + beside(other, trial) + " that one";
+      break;
+    }
   }
-  if (q.idle >= kMuch) {
-    reasons.push_back(text::printed("the SMs have no block for %.0f %% of the time", 100 * q.idle));
-  }
-  if (reasons.empty()) return text + ", although its tiles and blocks fit evenly.";
-  return text + ": " + joined(reasons, ", ", ", and ") + ".";
+  return text + ".";
 }
 
 std::string occupancy_shows(Trials trials) {

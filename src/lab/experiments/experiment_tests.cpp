@@ -95,7 +95,10 @@ TEST_CASE("the conclusions from made-up times are those of their golden file") {
   Trial odd = timed("odd", 9, 1);
   odd.run.M = 1;  // of tiles that are 16 high
   const Trial even = timed("even", 9, 1), slow = timed("slow", 9, 2);
-  add("shapes", shapes_shows, {even, odd});
+  Trial other_tile = timed("other tile", 8, 0.5), other_product = timed("neither", 8, 0.1);
+  other_tile.run.M = 1;
+  other_product.run.M = 16;
+  add("shapes", shapes_shows, {even, odd, other_tile, other_product});
   add("slow", shapes_shows, {even, slow});
   add("equal", shapes_shows, {even, even});
   add("occupancy", occupancy_shows,
