@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
+#include <numeric>
 #include <optional>
 
 namespace model {
@@ -145,42 +146,11 @@ double rounded_to_integer(double value, Toward toward) {
 
 namespace {
 
-// (-1)^negative * significand * 2^exponent, where the significand of a normal float has 24 bits.
-struct Term {
-  std::uint32_t significand;
-  int exponent;  // of the significand's leading place: 0 means a significand of 1.xxx
-  bool negative;
-};
+constexpr int kSmallestExponent = 1 - kFloatBias;
+constexpr int kOfZero = -4096, kOfSpecial = 8192;  // exponents; an infinity and a NaN are special
 
-constexpr int kFactorPlaces = 10;  // of a factor's significand
-
-Term parts_of(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  const auto field = static_cast<int>(bits >> kFloatPlaces & 0xff);
-  const std::uint32_t fraction = bits & ((1u << kFloatPlaces) - 1);
-  return {
-      field == 0 ? fraction : fraction | 1u << kFloatPlaces, std::max(field, 1) - 127,
-      bits >> 31 != 0};
-}
-
-// The term in units of 2^(largest - fraction_bits), without what is smaller than one unit.
-std::int64_t cut(const Term& term, int places, int largest, int fraction_bits) {
-  const int shift = term.exponent - largest + fraction_bits - places;
-  const std::int64_t magnitude = shift >= 0    ? std::int64_t{term.significand} << shift
-                                 : shift > -32 ? std::int64_t{term.significand} >> -shift
-                                               : 0;
-  return term.negative ? -magnitude : magnitude;
-}
-
-float cut_to_float(std::int64_t sum, int unit) {
-  const auto magnitude = static_cast<std::uint64_t>(sum < 0 ? -sum : sum);
-  if (magnitude == 0) return 0;
-  constexpr int kSmallestPlace = -149;
-  const auto width = static_cast<int>(std::bit_width(magnitude));
-  const int excess = std::max({0, width - (kFloatPlaces + 1), kSmallestPlace - unit});
-  const std::uint64_t kept = excess < 64 ? magnitude >> excess << excess : 0;
-  const double value = std::ldexp(static_cast<double>(kept), unit);
-  return static_cast<float>(sum < 0 ? -value : value);
+double power_of_two(int exponent) {
+  return std::bit_cast<double>(std::uint64_t(exponent + kDoubleBias) << kDoublePlaces);
 }
 
 struct Sum {
@@ -188,65 +158,57 @@ struct Sum {
   int unit;  // its exponent
 };
 
-// The products and the accumulator, cut and added; nothing if a term is infinite or a NaN.
+// The products from k on and the accumulator, cut and added; nothing if a term is infinite or a
+// NaN. A product of factors is exact in a double, also in units.
 std::optional<Sum> add_products(
-    std::span<const TensorCoreFactor> a, std::span<const TensorCoreFactor> b, float c,
-    int fraction_bits) {
-  constexpr std::size_t kMost = 16;
-  constexpr int kNone = -1000;
-  const Term accumulator = parts_of(c);
-  int largest = accumulator.significand != 0 ? accumulator.exponent : kNone;
-  bool special = !std::isfinite(c);
-  struct {
-    std::int32_t significand;
-    int exponent;
-  } products[kMost];
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    products[i] = {a[i].significand * b[i].significand, a[i].exponent + b[i].exponent};
-    if (products[i].significand != 0) largest = std::max(largest, products[i].exponent);
-    special |= a[i].special | b[i].special;
+    const TensorCoreFactors& a, const TensorCoreFactors& b, int k, float c, TensorCore core) {
+  constexpr int kTogether = 4;  // for the compiler, which makes vector instructions of them
+  if (!std::isfinite(c)) return std::nullopt;
+  const auto field = static_cast<int>(std::bit_cast<std::uint32_t>(c) >> kFloatPlaces & 0xff);
+  const int of_c = c == 0 ? 2 * kSmallestExponent : std::max(field, 1) - kFloatBias;
+  std::int16_t most[kTogether];
+  std::fill(std::begin(most), std::end(most), static_cast<std::int16_t>(of_c));
+  for (int i = k; i < k + core.products; i += kTogether) {
+    for (int j = 0; j < kTogether; ++j) {
+      const int exponent = a.exponents[i + j] + b.exponents[i + j];
+      most[j] = std::max(most[j], static_cast<std::int16_t>(exponent));
+    }
   }
-  if (special) return std::nullopt;
-  std::int64_t sum = cut(accumulator, kFloatPlaces, largest, fraction_bits);
-  // Without a branch that depends on the sign of the shift, which is hard to predict.
-  constexpr int kRoom = 32;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const int shift = products[i].exponent - largest + fraction_bits - 2 * kFactorPlaces;
-    const std::int64_t significand = products[i].significand;
-    const std::int64_t magnitude = significand < 0 ? -significand : significand;
-    const std::int64_t kept = magnitude << kRoom >> std::clamp(kRoom - shift, 0, 63);
-    sum += significand < 0 ? -kept : kept;
+  const int largest = *std::max_element(std::begin(most), std::end(most));
+  if (largest >= kOfSpecial + kOfZero) return std::nullopt;
+  const double scale = power_of_two(core.fraction_bits - largest);
+  std::int32_t sums[kTogether] = {};  // a conversion to an integer cuts
+  for (int i = k; i < k + core.products; i += kTogether) {
+    for (int j = 0; j < kTogether; ++j) {
+      sums[j] += static_cast<std::int32_t>(a.values[i + j] * b.values[i + j] * scale);
+    }
   }
-  return Sum{sum, largest - fraction_bits};
+  const std::int64_t units = static_cast<std::int32_t>(c * scale);
+  return Sum{
+      std::accumulate(std::begin(sums), std::end(sums), units), largest - core.fraction_bits};
+}
+
+double value_of(const Sum& sum) {
+  return static_cast<double>(sum.units) * power_of_two(sum.unit);
+}
+
+float cut_to_float(double value) {
+  constexpr int kLost = kDoublePlaces - kFloatPlaces,
+                kSmallestPlace = kSmallestExponent - kFloatPlaces;
+  if (std::abs(value) < std::numeric_limits<float>::min()) {
+    const double places = std::trunc(value * power_of_two(-kSmallestPlace));
+    return static_cast<float>(places * power_of_two(kSmallestPlace));
+  }
+  return static_cast<float>(
+      std::bit_cast<double>(std::bit_cast<std::uint64_t>(value) >> kLost << kLost));
 }
 
 // The sum if a term of it is infinite or a NaN.
 float special_sum(
-    std::span<const TensorCoreFactor> a, std::span<const TensorCoreFactor> b, float c) {
+    const TensorCoreFactors& a, const TensorCoreFactors& b, int k, float c, TensorCore core) {
   double rough = c;
-  for (std::size_t i = 0; i < a.size(); ++i) rough += static_cast<double>(a[i].value) * b[i].value;
-  return std::isnan(rough) ? std::bit_cast<float>(0x7fffffffu) : static_cast<float>(rough);
-}
-
-// A factor from a number with that many places of fraction and exponent.
-TensorCoreFactor factor(std::uint32_t bits, int places, int exponent_bits) {
-  const std::uint32_t fraction = bits & ((1u << places) - 1);
-  const int most = (1 << exponent_bits) - 1, bias = most / 2;
-  const int field = static_cast<int>(bits >> places) & most;
-  const bool negative = (bits >> (places + exponent_bits) & 1u) != 0;
-  const auto magnitude = static_cast<std::int32_t>(field == 0 ? fraction : fraction | 1u << places)
-                         << (kFactorPlaces - places);
-  TensorCoreFactor result{negative ? -magnitude : magnitude, std::max(field, 1) - bias};
-  result.special = field == most;
-  if (field == most) {
-    result.value = fraction != 0 ? std::bit_cast<float>(0x7fffffffu)
-                   : negative    ? -std::numeric_limits<float>::infinity()
-                                 : std::numeric_limits<float>::infinity();
-  } else {
-    result.value =
-        std::ldexp(static_cast<float>(result.significand), result.exponent - kFactorPlaces);
-  }
-  return result;
+  for (int i = k; i < k + core.products; ++i) rough += a.values[i] * b.values[i];
+  return std::isnan(rough) ? std::bit_cast<float>(kFloatNaN) : static_cast<float>(rough);
 }
 
 }  // namespace
@@ -257,66 +219,68 @@ float tf32_seen(float value) {
 
 float tf32_copied(float value) {
   if (std::isnan(value)) return std::bit_cast<float>(0x7fffe000u);
-  constexpr int kLost = kFloatPlaces - kFactorPlaces;
+  constexpr int kLost = kFloatPlaces - kTf32Format.fraction_bits;
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t almost_half = (1u << (kLost - 1)) - 1, is_odd = bits >> kLost & 1u;
   return tf32_seen(std::bit_cast<float>(bits + almost_half + is_odd));
 }
 
-TensorCoreFactor factor_of_tf32(float value) {
-  constexpr int kExponentBits = 8, kUnused = kFloatPlaces - kFactorPlaces;
-  return factor(std::bit_cast<std::uint32_t>(value) >> kUnused, kFactorPlaces, kExponentBits);
+TensorCoreFactors::TensorCoreFactors() : values{} {
+  std::fill(std::begin(exponents), std::end(exponents), static_cast<std::int16_t>(kOfZero));
 }
-TensorCoreFactor factor_of_f16(std::uint16_t bits) {
-  constexpr int kPlaces = 10, kExponentBits = 5;
-  return factor(bits, kPlaces, kExponentBits);
-}
-TensorCoreFactor factor_of_bf16(std::uint16_t bits) {
-  constexpr int kPlaces = 7, kExponentBits = 8;
-  return factor(bits, kPlaces, kExponentBits);
+
+void TensorCoreFactors::set(int k, std::uint32_t bits, NarrowFormat format) {
+  if (format == kTf32Format) bits >>= kFloatPlaces - kTf32Format.fraction_bits;
+  const int places = format.fraction_bits, most = (1 << format.exponent_bits) - 1;
+  const std::uint32_t fraction = bits & ((1u << places) - 1);
+  const int field = static_cast<int>(bits >> places) & most;
+  const int exponent = std::max(field, 1) - bias_of(format);
+  const std::uint32_t significand = field == 0 ? fraction : fraction | 1u << places;
+  double magnitude = significand * power_of_two(exponent - places);
+  if (field == most) magnitude = fraction != 0 ? std::nan("") : HUGE_VAL;
+  const bool negative = (bits >> (places + format.exponent_bits) & 1u) != 0;
+  values[k] = negative ? -magnitude : magnitude;
+  exponents[k] = static_cast<std::int16_t>(
+      field == most      ? kOfSpecial
+      : significand == 0 ? kOfZero
+                         : exponent);
 }
 
 float tensor_core_dot(
-    std::span<const TensorCoreFactor> a, std::span<const TensorCoreFactor> b, float c,
-    TensorCore core) {
-  for (std::size_t k = 0; k < a.size(); k += core.products) {
-    const std::size_t count = std::min<std::size_t>(core.products, a.size() - k);
-    const auto first = a.subspan(k, count), second = b.subspan(k, count);
-    const auto sum = add_products(first, second, c, core.fraction_bits);
-    c = sum ? cut_to_float(sum->units, sum->unit) : special_sum(first, second, c);
+    const TensorCoreFactors& a, const TensorCoreFactors& b, int depth, float c, TensorCore core) {
+  for (int k = 0; k < depth; k += core.products) {
+    const auto sum = add_products(a, b, k, c, core);
+    c = sum ? cut_to_float(value_of(*sum)) : special_sum(a, b, k, c, core);
   }
   return c;
 }
 
 std::uint16_t tensor_core_dot_f16(
-    std::span<const TensorCoreFactor> a, std::span<const TensorCoreFactor> b, std::uint16_t c,
+    const TensorCoreFactors& a, const TensorCoreFactors& b, int depth, std::uint16_t c,
     TensorCore core) {
-  const auto rounded = [](double value) { return narrowed(value, kFp16); };
-  for (std::size_t k = 0; k < a.size(); k += core.products) {
-    const std::size_t count = std::min<std::size_t>(core.products, a.size() - k);
-    const auto first = a.subspan(k, count), second = b.subspan(k, count);
-    const auto before = widened(c, kFp16);
-    const auto sum = add_products(first, second, before, core.fraction_bits);
-    c = rounded(
-        sum ? std::ldexp(static_cast<double>(sum->units), sum->unit)
-            : special_sum(first, second, before));
+  for (int k = 0; k < depth; k += core.products) {
+    const float before = widened(c, kFp16);
+    const auto sum = add_products(a, b, k, before, core);
+    c = narrowed(sum ? value_of(*sum) : special_sum(a, b, k, before, core), kFp16);
   }
   return c;
 }
 
 float tensor_core_dot(
-    std::span<const float> a, std::span<const float> b, float c, TensorCore core) {
-  constexpr std::size_t kMost = 16;
-  TensorCoreFactor first[kMost], second[kMost];
-  for (std::size_t k = 0; k < a.size(); k += kMost) {
-    const std::size_t count = std::min(kMost, a.size() - k);
-    for (std::size_t i = 0; i < count; ++i) {
-      first[i] = factor_of_tf32(a[k + i]);
-      second[i] = factor_of_tf32(b[k + i]);
+    std::span<const float> a, std::span<const float> b, float c, TensorCore core,
+    NarrowFormat format) {
+  const auto bits_of = [&](float value) {
+    return format == kTf32Format ? std::bit_cast<std::uint32_t>(value) : rounded_to(format, value);
+  };
+  const auto all = static_cast<int>(a.size());
+  for (int k = 0; k < all; k += TensorCoreFactors::kMost) {
+    TensorCoreFactors first, second;
+    const int depth = std::min(TensorCoreFactors::kMost, all - k);
+    for (int i = 0; i < depth; ++i) {
+      first.set(i, bits_of(a[k + i]), format);
+      second.set(i, bits_of(b[k + i]), format);
     }
-    c = tensor_core_dot(
-        std::span<const TensorCoreFactor>(first, count),
-        std::span<const TensorCoreFactor>(second, count), c, core);
+    c = tensor_core_dot(first, second, depth, c, core);
   }
   return c;
 }

@@ -31,30 +31,6 @@ float tf32_seen(float value);
 // bits 0x7fffe000. Measured on an H200 by src/simulator/trace/hopper_checks.cu.
 float tf32_copied(float value);
 
-// A factor of a tensor core's products, taken apart once to be used in many of them. Its
-// significand has ten binary places, and its exponent is that of the significand's 1.
-struct TensorCoreFactor {
-  std::int32_t significand;
-  int exponent;
-  float value = 0;
-  bool special = false;  // infinite or a NaN
-};
-TensorCoreFactor factor_of_tf32(float value);
-TensorCoreFactor factor_of_f16(std::uint16_t bits);
-TensorCoreFactor factor_of_bf16(std::uint16_t bits);
-
-float tensor_core_dot(
-    std::span<const TensorCoreFactor> a, std::span<const TensorCoreFactor> b, float c,
-    TensorCore core);
-// The same with an accumulator of 16 bits: the sum is rounded to the nearest f16 ("MMA-Sim"; not
-// measured here).
-std::uint16_t tensor_core_dot_f16(
-    std::span<const TensorCoreFactor> a, std::span<const TensorCoreFactor> b, std::uint16_t c,
-    TensorCore core);
-
-// c + a[0] * b[0] + a[1] * b[1] + ..., with the operands as tf32. A NaN has the bits 0x7fffffff.
-float tensor_core_dot(std::span<const float> a, std::span<const float> b, float c, TensorCore core);
-
 // Floating-point numbers of 16, 19 and 32 bits, and how a result is rounded to one.
 
 struct NarrowFormat {
@@ -99,6 +75,35 @@ TwoTf32 split_into_tf32(float x);
 
 // `value` as an integer.
 double rounded_to_integer(double value, Toward toward);
+
+// What a tensor core multiplies: up to 16 numbers along K, taken apart once to be used in many
+// products. Those that are not set are zero.
+struct TensorCoreFactors {
+  static constexpr int kMost = 16;
+  TensorCoreFactors();
+  // A number of kFp16 or kBfloat16, or of kTf32Format the float whose last bits are ignored.
+  void set(int k, std::uint32_t bits, NarrowFormat format);
+
+  double values[kMost];
+  // Each exponent is that of the significand's 1. Zero has a very small one, and an infinity or a
+  // NaN a very large one.
+  std::int16_t exponents[kMost];
+};
+
+// c + a[0] * b[0] + ... + a[depth - 1] * b[depth - 1]. A NaN has the bits 0x7fffffff.
+float tensor_core_dot(
+    const TensorCoreFactors& a, const TensorCoreFactors& b, int depth, float c, TensorCore core);
+// The same with an accumulator of 16 bits: the sum is rounded to the nearest f16 ("MMA-Sim"; not
+// measured here).
+std::uint16_t tensor_core_dot_f16(
+    const TensorCoreFactors& a, const TensorCoreFactors& b, int depth, std::uint16_t c,
+    TensorCore core);
+
+// The same for any number of products. `format` holds all numbers, or ignores the last bits of a
+// float: kTf32Format.
+float tensor_core_dot(
+    std::span<const float> a, std::span<const float> b, float c, TensorCore core,
+    NarrowFormat format = kTf32Format);
 
 // Fragments: matrices that the 32 lanes of a warp hold together. PTX ISA 9.0, "Matrix fragments for
 // mma.m16n8k8" and its neighbours: blocks of eight rows, of each of which four lanes hold a part.

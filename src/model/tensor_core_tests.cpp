@@ -110,6 +110,17 @@ TEST_CASE("a tensor core keeps NaN, infinity, zero and subnormal numbers") {
   CHECK(
       tensor_core_dot(std::vector{huge, huge}, std::vector{1.0f, 1.0f}, 0, kHopperTensorCore) ==
       kInfinity);
+  // Only the step with the infinity is special: the one before it cuts.
+  std::vector<float> a(16, std::ldexp(1.0f, -25)), b(16, 1.0f);
+  a[0] = 1;
+  CHECK(tensor_core_dot(a, b, 0, kHopperTensorCore) == 1 + 3 * std::ldexp(1.0f, -23));
+  a[15] = kInfinity;
+  CHECK(tensor_core_dot(a, b, 0, kHopperTensorCore) == kInfinity);
+  for (const float special : {kInfinity, std::bit_cast<float>(0xff800001u)}) {
+    const float sum = tensor_core_dot(std::vector{1.0f}, one, special, kHopperTensorCore);
+    CHECK(std::isinf(sum) == std::isinf(special));
+    CHECK(std::isfinite(sum) == false);
+  }
 }
 
 namespace {
@@ -162,6 +173,48 @@ TEST_CASE("every number of 16 bits survives the way to float and back") {
       }
       wrong += narrowed(wide, format) != bits;
       if (is_finite(bits, format)) wrong += wide != value_of(bits, format);
+    }
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("a tensor core cuts every term at the largest exponent, that of subnormal numbers, too") {
+  std::mt19937 random(5);
+  constexpr TensorCore kCore = kHopperTensorCoreOfHalves;
+  for (const NarrowFormat format : {kFp16, kBfloat16}) {
+    CAPTURE(format.fraction_bits);
+    const int most = (1 << format.exponent_bits) - 1;
+    int wrong = 0;
+    for (int round = 0; round < 20000; ++round) {
+      TensorCoreFactors a, b;
+      double products[TensorCoreFactors::kMost] = {};
+      // Every other time all are subnormal or near 1, so that the terms meet.
+      const auto next = [&](int& exponent) {
+        const int field = round % 2 == 0 ? int(random() % most) : round / 2 % 2 * (most / 2);
+        exponent += std::max(field, 1) - most / 2;
+        const auto rest = random() % 4 == 0 ? 0 : random() & ((1u << format.fraction_bits) - 1);
+        return static_cast<std::uint16_t>(
+            random() % 2 << 15 | field << format.fraction_bits | rest);
+      };
+      const float c = round % 3 == 0 ? 0 : std::ldexp(float(random() % 999) - 500, round % 40 - 30);
+      int largest = c == 0 ? -1000 : std::max(std::ilogb(c), -126);
+      for (int k = 0; k < TensorCoreFactors::kMost; ++k) {
+        int exponent = 0;
+        const std::uint16_t x = next(exponent), y = next(exponent);
+        a.set(k, x, format);
+        b.set(k, y, format);
+        products[k] = value_of(x, format) * value_of(y, format);
+        if (products[k] != 0) largest = std::max(largest, exponent);
+      }
+      double sum = std::trunc(std::ldexp(c, kCore.fraction_bits - largest));
+      for (const double product : products) {
+        sum += std::trunc(std::ldexp(product, kCore.fraction_bits - largest));
+      }
+      sum = std::ldexp(sum, largest - kCore.fraction_bits);
+      // Cut to a float's 24 bits, or to its last place.
+      const int place = sum == 0 ? 0 : std::max(std::ilogb(sum) - 23, -149);
+      const auto expected = float(std::ldexp(std::trunc(std::ldexp(sum, -place)), place));
+      wrong += tensor_core_dot(a, b, TensorCoreFactors::kMost, c, kCore) != expected;
     }
     CHECK(wrong == 0);
   }

@@ -102,37 +102,35 @@ std::uint64_t element(std::uint64_t word, int bits, int number) {
   return bits == 64 ? word : word >> bits * number & ((std::uint64_t{1} << bits) - 1);
 }
 
-model::TensorCoreFactor factor_of(Factor kind, std::uint64_t bits) {
-  switch (kind) {
-    case Factor::f16:
-      return model::factor_of_f16(static_cast<std::uint16_t>(bits));
-    case Factor::bf16:
-      return model::factor_of_bf16(static_cast<std::uint16_t>(bits));
-    default:
-      return model::factor_of_tf32(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
-  }
+model::NarrowFormat format_of(Factor kind) {
+  return kind == Factor::f16    ? model::kFp16
+         : kind == Factor::bf16 ? model::kBfloat16
+                                : model::kTf32Format;
 }
 
-constexpr int kMostRows = 16, kColumns = 8, kMostDepth = 32;
-template <class T>
+constexpr int kMostRows = 16, kColumns = 8;
+template <class Row>
 struct Factors {
-  T a[kMostRows][kMostDepth], b[kColumns][kMostDepth];
+  Row a[kMostRows], b[kColumns];
 };
+template <class T>
+using Numbers = std::array<T, 32>;  // along K
 
-// The factors of all lanes as matrices; `of` makes one from its bits.
-template <class T, class Of>
-void take_factors(const Operands& operands, const MmaShape& shape, Factors<T>& factors, Of of) {
+// The factors of all lanes as matrices; put(row, k, kind, bits) puts one into its row of a or
+// column of b.
+template <class Row, class Put>
+void take_factors(const Operands& operands, const MmaShape& shape, Factors<Row>& factors, Put put) {
   const int bits = shape.bits();
   const auto [of_a, of_b, of_d] = shape.fragments();
   for (int l = 0; l < model::kWarpSize; ++l) {
     const MmaOperands& lane = *static_cast<const MmaOperands*>(operands[l]);
     for (int i = 0; i < of_a.elements(); ++i) {
       const auto [row, k] = of_a.position(l, i);
-      factors.a[row][k] = of(shape.a, element(lane.a[i / of_a.per], bits, i % of_a.per));
+      put(factors.a[row], k, shape.a, element(lane.a[i / of_a.per], bits, i % of_a.per));
     }
     for (int i = 0; i < of_b.elements(); ++i) {
       const auto [column, k] = of_b.position(l, i);
-      factors.b[column][k] = of(shape.b, element(lane.b[i / of_b.per], bits, i % of_b.per));
+      put(factors.b[column], k, shape.b, element(lane.b[i / of_b.per], bits, i % of_b.per));
     }
   }
 }
@@ -152,30 +150,32 @@ void for_each_result(const Operands& operands, const MmaShape& shape, Visit visi
 }
 
 void multiply_reals(const Operands& operands, const MmaShape& shape) {
-  Factors<model::TensorCoreFactor> factors;
-  take_factors(operands, shape, factors, factor_of);
+  using Row = model::TensorCoreFactors;
+  Factors<Row> factors;
+  take_factors(operands, shape, factors, [](Row& row, int k, Factor kind, std::uint64_t bits) {
+    row.set(k, static_cast<std::uint32_t>(bits), format_of(kind));
+  });
   const model::TensorCore core =
       shape.a == Factor::tf32 ? model::kHopperTensorCore : model::kHopperTensorCoreOfHalves;
-  using Row = std::span<const model::TensorCoreFactor>;
-  const auto depth = static_cast<std::size_t>(shape.depth);
   for_each_result(operands, shape, [&](std::uint64_t& word, int row, int column, int e) {
-    const Row a(factors.a[row], depth), b(factors.b[column], depth);
+    const Row &a = factors.a[row], &b = factors.b[column];
     if (shape.d == Accumulator::f32) {
       const float before = std::bit_cast<float>(static_cast<std::uint32_t>(word));
-      word = std::bit_cast<std::uint32_t>(model::tensor_core_dot(a, b, before, core));
+      word = std::bit_cast<std::uint32_t>(model::tensor_core_dot(a, b, shape.depth, before, core));
     } else {
       const std::uint64_t half = std::uint64_t{0xffff} << 16 * e;
       const auto before = static_cast<std::uint16_t>(word >> 16 * e);
-      const std::uint64_t after = model::tensor_core_dot_f16(a, b, before, core);
+      const std::uint64_t after = model::tensor_core_dot_f16(a, b, shape.depth, before, core);
       word = (word & ~half) | after << 16 * e;
     }
   });
 }
 
 void multiply_integers(const Operands& operands, const MmaShape& shape) {
-  Factors<std::int32_t> factors;
-  take_factors(operands, shape, factors, [](Factor kind, std::uint64_t bits) -> std::int32_t {
-    return kind == Factor::s8 ? static_cast<std::int8_t>(bits) : static_cast<std::int32_t>(bits);
+  using Row = Numbers<std::int32_t>;
+  Factors<Row> factors;
+  take_factors(operands, shape, factors, [](Row& row, int k, Factor kind, std::uint64_t bits) {
+    row[k] = kind == Factor::s8 ? static_cast<std::int8_t>(bits) : static_cast<std::int32_t>(bits);
   });
   for_each_result(operands, shape, [&](std::uint64_t& word, int row, int column, int) {
     std::int64_t sum = static_cast<std::int32_t>(word);
@@ -190,9 +190,10 @@ void multiply_integers(const Operands& operands, const MmaShape& shape) {
 
 // Products of doubles are added one after the other, and each sum is rounded.
 void multiply_doubles(const Operands& operands, const MmaShape& shape) {
-  Factors<double> factors;
-  take_factors(operands, shape, factors, [](Factor, std::uint64_t bits) {
-    return std::bit_cast<double>(bits);
+  using Row = Numbers<double>;
+  Factors<Row> factors;
+  take_factors(operands, shape, factors, [](Row& row, int k, Factor, std::uint64_t bits) {
+    row[k] = std::bit_cast<double>(bits);
   });
   for_each_result(operands, shape, [&](std::uint64_t& word, int row, int column, int) {
     double sum = std::bit_cast<double>(word);

@@ -67,6 +67,12 @@ struct OperandTile {
   bool operator==(const OperandTile&) const = default;
 };
 
+// Where an operand of that many rows was found: for the threads of a warpgroup, which all ask.
+struct FoundOperand {
+  OperandTile tile;
+  int rows = 0;
+};
+
 struct Multiply {
   float* d;
   int registers;

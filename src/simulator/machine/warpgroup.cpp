@@ -15,8 +15,7 @@
 namespace machine {
 namespace {
 
-constexpr int kDepthBytes = 32;  // of one wgmma: 8 tf32 numbers, or 16 of 16 bits
-constexpr int kMostDepth = 16;
+constexpr int kDepthBytes = 32;    // of one wgmma: 8 tf32 numbers, or 16 of 16 bits
 constexpr int kPoisonByte = 0xff;  // a NaN
 
 }  // namespace
@@ -153,60 +152,57 @@ void WgmmaOfThread::give_back() {
 
 namespace {
 
-// A row of a or a column of b.
-using Factors = std::array<model::TensorCoreFactor, kMostDepth>;
+using model::TensorCoreFactors;
 
 int depth_of(WgmmaElement element) {
   return element == WgmmaElement::tf32 ? 8 : 16;
 }
 
-model::TensorCoreFactor factor_of(WgmmaElement element, std::uint16_t bits) {
-  return element == WgmmaElement::f16 ? model::factor_of_f16(bits) : model::factor_of_bf16(bits);
+model::NarrowFormat format_of(WgmmaElement element) {
+  return element == WgmmaElement::tf32  ? model::kTf32Format
+         : element == WgmmaElement::f16 ? model::kFp16
+                                        : model::kBfloat16;
 }
 
-// The elements of a word of 32 bits, from `first` on.
-void take_apart(WgmmaElement element, std::uint32_t word, model::TensorCoreFactor* first) {
-  if (element == WgmmaElement::tf32) {
-    *first = model::factor_of_tf32(std::bit_cast<float>(word));
-    return;
-  }
+// Sets the numbers in word `number` of a row, which has 32 bits.
+void take_apart(
+    WgmmaElement element, std::uint32_t word, TensorCoreFactors& row, std::size_t number) {
+  if (element == WgmmaElement::tf32) return row.set(number, word, model::kTf32Format);
   for (int half = 0; half < 2; ++half) {
-    first[half] = factor_of(element, static_cast<std::uint16_t>(word >> 16 * half));
+    row.set(2 * number + half, word >> 16 * half & 0xffff, format_of(element));
   }
 }
 
 // The rows of an operand in shared memory.
-std::vector<Factors> rows_of(WgmmaElement element, const OperandTile& tile, int rows) {
+std::vector<TensorCoreFactors> rows_of(WgmmaElement element, const OperandTile& tile, int rows) {
   const model::MatrixDescriptor matrix = model::decoded(tile.descriptor);
-  const int elements = depth_of(element) * 4 / kDepthBytes;  // of a word
-  std::vector<Factors> all(static_cast<std::size_t>(rows));
+  std::vector<TensorCoreFactors> all(static_cast<std::size_t>(rows));
   for (int row = 0; row < rows; ++row) {
     if (tile.major == model::Major::mn) {
-      for (int k = 0; k < kMostDepth; ++k) {
+      for (int k = 0; k < TensorCoreFactors::kMost; ++k) {
         std::uint16_t bits = 0;
         std::memcpy(&bits, tile.shared + model::address_in_transposed(matrix, row, k), sizeof bits);
-        all[row][k] = factor_of(element, bits);
+        all[row].set(k, bits, format_of(element));
       }
       continue;
     }
-    for (int byte = 0; byte < kDepthBytes; byte += 4) {
+    for (int number = 0; number < kDepthBytes / 4; ++number) {
       std::uint32_t word = 0;
-      std::memcpy(&word, tile.shared + model::address_in(matrix, row, byte), sizeof word);
-      take_apart(element, word, &all[row][byte / 4 * elements]);
+      std::memcpy(&word, tile.shared + model::address_in(matrix, row, 4 * number), sizeof word);
+      take_apart(element, word, all[row], number);
     }
   }
   return all;
 }
 
 // The two rows of a that the four threads of a quad have.
-std::array<Factors, 2> rows_of_quad(
+std::array<TensorCoreFactors, 2> rows_of_quad(
     std::span<WgmmaOfThread* const> threads, std::size_t number, int t, WgmmaElement element) {
-  std::array<Factors, 2> rows;
-  const int elements = depth_of(element) * 4 / kDepthBytes;
+  std::array<TensorCoreFactors, 2> rows;
   for (int i = 0; i < 4; ++i) {
     const Multiply& other = threads[t / 4 * 4 + i]->completing()[number];
     for (int j = 0; j < 4; ++j) {
-      take_apart(element, other.a_when_issued[j], &rows[j % 2][(i + j / 2 * 4) * elements]);
+      take_apart(element, other.a_when_issued[j], rows[j % 2], i + j / 2 * 4);
     }
   }
   return rows;
@@ -217,57 +213,40 @@ std::array<Factors, 2> rows_of_quad(
 void multiply_together(std::span<WgmmaOfThread* const> threads, std::size_t number) {
   const OwnAccess own;
   const Multiply& first = threads[0]->completing()[number];
-  const auto depth = static_cast<std::size_t>(depth_of(first.element));
-  const std::vector<Factors> b = rows_of(first.element, first.b, 2 * first.registers);
-  std::vector<Factors> a;
+  const std::vector<TensorCoreFactors> b = rows_of(first.element, first.b, 2 * first.registers);
+  std::vector<TensorCoreFactors> a;
   if (first.a_tile) a = rows_of(first.element, *first.a_tile, 64);
   const model::TensorCore core = first.element == WgmmaElement::tf32
                                      ? model::kHopperTensorCore
                                      : model::kHopperTensorCoreOfHalves;
-  using Row = std::span<const model::TensorCoreFactor>;
   for (int t = 0; t < kWarpgroupThreads; ++t) {
     const int row = t / 32 * 16 + t % 32 / 4;
-    const std::array<Factors, 2> rows = first.a_tile
-                                            ? std::array<Factors, 2>{a[row], a[row + 8]}
-                                            : rows_of_quad(threads, number, t, first.element);
+    const std::array<TensorCoreFactors, 2> rows =
+        first.a_tile ? std::array{a[row], a[row + 8]}
+                     : rows_of_quad(threads, number, t, first.element);
     const std::span<float> d = threads[t]->results_of(threads[t]->completing()[number]);
     for (int i = 0; i < first.registers; ++i) {
       const int column = i / 4 * 8 + t % 4 * 2 + i % 2;
       d[i] = model::tensor_core_dot(
-          Row(rows[i / 2 % 2]).first(depth), Row(b[column]).first(depth), first.adds ? d[i] : 0,
-          core);
+          rows[i / 2 % 2], b[column], depth_of(first.element), first.adds ? d[i] : 0, core);
     }
   }
 }
 
 namespace {
 
-// The shared addresses of an operand. All threads of a warpgroup ask for the same, one after the
-// other.
-struct OperandExtent {
-  std::uint64_t descriptor;
-  model::Major major;
-  int rows = 0;
-  std::uint32_t begin, end;
-};
-
-const OperandExtent& extent_of(const OperandTile& tile, int rows) {
-  thread_local OperandExtent last;
-  if (last.rows == rows && last.descriptor == tile.descriptor && last.major == tile.major) {
-    return last;
-  }
-  last = {tile.descriptor, tile.major, rows, ~0u, 0};
-  for_each_piece(tile, rows, [&](std::uint32_t piece) {
-    last.begin = std::min(last.begin, piece);
-    last.end = std::max(last.end, piece + 16);
-  });
-  return last;
-}
-
 // Finds the operand's array in the block's shared memory. Faults if there is none.
-void find_operand(OperandTile& tile, int rows, const void* place) {
-  const OperandExtent& extent = extent_of(tile, rows);
-  const std::uint32_t begin = extent.begin, end = extent.end;
+void find_operand(OperandTile& tile, int rows, FoundOperand& last, const void* place) {
+  if (last.rows == rows && last.tile.descriptor == tile.descriptor &&
+      last.tile.major == tile.major) {
+    tile.shared = last.tile.shared;
+    return;
+  }
+  std::uint32_t begin = ~0u, end = 0;
+  for_each_piece(tile, rows, [&](std::uint32_t piece) {
+    begin = std::min(begin, piece);
+    end = std::max(end, piece + 16);
+  });
   const char* const first = pointer_to_shared(begin);
   tile.shared = first - begin;
   if (shared_array_at(first, end - begin) == nullptr) {
@@ -280,6 +259,7 @@ void find_operand(OperandTile& tile, int rows, const void* place) {
   if (matrix.base_offset != 0) {
     fault("the descriptor of its wgmma has a base offset; on the CPU it must be 0", place);
   }
+  last = {tile, rows};
 }
 
 }  // namespace
@@ -338,8 +318,9 @@ void machine::start_wgmma(Multiply multiply) {
   Worker& worker = *running_worker;
   const void* const place = multiply.place;
   const int N = 2 * multiply.registers;
-  find_operand(multiply.b, N, place);
-  if (multiply.a_tile) find_operand(*multiply.a_tile, kRows, place);
+  auto& [last_b, last_a] = worker.found_operands();
+  find_operand(multiply.b, N, last_b, place);
+  if (multiply.a_tile) find_operand(*multiply.a_tile, kRows, last_a, place);
   const std::string wrong = worker.running().wgmma.issue(multiply, worker.observer() != nullptr);
   if (!wrong.empty()) fault(wrong, place);
   BlockObserver* const observer = worker.observer();

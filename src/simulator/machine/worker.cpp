@@ -29,6 +29,7 @@ void Worker::prepare(
   body_ = body;
   context_ = context;
   memory_ = std::move(memory);
+  found_operands_ = {};
   handler_stack_.provide();
   gridDim = {grid.x, grid.y, grid.z};
   blockDim = {block.x, block.y, block.z};

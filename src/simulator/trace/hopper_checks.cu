@@ -312,10 +312,8 @@ std::string multiplies_bf16(float (*number)(std::size_t)) {
       map_of(b.device, kBf16Depth, kColumnsOfB, kPitchB), c.device, out.device);
   if (std::string error = error_of_launch(); !error.empty()) return error;
   const auto factors = [](auto bits_of) {
-    std::vector<model::TensorCoreFactor> all;
-    for (int k = 0; k < 64; ++k) {
-      all.push_back(model::factor_of_bf16(k < kBf16Depth ? bits_of(k) : 0));
-    }
+    std::vector<float> all(64);
+    for (int k = 0; k < kBf16Depth; ++k) all[k] = model::widened(bits_of(k), model::kBfloat16);
     return all;
   };
   std::vector<float> expected(64 * kN);
@@ -327,7 +325,8 @@ std::string multiplies_bf16(float (*number)(std::size_t)) {
         return column < kColumnsOfB ? b.host[k * kPitchB + column] : std::uint16_t{0};
       });
       expected[row * kN + column] = model::tensor_core_dot(
-          of_a, of_b, c.host[row * kN + column], model::kHopperTensorCoreOfHalves);
+          of_a, of_b, c.host[row * kN + column], model::kHopperTensorCoreOfHalves,
+          model::kBfloat16);
     }
   }
   return difference(out.fetch(), expected);
@@ -353,13 +352,14 @@ std::string multiplies_f16(float (*number)(std::size_t)) {
   std::vector<float> expected(64 * 128);
   for (int row = 0; row < 64; ++row) {
     for (int column = 0; column < 128; ++column) {
-      std::vector<model::TensorCoreFactor> of_row, of_column;
+      float of_row[64], of_column[64];
       for (int k = 0; k < 64; ++k) {
-        of_row.push_back(model::factor_of_f16(a.host[row * 64 + k]));
-        of_column.push_back(model::factor_of_f16(b.host[column * 64 + k]));
+        of_row[k] = model::widened(a.host[row * 64 + k], model::kFp16);
+        of_column[k] = model::widened(b.host[column * 64 + k], model::kFp16);
       }
       expected[row * 128 + column] = model::tensor_core_dot(
-          of_row, of_column, c.host[row * 128 + column], model::kHopperTensorCoreOfHalves);
+          of_row, of_column, c.host[row * 128 + column], model::kHopperTensorCoreOfHalves,
+          model::kFp16);
     }
   }
   return difference(out.fetch(), expected);
