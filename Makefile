@@ -137,7 +137,7 @@ $(BUILD)/%.h.gch: %.h $(BUILD)/host.flags
 # Files whose code runs long, as a profile shows, are optimized more, and have a precompiled header of
 # their own. gdb reads an argument of simt::run_grid (src/try/debug/debug.sh).
 HOT := $(call OBJECTS,$(filter cpu_reference.cpp $(addprefix src/,simulator/machine/% $(addprefix simulator/trace/,block_counts.cpp \
-	hazard_watch.cpp hooks.cpp recorder.cpp thread_order.cpp warp_log.cpp warp_tracer.cpp) \
+	hazard_watch.cpp hooks.cpp launch_watch.cpp recorder.cpp thread_order.cpp warp_log.cpp warp_tracer.cpp watch.cpp) \
 	$(addprefix model/,counts.cpp tensor_core.cpp warp_access.cpp) lab/measure.cpp lab/problem.cpp),$(SOURCES) $(FOR_USERS)))
 HOT_STANDARD := $(BUILD)/src/standard_hot.h
 $(HOT) $(HOT_STANDARD).gch: private CXXFLAGS += -O1

@@ -148,20 +148,30 @@ TEST_CASE("small stacks, many threads and a foreign locale do not change the out
   check_refused(testing::run("OMP_STACKSIZE=16k " + run), "OMP_STACKSIZE=16k: the threads need");
 }
 
+namespace {
+std::string on_terminal(const std::string& flags, const std::string& environment = "TERM=xterm") {
+  return testing::run(
+             environment + " script -qec '" + testing::program() + " " + flags + "' /dev/null")
+      .out;
+}
+}  // namespace
+
 TEST_CASE("a terminal without a name gets no colours") {
-  const auto on_terminal = [](const std::string& environment) {
-    return testing::run(
-               environment + " script -qec '" + testing::program() +
-               " --stage 1 --size 16' /dev/null")
-        .out;
-  };
   if (testing::run("command -v script").exit_code != 0) return;
   const std::string bold = "\033[1m";
-  CHECK(contains(on_terminal("env -u NO_COLOR TERM=xterm"), bold));
-  CHECK_FALSE(contains(on_terminal("env -u NO_COLOR TERM="), bold));
-  CHECK_FALSE(contains(on_terminal("env -u NO_COLOR -u TERM"), bold));
-  CHECK_FALSE(contains(on_terminal("env -u NO_COLOR TERM=dumb"), bold));
-  CHECK_FALSE(contains(on_terminal("NO_COLOR=1 TERM=xterm"), bold));
+  CHECK(contains(on_terminal("--stage 1 --size 16", "env -u NO_COLOR TERM=xterm"), bold));
+  CHECK_FALSE(contains(on_terminal("--stage 1 --size 16", "env -u NO_COLOR TERM="), bold));
+  CHECK_FALSE(contains(on_terminal("--stage 1 --size 16", "env -u NO_COLOR -u TERM"), bold));
+  CHECK_FALSE(contains(on_terminal("--stage 1 --size 16", "env -u NO_COLOR TERM=dumb"), bold));
+  CHECK_FALSE(contains(on_terminal("--stage 1 --size 16", "NO_COLOR=1 TERM=xterm"), bold));
+}
+
+TEST_CASE("on a terminal, long work shows the stage at work and the time left") {
+  if (testing::run("command -v script").exit_code != 0) return;
+  const std::string out = on_terminal("--stage 5-6 --size 256 --trace all");
+  CHECK(contains(out, "2D thread tiling [#"));
+  CHECK(contains(out, "vectorized [##########"));
+  CHECK(contains(out, " s left"));
 }
 
 TEST_CASE("an overflow of fp32 is reported as overflow, not as a wrong result") {

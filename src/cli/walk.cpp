@@ -1,6 +1,7 @@
 #include "cli/walk.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <functional>
@@ -54,6 +55,8 @@ struct Ladder {
   std::optional<lab::OnGpu> on_gpu = {};           // empty: traced on the CPU only
   lab::Floats cublas = {};                         // cuBLAS's fp32 result, empty without a GPU
   std::unique_ptr<lab::LongProduct> counted = {};  // null: `problem` is traced
+  std::optional<lab::Progress> progress = {};      // of all stages ...
+  std::int64_t done = 0, of_stage = 0;             // ... and what the stage at work adds to it
 
   lab::Means means() {
     return {
@@ -167,14 +170,20 @@ lab::Measurement measure_variant(
   if (!model::is_traceable(stage, ladder.run.gpu)) return {};
   const auto& [own, traced, plain] = ladder.tables;
   const lab::Grid grid = lab::grid(ladder.run, variant);
-  lab::Progress progress(stage.name, std::int64_t{grid.x} * grid.y);
+  const std::int64_t blocks = std::max<std::int64_t>(1, std::int64_t{grid.x} * grid.y);
+  std::atomic<std::int64_t> ended = 0;
   lab::Means means = ladder.means();
   means.machine = {
       .gpu = &ladder.run.gpu,
       .blocks =
           ladder.flags.trace == lab::Trace::all ? machine::Blocks::kAll : machine::Blocks::kSample,
-      .hazards = ladder.flags.hazards,
-      .progress = [&](std::int64_t done) { progress.advance(done); }};
+      .hazards = ladder.flags.hazards};
+  if (!ladder.counted) {
+    means.machine.progress = [&](std::int64_t more) {
+      const std::int64_t blocks_done = std::min(ended += more, blocks);
+      ladder.progress->reach(ladder.done + ladder.of_stage * blocks_done / blocks);
+    };
+  }
   const bool is_traced = ladder.flags.trace != lab::Trace::none;
   lab::Measurement counted;
   if (ladder.counted) {
@@ -261,7 +270,14 @@ void climb(
     });
     yardsticks = cublas_rows(ladder, any_bf16);
   }
+  // Later stages take longer to trace, about in this proportion.
+  constexpr std::int64_t kSteps = 1000, kFirst = 3;
+  const auto all = static_cast<std::int64_t>(stages.size());
+  ladder.progress.emplace("stages", kSteps * (kFirst * all + all * (all + 1) / 2));
+  ladder.of_stage = kSteps * kFirst;
   for (const model::Stage* stage : stages) {
+    ladder.of_stage += kSteps;
+    ladder.progress->name(stage->name);
     if (stage->variants.empty()) {
       run.rows.push_back(serial_row(ladder, *stage, result));
     } else {
@@ -269,6 +285,7 @@ void climb(
     }
     const bool whole_ladder = flags.stage.empty();
     if (whole_ladder && stage->variants.empty()) run.rows.push_back(openmp_row(ladder));
+    ladder.progress->reach(ladder.done += ladder.of_stage);
   }
   run.rows.insert(run.rows.end(), yardsticks.begin(), yardsticks.end());
 }

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "cpu_reference.h"
@@ -201,13 +202,20 @@ model::Counts LongProduct::count(
       sides_.M % v.BM == 0 && sides_.N % v.BN == 0 && tiles > kMany && shares.whole > 0;
   if (alike) machine.blocks = machine::Blocks::kFirst;
   const bool in_turns = alike && model::is_in_turns(shares, tiles);
+  // All lines of A and B are split before one block of parts is traced. A block of a C of two tiles
+  // does the same, and few lines are split.
+  std::optional<LongProduct> small;
+  if (alike && model::multiplies_parts(v)) small.emplace(request_, ProblemSize{v.BM, 2 * v.BN, K});
+  LongProduct& product = small ? *small : *this;
+  const int its_tiles = small ? 2 : tiles;
   const auto trace_with = [&](int K_traced, int turns) {
-    const int sms_traced = in_turns ? (tiles + turns - 1) / turns : sms;
-    const Problem& p = with_K(K_traced);
-    const std::vector<machine::GlobalArray> arrays = p.arrays(result_);
+    const int sms_traced = in_turns ? (its_tiles + turns - 1) / turns : sms;
+    const Problem& p = product.with_K(K_traced);
+    const std::vector<machine::GlobalArray> arrays = p.arrays(product.result_);
     machine.arrays = arrays;
     machine.sample = sample_of(p, v, sms_traced);
-    return trace::trace(machine, arrays, p.product_by(gemm_of(traced, v, sms_traced), result_));
+    return trace::trace(
+        machine, arrays, p.product_by(gemm_of(traced, v, sms_traced), product.result_));
   };
   // If every tile is cut along K, a short K would be cut into other parts.
   if (shares.whole == 0) return trace_with(K, 1);
@@ -446,9 +454,9 @@ constexpr const char* kEraseLine = "\r\033[K";  // ECMA-48, erase in line
 }  // namespace
 
 Progress::Progress(std::string name, std::int64_t total, std::FILE* out)
-    : name_(std::move(name)),
-      total_(total),
-      out_(text::is_terminal(out) && total > 0 ? out : nullptr) {}
+    : total_(total),
+      out_(text::is_terminal(out) && total > 0 ? out : nullptr),
+      name_(std::move(name)) {}
 
 Progress::~Progress() {
   if (!drawn_) return;
@@ -458,14 +466,28 @@ Progress::~Progress() {
 
 void Progress::advance(std::int64_t amount) {
   done_ += amount;
+  draw_if_due();
+}
+
+void Progress::reach(std::int64_t done) {
+  done_ = done;
+  draw_if_due();
+}
+
+void Progress::name(std::string name) {
+  {
+    const std::lock_guard lock(drawing_);
+    name_ = std::move(name);
+  }
+  draw_if_due();
+}
+
+void Progress::draw_if_due() {
   if (!out_) return;
   // If another thread is drawing, this one continues its work.
   const std::unique_lock lock(drawing_, std::try_to_lock);
   const Clock::time_point now = Clock::now();
-  if (lock && now - last_drawn_ >= kInterval) draw(now);
-}
-
-void Progress::draw(Clock::time_point now) {
+  if (!lock || now - last_drawn_ < kInterval) return;
   const double part = std::clamp(double(done_) / double(total_), 0.0, 1.0);
   const int filled = static_cast<int>(part * kBarWidth);
   const std::string bar = std::string(filled, '#') + std::string(kBarWidth - filled, '.');

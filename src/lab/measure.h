@@ -118,7 +118,8 @@ class LongProduct {
   static double bytes_needed(ProblemSize sides);
 
   // The counts of that variant in `traced`. If C consists of many whole tiles, all blocks do the
-  // same, and the first is traced; otherwise those that machine.blocks chooses.
+  // same, and the first is traced; otherwise those that machine.blocks chooses. If A and B are
+  // split before, it is the first of a C of two tiles.
   model::Counts count(
       const model::StageTable& traced, const model::Variant& variant, machine::Machine machine);
 
@@ -164,18 +165,22 @@ class Progress {
 
   // Reports that `amount` more of `total` is done. Any thread may call it.
   void advance(std::int64_t amount);
+  // Reports that `done` of `total` is done.
+  void reach(std::int64_t done);
+  // The bar has that name from now on, and appears if it is time to draw.
+  void name(std::string name);
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  void draw(Clock::time_point now);
+  void draw_if_due();
 
-  const std::string name_;
   const std::int64_t total_;
   std::FILE* const out_;  // null if nothing is to be drawn
   const Clock::time_point start_ = Clock::now();
   std::atomic<std::int64_t> done_ = 0;
   std::mutex drawing_;  // guards the members below
+  std::string name_;
   Clock::time_point last_drawn_ = start_;
   bool drawn_ = false;
 };

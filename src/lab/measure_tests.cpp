@@ -718,6 +718,18 @@ TEST_CASE("a bar on a terminal shows the part that is done and erases itself at 
   CHECK(shown.ends_with("\r\033[K"));
 }
 
+TEST_CASE("a bar of several parts has the name of the one at work") {
+  const Terminal terminal;
+  {
+    Progress bar("parts", 4, terminal.out);
+    bar.name("naive");
+    bar.reach(3);
+    std::this_thread::sleep_for(kLongerThanTheInterval);
+    bar.name("coalesced");
+  }
+  CHECK(terminal.shown().starts_with("\r\033[Kcoalesced [######################........]  75 %, "));
+}
+
 TEST_CASE("a bar is drawn rarely even if it is called often, and short work shows none") {
   const Terminal terminal;
   {

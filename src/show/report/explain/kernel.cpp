@@ -426,9 +426,10 @@ std::string row_of_blocks(const lab::Run& run, const model::Variant& v) {
                                 " MB in memory for the sums of the parts, allocated once");
 }
 
-std::string along_part(const model::Counts& counts, bool in_turns) {
+std::string along_part(const model::Counts& counts, const model::Variant& v, bool in_turns) {
   if (counts.blocks_traced != 1) return " (corners, edges, middle) along a part of K";
-  return std::string(" (the first, for all are alike) along a part of K") +
+  return std::string(" (the first, for all are alike") +
+         (model::multiplies_parts(v) ? "; of a C of two tiles" : "") + ") along a part of K" +
          (in_turns ? " and of its tiles" : "");
 }
 
@@ -436,7 +437,7 @@ std::string traced_blocks(
     const lab::Run& run, const model::Variant& v, const model::Counts& counts) {
   const model::ShareOut shares = lab::shares(run, v);
   const bool in_turns = model::is_in_turns(shares, model::tiles_of(v, run.M, run.N));
-  const std::string sample = counts.along_part_of_K ? along_part(counts, in_turns)
+  const std::string sample = counts.along_part_of_K ? along_part(counts, v, in_turns)
                              : in_turns          ? " (one with most tiles, the one with the last)"
                              : shares.parts == 1 ? " (corners, edges, middle)"
                              : shares.whole == 0 ? " (all parts of two tiles)"
