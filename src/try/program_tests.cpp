@@ -729,20 +729,23 @@ TEST_CASE("what a kernel does wrong is named with its own lines and remedy, and 
        "loads on line 26 and thread (0, 0) stores on line 26 with no barrier between them; each "
        "of these threads changes the old value, so use an atomic, such as atomicAdd()"},
       {"3",
-       "thread (0, 0) stores on line 35 to d (byte 0) while the asynchronous copy that thread "
+       "thread (0, 0) stores on line 36 to d (byte 0) while the asynchronous copy that thread "
        "(0, 0) started on line 32 may still read it; wait for the copy first"},
       {"5",
-       "thread (4, 0) stores on line 46 to d (byte 16) a value that depends on a lane which does "
-       "not take part in the shuffle on line 43: it is undefined"},
-      {"7", "its ldmatrix has no .shared, so 0x"}};
+       "thread (4, 0) stores on line 47 to d (byte 16) a value that depends on a lane which does "
+       "not take part in the shuffle on line 44: it is undefined"},
+      {"7", "its ldmatrix has no .shared, so 0x"},
+      {"9", "try: changes_source, block (0, 0): thread (0, 0) stores on line 36 to d (byte 128)"},
+      {"11", "race on d (byte 0): thread (0, 0) stores on line 75 and thread (1, 0)"}};
   for (const auto& [number, sentence] : sentences) {
     CAPTURE(std::string(sentence));
     const Output output = try_program("named_hazards", "-- " + std::string(number));
     CAPTURE(output.err);
     CHECK(output.exit_code == 1);
     CHECK(contains(output.err, sentence));
+    CHECK(contains(output.err, "race on") == (number[0] < '3'));
   }
-  for (const char* number : {"2", "4", "6", "8"}) {
+  for (const char* number : {"2", "4", "6", "8", "10", "12"}) {
     const Output output = try_program("named_hazards", "-- " + std::string(number));
     CAPTURE(output.err);
     CHECK(output.exit_code == 0);

@@ -116,6 +116,8 @@ struct Case {
   bool fence_touched = false;    // memory around A, B or C was written
   std::vector<const Target*> missed{};
   bool right() const { return wrong == 0 && !outside_touched; }
+  // Whether all its blocks ran, so that its totals are the launch's.
+  bool counted() const { return !shape.large || row.launch->grid.x * row.launch->grid.y == 1; }
   // Whether a block that ran has this element of C to compute: all do, except in a large shape.
   bool runs(int row, int column) const;
 

@@ -41,7 +41,7 @@ std::vector<Row> rows_of(std::span<const Case> cases) {
   });
   for (const Target& target : exercise.targets) {
     row(std::string(target.name) + (target.per_result ? " per result" : ""), [&](const Case& c) {
-      if (c.shape.large) return std::string("-");
+      if (!c.counted()) return std::string("-");
       const double per = target.per_result ? c.measures.at("results") : 1;
       const double total = value_of(target.total, c.measures) / per;
       const double most = value_of(target.at_most, c.measures) / per;

@@ -18,6 +18,7 @@
 #include <array>
 #include <cstdio>
 #include <limits>
+#include <optional>
 
 extern "C" char etext;  // from the linker
 
@@ -61,6 +62,8 @@ struct Statement {
   Announced announced[kMost];
   int count = 0;
   bool begun = false;  // the first access was made
+  // A pointer whose load was announced in an earlier statement, and not made.
+  std::optional<Announced> postponed{};
 };
 
 // State of the signal handlers, so it has no members that own memory.
@@ -97,11 +100,18 @@ void add_surprise(const model::Audit::Surprise& surprise) {
   if (!known && all.size() < all.capacity()) all.push_back(surprise);
 }
 
-// A statement is complete: it must have touched what it announced.
+void surprise_by(const std::optional<Announced>& one, std::int64_t thread) {
+  if (one) add_surprise({{one->place}, thread, one->address, one->stores, true});
+}
+
+// A statement is complete: it must have touched what it announced. (But g++ announces the pointer
+// objects[i] of objects[i]->virtual_function() once more, before those that it loads.)
 void settle(Statement& statement, std::int64_t thread) {
   for (int i = 0; i < statement.count; ++i) {
     const Announced& one = statement.announced[i];
-    if (!one.touched) add_surprise({{one.place}, thread, one.address, one.stores, true});
+    const bool may_come_later = !one.stores && one.bytes == sizeof(void*);
+    if (!one.touched)
+      surprise_by(may_come_later ? std::exchange(statement.postponed, one) : one, thread);
   }
   statement.count = 0;
   statement.begun = false;
@@ -355,6 +365,7 @@ void AuditedBlock::end() {
   if (!state.active) return;
   for (std::size_t thread = 0; thread < state.statements.size(); ++thread) {
     settle(state.statements[thread], static_cast<std::int64_t>(thread));
+    surprise_by(state.statements[thread].postponed, static_cast<std::int64_t>(thread));
   }
 }
 
@@ -371,6 +382,8 @@ void audit_announced(
   const std::int64_t thread = running_thread();
   Statement& statement = state.statements[thread];
   if (statement.begun || statement.count == Statement::kMost) settle(statement, thread);
+  if (statement.postponed && statement.postponed->address == address && bytes == sizeof(void*))
+    statement.postponed.reset();
   statement.announced[statement.count++] = {
       address, bytes, stores, false, machine::place_of_code(return_address) - 1};
 }

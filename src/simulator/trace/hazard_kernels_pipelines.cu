@@ -210,7 +210,7 @@ extern const std::vector<trace::HazardKernel> trace::hazards_of_pipelines = {
        __pipeline_wait_prior(0);
        partial[(T + 32) % 64] = 7;
        out[T] = s[T];
-     }>, "race source_changed"},
+     }>, "source_changed"},
     {"another thread does, after waits and a barrier", KERNEL(1, 64) {
        __shared__ float s[64];
        __pipeline_memcpy_async(&s[T], &partial[T], 4);

@@ -413,6 +413,7 @@ void HazardWatch::load(std::size_t array, std::uint64_t byte, int bytes, Actor a
 void HazardWatch::copy_from(std::size_t array, std::uint64_t byte, int bytes, Actor actor) {
   load(array, byte, bytes, actor);
   is_copied_from_[array] = true;
+  copy_sites_.insert(actor.site);
   copies_[actor.thread].issue({{array, byte, bytes, actor}, true, order_.now(actor.thread)});
 }
 
@@ -491,7 +492,10 @@ void HazardWatch::store(
     } else if (is_somebody(storer) && !set_again) {
       report_race(storer, actor, reads, array, at);
     } else if (const Actor plain = loader(true); is_somebody(plain)) {
-      report_race(plain, actor, false, array, at);
+      report(
+          copy_sites_.contains(plain.site) ? model::HazardKind::source_changed
+                                           : model::HazardKind::race,
+          plain, actor, array, at);
       forget_loads(cell, plain.site);
     } else if (const Actor strong = loader(false); is_somebody(strong)) {
       report_race(strong, actor, how == How::plain, array, at);

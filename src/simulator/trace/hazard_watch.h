@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -340,8 +341,9 @@ class HazardWatch {
   std::vector<std::uintptr_t> begins_;              // by array
   std::vector<machine::AsyncGroups<Copy>> copies_;  // per thread
   CopyArrivals arrivals_;
-  std::vector<Copy> agent_copies_;    // what agents read of global memory
-  std::vector<bool> is_copied_from_;  // by array, in this block
+  std::vector<Copy> agent_copies_;      // what agents read of global memory
+  std::vector<bool> is_copied_from_;    // by array, in this block
+  std::set<std::uint32_t> copy_sites_;  // where a cp.async loads its source
   std::vector<Load> arrived_;
   std::vector<ReadOfNothing> reads_of_nothing_;  // in this epoch
   // Races of a plain store and an atomic or volatile read, which are none if the element turns out

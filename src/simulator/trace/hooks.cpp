@@ -390,10 +390,6 @@ void log_atomic(
 #define HERE __builtin_return_address(0)
 extern "C" {
 void __tsan_init() {}
-// Virtual tables in host code of the traced copy. (For its atomics see
-// src/simulator/trace/hooks.cpp.)
-void __tsan_vptr_read(void**) {}
-void __tsan_vptr_update(void**, void*) {}
 
 void __tsan_func_entry(void* caller) {
   trace::enter(caller, HERE, static_cast<const void* const*>(__builtin_frame_address(0)));
@@ -461,6 +457,7 @@ ACCESSES(2, 1)
 ACCESSES(4, 2)
 ACCESSES(8, 3)
 ACCESSES(16, 4)
+ACCESS(vptr_update, access, kStore, 3)  // a constructor's store of its virtual table's address
 #undef ACCESSES
 #undef ACCESS
 

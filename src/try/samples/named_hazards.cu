@@ -27,14 +27,15 @@ __global__ void adds(float* sum, const float* x, bool atomically) {
   }
 }
 
-__global__ void changes_source(int* d, bool waits) {
-  __shared__ int s[32];
+__global__ void changes_source(int* d, bool waits, int other = 0) {
+  __shared__ int s[64];
   __pipeline_memcpy_async(&s[T], &d[T], 4);
   __pipeline_commit();
   if (waits) __pipeline_wait_prior(0);
-  d[T] = 7;
+  __syncthreads();
+  d[T ^ other] = 7;
   __pipeline_wait_prior(0);
-  d[T + 32] = s[T];
+  d[T + 64] = s[T];
 }
 
 __global__ void shuffles(int* d, bool uses_all) {
@@ -57,6 +58,25 @@ __global__ void loads_matrix(unsigned* d, bool is_pointer) {
   d[T] = r;
 }
 
+// Objects with virtual functions, which return classes of 12 bytes, as ray tracers have them.
+struct Size {
+  float x, y, z;
+};
+struct Shape {
+  __device__ virtual Size size(float scale) const = 0;
+};
+struct Box : Shape {
+  __device__ Size size(float scale) const override { return {scale, scale, 2}; }
+};
+__global__ void measures(Size* sizes, bool into_one) {
+  __shared__ Shape* shapes[1];
+  if (T == 0) shapes[0] = new Box;
+  __syncthreads();
+  sizes[into_one ? 0 : T] = shapes[T / 32]->size(T);
+  __syncthreads();
+  if (T == 0) delete (Box*)shapes[0];
+}
+
 int main(int, char** arguments) {
   const int n = atoi(arguments[1]);
   int* d;
@@ -67,5 +87,7 @@ int main(int, char** arguments) {
   if (n == 3 || n == 4) changes_source<<<1, 32>>>(d, n == 4);
   if (n == 5 || n == 6) shuffles<<<1, 32>>>(d, n == 5);
   if (n == 7 || n == 8) loads_matrix<<<1, 32>>>((unsigned*)d, n == 8);
+  if (n == 9 || n == 10) changes_source<<<1, 64>>>(d, n == 10, 32);
+  if (n == 11 || n == 12) measures<<<1, 32>>>((Size*)d, n == 11);
   cudaDeviceSynchronize();
 }
