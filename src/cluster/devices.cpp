@@ -330,18 +330,29 @@ void Summa::multiply_one_step() {
   devices_.multiply(device, shape_of_one_step(), 1, place.A, place.B, 0, place.C);
 }
 
+namespace {
+
+void add_spans(
+    Timeline& timeline, Devices& devices, int device, Mark start,
+    const std::vector<StepMarks>& steps) {
+  for (int i = 0; i < static_cast<int>(steps.size()); ++i) {
+    const StepMarks& of = steps[i];
+    const auto add = [&](Lane lane, Mark begin, Mark end) {
+      const auto ms = [&](Mark mark) { return devices.ms_between(device, start, mark); };
+      if (begin != end) timeline.spans.push_back({device, lane, i, ms(begin), ms(end)});
+    };
+    add(Lane::arrive, of.requested, of.arrived);
+    add(Lane::multiply, of.begun, of.multiplied);
+    add(Lane::leave, of.leaves, of.left);
+  }
+}
+
+}  // namespace
+
 Timeline Summa::timeline() const {
   Timeline timeline;
   for (const int device : devices_.here()) {
-    const Place& place = places_[device];
-    const auto ms = [&](Mark mark) { return devices_.ms_between(device, place.start, mark); };
-    for (int i = 0; i < s_.steps(); ++i) {
-      const auto& [requested, arrived, begun, multiplied] = place.steps[i];
-      if (s_.receives(i)) {
-        timeline.spans.push_back({device, Lane::arrive, i, ms(requested), ms(arrived)});
-      }
-      timeline.spans.push_back({device, Lane::multiply, i, ms(begun), ms(multiplied)});
-    }
+    add_spans(timeline, devices_, device, places_[device].start, places_[device].steps);
   }
   return timeline;
 }
@@ -466,15 +477,7 @@ void Streamed::multiply_one_step() {
 Timeline Streamed::timeline() const {
   Timeline timeline;
   for (const int device : devices_.here()) {
-    const Place& place = places_[device];
-    const auto ms = [&](Mark mark) { return devices_.ms_between(device, place.start, mark); };
-    for (int i = 0; i < static_cast<int>(place.steps.size()); ++i) {
-      const auto& marks = place.steps[i];
-      timeline.spans.push_back({device, Lane::arrive, i, ms(marks.requested), ms(marks.arrived)});
-      timeline.spans.push_back({device, Lane::multiply, i, ms(marks.begun), ms(marks.multiplied)});
-      if (!s_.steps[device][i].last) continue;
-      timeline.spans.push_back({device, Lane::leave, i, ms(marks.leaves), ms(marks.left)});
-    }
+    add_spans(timeline, devices_, device, places_[device].start, places_[device].steps);
   }
   return timeline;
 }

@@ -209,6 +209,12 @@ class Played : public Devices {
   std::vector<std::unique_ptr<float, void (*)(void*)>> memories_;
 };
 
+// When a device's step began to get panels, had them, was multiplied, and left. What did not happen
+// in a step has two equal marks.
+struct StepMarks {
+  Mark requested = 0, arrived = 0, begun = 0, multiplied = 0, leaves = 0, left = 0;
+};
+
 // A product by a schedule of panels: A, B and C stay on the devices.
 
 // The matrices of a product in the host's memory, row-major.
@@ -244,10 +250,7 @@ class Summa {
     float *A = nullptr, *B = nullptr, *C = nullptr;
     float *panels_of_A[2] = {}, *panels_of_B[2] = {};
     Mark start{};
-    struct Marks {
-      Mark requested, arrived, begun, multiplied;
-    };
-    std::vector<Marks> steps = {};
+    std::vector<StepMarks> steps = {};
   };
 
   // Where a device has the panel that it multiplies in that step.
@@ -283,10 +286,7 @@ class Streamed {
   struct Place {
     float *B = nullptr, *panels_of_A[2] = {}, *blocks_of_C[2] = {};
     Mark start{};
-    struct Marks {
-      Mark requested, arrived, begun, multiplied, leaves, left;
-    };
-    std::vector<Marks> steps = {};
+    std::vector<StepMarks> steps = {};
     std::vector<Mark> blocks_left = {};
   };
 

@@ -48,22 +48,6 @@ void name_part(Svg& svg, const Box& box, int device, bool on_fill) {
       {.anchor = Anchor::middle, .small = true, .on_fill = on_fill});
 }
 
-// The area of a part beside the panel: the larger piece on one side, or the whole part if that is
-// too small for a number.
-Box beside(const Box& part, const Box& panel, bool panel_is_column) {
-  const auto larger = [](double begin, double size, double cut_begin, double cut_size) {
-    const double before = cut_begin - begin, after = begin + size - cut_begin - cut_size;
-    return before >= after ? std::array{begin, before} : std::array{cut_begin + cut_size, after};
-  };
-  Box free = part;
-  const auto [begin, size] = panel_is_column ? larger(part.x, part.wide, panel.x, panel.wide)
-                                             : larger(part.y, part.high, panel.y, panel.high);
-  if (size < 17) return part;
-  (panel_is_column ? free.x : free.y) = begin;
-  (panel_is_column ? free.wide : free.high) = size;
-  return free;
-}
-
 Fill fill_of(int device) {
   return device == kChosen ? Fill::one : Fill::quiet;
 }
@@ -85,7 +69,11 @@ void draw_operand(Svg& svg, const Matrix& matrix, const Schedule& s, bool is_A) 
     if (device == owner) {
       const Box panel = is_A ? matrix.of(s.M_of(device), k) : matrix.of(k, s.N_of(device));
       fill_box(svg, panel, is_A ? Fill::warp : Fill::other);
-      part = beside(part, panel, is_A);
+      // The number stands behind the panel, if there is room.
+      double& begin = is_A ? part.x : part.y;
+      double& size = is_A ? part.wide : part.high;
+      const double covered = is_A ? panel.wide : panel.high;
+      if (size - covered >= 17) begin += covered, size -= covered;
     }
     name_part(svg, part, device, device == kChosen);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <numeric>
@@ -266,8 +267,8 @@ Load predicted_load(const Streams& s, int device) {
 namespace {
 
 // The latencies of pcie4 and 100GbE are assumed, and so is the host's rate beside nvlink: 16 lanes
-// of PCIe 5.0 (63 GB/s) less what headers take. Two H100 together got 70 GB/s from the host
-// (results/gpus-h100-2-host.txt). All else has its source beside it.
+// of PCIe 5.0 (63 GB/s) less what headers take. Two H200 together got 70 GB/s from the host
+// (results/gpus-h200-2-host.txt). All else has its source beside it.
 constexpr std::array kLinks = {
     Link{
         "nvlink", 8, 370, 55, 70,
@@ -278,9 +279,10 @@ constexpr std::array kLinks = {
 // An empty product takes no time, even if the speed was measured with it and is 0.
 double multiply_ms(double M, double N, double K, const Rate& rate, bool loads_C) {
   const double operations = 2 * M * N * K;
-  return operations == 0
-             ? 0
-             : operations / (1e9 * rate.tflops) + loads_C * M * N * rate.ms_per_element_of_C;
+  if (operations == 0) return 0;
+  const bool is_aligned = std::fmod(N, 4) == 0;
+  return operations / (1e9 * rate.tflops) +
+         (loads_C ? M * N * (is_aligned ? rate.aligned_C_ms : rate.other_C_ms) : 0);
 }
 
 double transfer_ms(double latency_us, double gb_per_s, double floats) {
@@ -332,9 +334,11 @@ double Timeline::hidden() const {
 }
 
 Rate measured_rate(double tflops, int devices_of_a_process) {
-  // One H100 with 3 to 10 panels took so much more for each but the first than with one
-  // (results/gpus-h100-1-*.txt), and two so much more for each device and step (gpus-h100-2-*.txt).
-  return {tflops, 0.022, 3.6e-9, devices_of_a_process > 1 ? 0.022 * devices_of_a_process : 0};
+  // Fitted to H200s (results/gpus-h200-*.txt): the first three to one with 1 to 32 panels, and its
+  // rows that are not aligned to 4097; the last to two, four and eight.
+  constexpr double kStepMs = 0.010, kAlignedC = 3.0e-9, kOtherC = 17.5e-9, kIssueMs = 0.022;
+  const double issue_ms = devices_of_a_process > 1 ? kIssueMs * devices_of_a_process : 0;
+  return {tflops, kStepMs, kAlignedC, kOtherC, issue_ms};
 }
 
 Timeline predict(const Schedule& s, const Link& link, const Rate& rate) {
@@ -378,7 +382,8 @@ Timeline predict(const Schedule& s, const Link& link, const Rate& rate) {
 }
 
 Timeline predict(const Streams& s, const Link& link, const Rate& rate) {
-  const double gb_per_s = std::min(link.host_gb_per_s, link.host_total_gb_per_s / s.grid.devices());
+  const double gb_per_s =
+      std::min(link.host_gb_per_s, link.host_pair_gb_per_s / std::min(s.grid.devices(), 2));
   Timeline timeline;
   for (int device = 0; device < s.grid.devices(); ++device) {
     const std::vector<StreamStep>& steps = s.steps[device];

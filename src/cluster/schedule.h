@@ -143,10 +143,10 @@ Load predicted_load(const Streams& streams, int device);
 struct Link {
   const char* name;
   double latency_us;
-  double gb_per_s;             // into one device, while it also sends
-  double host_gb_per_s;        // from the host's memory to a device, and back at the same time
-  double host_total_gb_per_s;  // the most of all devices together
-  const char* source;          // of these rates
+  double gb_per_s;            // into one device, while it also sends
+  double host_gb_per_s;       // from the host's memory to a device, and back at the same time
+  double host_pair_gb_per_s;  // the most of two devices, which share a port of the host
+  const char* source;         // of these rates
 };
 
 // nvlink, pcie4 or 100GbE. Throws a Refusal that lists them for any other name.
@@ -169,15 +169,16 @@ struct Timeline {
   // Of the time in which panels or results travel on some device, the part in which that device
   // also multiplies; 1 if nothing travels.
   double hidden() const;
-  // Whether a model's time is worth printing: not if launches are more than a quarter of it.
-  bool is_told() const { return overhead_ms <= 0.25 * ms(); }
+  // Whether a model's time is worth printing: not if launches are more than 15 % of it.
+  bool is_told() const { return overhead_ms <= 0.15 * ms(); }
 };
 
 // How fast a device multiplies: 2 floating-point operations per multiply-add.
 struct Rate {
   double tflops;
-  // A step takes so much more, since it is a launch of its own, and all but the first load C.
-  double step_ms = 0, ms_per_element_of_C = 0;
+  // A step takes so much more, since it is a launch of its own, and for each element of C if it is
+  // not the first, since it loads C: if its rows begin at multiples of 16 bytes, and if not.
+  double step_ms = 0, aligned_C_ms = 0, other_C_ms = 0;
   // One thread issues the steps of all devices of a process, which they wait for.
   double issue_ms = 0;
 
