@@ -485,12 +485,12 @@ Timeline Streamed::timeline() const {
 namespace {
 
 constexpr double kAFewSeconds = 0x1p33;  // multiplications
-constexpr int kLeastRows = 16;
+constexpr int kFewestRows = 16;
 
 std::vector<int> drawn_rows(Shape shape, std::uint64_t seed) {
   const double in_a_row = std::max(1.0, double(shape.N) * shape.K);
-  const int count = static_cast<int>(
-      std::min<double>(shape.M, std::max<double>(kLeastRows, std::floor(kAFewSeconds / in_a_row))));
+  const int count = static_cast<int>(std::min<double>(
+      shape.M, std::max<double>(kFewestRows, std::floor(kAFewSeconds / in_a_row))));
   std::vector<int> rows(shape.M);
   for (int i = 0; i < shape.M; ++i) rows[i] = i;
   std::mt19937_64 random(seed);

@@ -478,7 +478,7 @@ std::optional<Complaint> about_other_tiles(
 }
 
 // The complaint about one formula that was handed in.
-std::optional<Complaint> complaint_about(
+std::optional<Complaint> complaint_about_one(
     const Question& question, const std::string& answer, std::span<const Case> cases,
     const std::string& counter) {
   for (const Case& c : cases) {
@@ -534,7 +534,7 @@ std::optional<Complaint> complaint_about(
       missing = {
           "no answer yet to " + name, question.asks, "write: answer " + name + ": your formula",
           Gravity::wrong};
-    } else if (const auto one = complaint_about(question, answer->second, cases, counter)) {
+    } else if (const auto one = complaint_about_one(question, answer->second, cases, counter)) {
       only = one;
       all.symptom += (wrong++ > 0 ? ", " : "") + name;
       all.phase += name + ": " + one->phase + "\n";

@@ -27,7 +27,7 @@ struct Lines {
   bool are_columns;
 };
 
-Lines lines_of(const Case& c, int matrix) {
+Lines matrix_lines(const Case& c, int matrix) {
   const Multiplication& product = exercise.product;
   const std::int64_t rows[] = {c.shape.M, c.shape.K, c.shape.M};
   const std::int64_t columns[] = {c.shape.K, c.shape.N, c.shape.N};
@@ -50,7 +50,7 @@ std::string element_text(const Case& c, int matrix, std::int64_t at) {
   const char* name = array_names(exercise.product)[matrix];
   const auto number = static_cast<long long>(at);
   if (exercise.product.sum_of_vectors) return text::printed("%s[%lld]", name, number);
-  const Lines lines = lines_of(c, matrix);
+  const Lines lines = matrix_lines(c, matrix);
   const long long line = line_at(lines, at), place = at - line * lines.length;
   return lines.are_columns ? text::printed("%s(%lld, %lld)", name, place, line)
                            : text::printed("%s(%lld, %lld)", name, line, place);
@@ -61,7 +61,7 @@ std::string bounds_text(const Case& c, int matrix, std::int64_t at) {
   if (exercise.product.sum_of_vectors) {
     return text::printed("; %s has elements 0 to %d", name, c.shape.N - 1);
   }
-  const Lines lines = lines_of(c, matrix);
+  const Lines lines = matrix_lines(c, matrix);
   const char* line = lines.are_columns ? "column" : "row";
   return text::printed(
       ", %s %lld; %s has %ss 0 to %lld", line, static_cast<long long>(line_at(lines, at)), name,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <initializer_list>
 #include <map>
 #include <string>
 #include <vector>
@@ -18,14 +17,6 @@ constexpr const char* kShared = "__attribute__((aligned(128))) constinit thread_
 // Its page is closed to the host while a kernel may use the variable (machine/memory.h).
 constexpr const char* kOwnPage = " __attribute__((aligned(4096)))";
 constexpr const char* kKernel = "__attribute__((noipa))";
-
-bool is_any_of(const Token& token, std::initializer_list<const char*> words) {
-  return std::any_of(words.begin(), words.end(), [&](const char* word) { return token.is(word); });
-}
-
-bool opens(const Token& token) {
-  return is_any_of(token, {"(", "[", "{"});
-}
 
 class Qualifiers {
  public:

@@ -26,10 +26,6 @@ struct Definition {
   std::vector<Parameter> parameters;
 };
 
-bool is_any_of(const Token& token, std::initializer_list<const char*> words) {
-  return std::any_of(words.begin(), words.end(), [&](const char* word) { return token.is(word); });
-}
-
 // "A" for A, a, d_A, dA, A_d, devA, matA; empty for other names.
 std::string role_of(const std::string& name) {
   static const std::map<std::string, std::string> kRoles = {

@@ -220,15 +220,19 @@ class Tokenizer {
   std::vector<Token> tokens_;
 };
 
-bool opens(const Token& token) {
-  return token.is("(") || token.is("[") || token.is("{");
-}
-
 bool closes(const Token& token) {
-  return token.is(")") || token.is("]") || token.is("}");
+  return is_any_of(token, {")", "]", "}"});
 }
 
 }  // namespace
+
+bool is_any_of(const Token& token, std::initializer_list<const char*> words) {
+  return std::any_of(words.begin(), words.end(), [&](const char* word) { return token.is(word); });
+}
+
+bool opens(const Token& token) {
+  return is_any_of(token, {"(", "[", "{"});
+}
 
 bool is_line_marker(const Token& token) {
   const std::string_view line = token.text;

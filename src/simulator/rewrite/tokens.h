@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,10 @@ struct Token {
   bool is(std::string_view what) const { return text == what && kind != Kind::text; }
   std::size_t end() const { return at + text.size(); }
 };
+
+bool is_any_of(const Token& token, std::initializer_list<const char*> words);
+// A bracket: (, [ or {.
+bool opens(const Token& token);
 
 // The tokens view `source`, which must outlive them. What is not closed ends with the source.
 std::vector<Token> tokens_of(std::string_view source);

@@ -83,14 +83,14 @@ class Addr2line {
     if (posix_spawnp(&process, "addr2line", &actions, nullptr, arguments, environ) == 0) {
       socket_ = ends[0];
     } else {
-      close(ends[0]);
+      ::close(ends[0]);
     }
     posix_spawn_file_actions_destroy(&actions);
-    close(ends[1]);
+    ::close(ends[1]);
   }
 
   ~Addr2line() {
-    if (socket_ >= 0) close(socket_);
+    if (socket_ >= 0) ::close(socket_);
   }
   Addr2line(const Addr2line&) = delete;
   Addr2line& operator=(const Addr2line&) = delete;

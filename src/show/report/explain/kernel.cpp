@@ -102,11 +102,11 @@ std::string grouped_or_dash(const std::optional<std::int64_t>& count) {
 
 // "32 LDS + 8 LDS.128", of the code.
 std::string instructions(const model::CompiledLine& line) {
-  constexpr const char* kNames[] = {"LDS.8", "LDS.16", "LDS", "LDS.64", "LDS.128"};
+  constexpr const char* kLoads[] = {"LDS.8", "LDS.16", "LDS", "LDS.64", "LDS.128"};
   std::string text;
-  for (std::size_t i = 0; i < std::size(kNames); ++i) {
+  for (std::size_t i = 0; i < std::size(kLoads); ++i) {
     if (line.by_bytes[i] == 0) continue;
-    text += (text.empty() ? "" : " + ") + text::printed("%d %s", line.by_bytes[i], kNames[i]);
+    text += (text.empty() ? "" : " + ") + text::printed("%d %s", line.by_bytes[i], kLoads[i]);
   }
   return text;
 }

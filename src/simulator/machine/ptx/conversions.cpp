@@ -81,7 +81,7 @@ void run_same(Execution& thread, const Instruction& i) {
 }
 
 #define REALS "f16|bf16|f32|f64"
-#define INTEGERS "u8|u16|u32|u64|s8|s16|s32|s64|b8|b16|b32|b64"
+#define ANY_INTEGER "u8|u16|u32|u64|s8|s16|s32|s64|b8|b16|b32|b64"
 #define TO_REAL "cvt #rni|rzi|rpi|rmi? rn|rna|rz|rp|rm? ftz? sat? relu?"
 #define SHARED "shared|shared::cta|shared::cluster"
 // Every state space but shared memory has the generic addresses here. A block is a cluster of its
@@ -90,9 +90,9 @@ constexpr Row kRows[] = {
     computes("cvt pack sat u8|s8|u16|s16 s32 b32?", "dss?s", pack),
     computes(TO_REAL " f16|bf16|tf32|f32|f64 " REALS, "ds", real_to_real),
     computes(TO_REAL " f16x2|bf16x2 f32", "dss", real_to_real),
-    computes(TO_REAL " " REALS " " INTEGERS, "ds", integer_to_real),
-    computes("cvt rni|rzi|rpi|rmi ftz? sat? " INTEGERS " " REALS, "ds", real_to_integer),
-    computes("cvt sat? " INTEGERS " " INTEGERS, "ds", integer_to_integer),
+    computes(TO_REAL " " REALS " " ANY_INTEGER, "ds", integer_to_real),
+    computes("cvt rni|rzi|rpi|rmi ftz? sat? " ANY_INTEGER " " REALS, "ds", real_to_integer),
+    computes("cvt sat? " ANY_INTEGER " " ANY_INTEGER, "ds", integer_to_integer),
     {"cvta to " SHARED " u64|u32", "ds", run_to_shared},
     {"cvta " SHARED " u64|u32", "ds", run_from_shared},
     {"cvta to? global|local|const|param u64|u32", "ds", run_same},

@@ -63,16 +63,16 @@ constexpr MmaShape kShapes[] = {
     {16, 4, Factor::tf32, Factor::tf32, Accumulator::f32},
     {16, 8, Factor::tf32, Factor::tf32, Accumulator::f32},
     {8, 4, Factor::f64, Factor::f64, Accumulator::f64},
-#define INTEGERS(a, b)                                                                 \
+#define OF_INTEGERS(a, b)                                                              \
   {8, 16, a, b, Accumulator::s32, false}, {8, 16, a, b, Accumulator::s32, true},       \
       {16, 16, a, b, Accumulator::s32, false}, {16, 16, a, b, Accumulator::s32, true}, \
       {16, 32, a, b, Accumulator::s32, false}, {                                       \
     16, 32, a, b, Accumulator::s32, true                                               \
   }
-    INTEGERS(Factor::s8, Factor::s8),
-    INTEGERS(Factor::s8, Factor::u8),
-    INTEGERS(Factor::u8, Factor::s8),
-    INTEGERS(Factor::u8, Factor::u8),
+    OF_INTEGERS(Factor::s8, Factor::s8),
+    OF_INTEGERS(Factor::s8, Factor::u8),
+    OF_INTEGERS(Factor::u8, Factor::s8),
+    OF_INTEGERS(Factor::u8, Factor::u8),
 #undef INTEGERS
 };
 
@@ -150,13 +150,13 @@ constexpr Row kMatrices[] = {
 // wgmma: matrices that the 128 threads of a warpgroup multiply together. Known are the forms for
 // tf32, f16 and bf16 that add to floats.
 
-void run_fence(Execution&, const Instruction&) {
+void run_wgmma_fence(Execution&, const Instruction&) {
   wgmma_fence();
 }
-void run_commit(Execution&, const Instruction&) {
+void run_wgmma_commit(Execution&, const Instruction&) {
   wgmma_commit_group();
 }
-void run_wait(Execution& thread, const Instruction& i) {
+void run_wgmma_wait(Execution& thread, const Instruction& i) {
   wait_for_wgmma(static_cast<int>(thread.read(i.operand(0))), thread.place);
 }
 
@@ -246,9 +246,9 @@ bool decode_multiply(Instruction& i, Modifiers& modifiers) {
 }
 
 constexpr Row kWarpgroups[] = {
-    {"wgmma fence sync aligned", "", run_fence},
-    {"wgmma commit_group sync aligned", "", run_commit},
-    {"wgmma wait_group sync aligned", "s", run_wait},
+    {"wgmma fence sync aligned", "", run_wgmma_fence},
+    {"wgmma commit_group sync aligned", "", run_wgmma_commit},
+    {"wgmma wait_group sync aligned", "s", run_wgmma_wait},
     decoded("wgmma mma_async sync aligned", decode_multiply)};
 
 }  // namespace

@@ -62,7 +62,7 @@ void run_inval(Execution& thread, const Instruction& i) {
   invalidate_mbarrier(pointer_in_shared(thread, i, i.operand(0)), thread.place);
 }
 // A barrier of another block gives no token: the address is then the first operand.
-void run_arrive(Execution& thread, const Instruction& i) {
+void run_mbarrier_arrive(Execution& thread, const Instruction& i) {
   const std::size_t at = is_address(i.operand(0)) ? 0 : 1;
   void* const barrier = pointer_in_shared(thread, i, i.operand(at));
   const bool has_number = i.line.operands.size() > at + 1;
@@ -77,7 +77,7 @@ void run_expect(Execution& thread, const Instruction& i) {
 }
 // For a phase's number, which an arrival gave, or for its parity. test_wait need not wait, but a
 // thread that calls it repeatedly lets the others run here.
-void run_wait(Execution& thread, const Instruction& i) {
+void run_mbarrier_wait(Execution& thread, const Instruction& i) {
   const auto phase = static_cast<unsigned>(thread.read(i.operand(2)));
   const unsigned parity = i.option == 1 ? checked_parity(phase, thread.place) : phase % 2;
   const bool complete =
@@ -131,15 +131,15 @@ void run_redux(Execution& thread, const Instruction& i) {
   const T value = static_cast<T>(thread.read(i.operand(1)));
   using Reduce = T(unsigned mask, T value);
   constexpr Reduce* kFirst[] = {__reduce_add_sync, __reduce_min_sync, __reduce_max_sync};
-  constexpr unsigned (*kOthers[])(unsigned, unsigned) = {
+  constexpr unsigned (*kOperations[])(unsigned, unsigned) = {
       __reduce_and_sync, __reduce_or_sync, __reduce_xor_sync};
-  const T result = i.mode < 3
-                       ? kFirst[i.mode](mask, value)
-                       : static_cast<T>(kOthers[i.mode - 3](mask, static_cast<unsigned>(value)));
+  const T result =
+      i.mode < 3 ? kFirst[i.mode](mask, value)
+                 : static_cast<T>(kOperations[i.mode - 3](mask, static_cast<unsigned>(value)));
   thread.write(i.operand(0), static_cast<unsigned>(result));
 }
 
-#define SHARED " shared|shared::cta|shared::cluster? "
+#define IN_SHARED " shared|shared::cta|shared::cluster? "
 #define ORDER " release|acquire|relaxed? cta|cluster?"
 constexpr Row kBarriers[] = {
     {"bar|barrier cta? sync aligned?", "s?s", run_sync},
@@ -154,12 +154,12 @@ constexpr Row kBarriers[] = {
     {"fence mbarrier_init release cluster", "", run_barrier_fence},
     {"fence proxy async|async::generic? async.shared::cta|shared::cta|shared::cluster|global?", "",
      run_proxy_fence},
-    {"mbarrier init" SHARED "b64", "as", run_init},
-    {"mbarrier inval" SHARED "b64", "a", run_inval},
-    {"mbarrier arrive #expect_tx?" SHARED "b64" ORDER, "da?s", run_arrive},
-    {"mbarrier arrive #expect_tx?" SHARED "b64" ORDER, "a?s", run_arrive},
-    {"mbarrier expect_tx" SHARED "b64" ORDER, "as", run_expect},
-    {"mbarrier try_wait|test_wait #parity?" SHARED "b64?" ORDER, "das?s", run_wait},
+    {"mbarrier init" IN_SHARED "b64", "as", run_init},
+    {"mbarrier inval" IN_SHARED "b64", "a", run_inval},
+    {"mbarrier arrive #expect_tx?" IN_SHARED "b64" ORDER, "da?s", run_mbarrier_arrive},
+    {"mbarrier arrive #expect_tx?" IN_SHARED "b64" ORDER, "a?s", run_mbarrier_arrive},
+    {"mbarrier expect_tx" IN_SHARED "b64" ORDER, "as", run_expect},
+    {"mbarrier try_wait|test_wait #parity?" IN_SHARED "b64?" ORDER, "das?s", run_mbarrier_wait},
     {"shfl sync =up|down|bfly|idx b32", "dssss", run_shfl},
     {"vote sync =ballot|any|all|uni b32|pred", "dss", run_vote},
     {"elect sync", "ds", run_elect},
