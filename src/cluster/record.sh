@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # Writes results/gpus-*.txt for this machine's GPUs, each one completely or not at all:
 # src/cluster/record.sh PROGRAM [SECONDS]
 # What matters most comes first, and after SECONDS nothing more is begun. With OUT=FOLDER, the files

@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # Errors of stages 11, 17 and 21 beside cuBLAS's with fp32, for data of several kinds:
 #   src/lab/accuracy.sh PROGRAM SIZE...
 # An error is the Frobenius norm of the difference from the fp64 reference, divided by the

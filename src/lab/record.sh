@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # Writes the tables of results/ for this machine's GPU, each one completely or not at all, and the
 # runs of the ladder also as JSON:
 # src/lab/record.sh PROGRAM BENCH_CPU LATENCY

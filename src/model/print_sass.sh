@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # Prints what nvcc makes of kernels of gemm_steps.cu: registers, spills and the instruction mix. The
 # kernels' names are read from standard input, one per line, in C++ syntax.
 #   src/model/print_sass.sh NVCC ARCH <NAMES

@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # Prints ncu's counts on this machine's GPU beside the program's own:
 #   src/lab/profile/profile.sh counts PROGRAM FLAGS...   every kind of access, beside the traced ones
 #   src/lab/profile/profile.sh units PROGRAM FLAGS...    how busy each unit is, beside the ceilings

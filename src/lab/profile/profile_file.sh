@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # profile_file.sh YOURS FLAGS... [-- ARGUMENTS...]: prints ncu's counts of the kernels in your own
 # file, named by KERNEL, beside the traced ones. YOURS is what try.sh built of it. Of each kernel of a whole program the
 # first launch is compared. Exits with 1 if the two do not agree, and with 2 and one sentence if there

@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # Compares ncu's counts with the traced ones (profile.sh) for COUNT random shapes, and prints the
 # counts that are not equal:
 #   src/lab/profile/shapes.sh PROGRAM COUNT SEED FLAGS...

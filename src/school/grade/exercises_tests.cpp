@@ -55,16 +55,14 @@ namespace {
 // Whether src/school/grade/blame.awk allows this hint for that answer, given that solution.
 bool hint_is_allowed(
     const std::string& hint, const std::string& answer, const std::string& solution) {
-  const fs::path folder = fs::temp_directory_path() / ("blame_tests_" + std::to_string(getpid()));
-  fs::create_directories(folder);
-  std::ofstream(folder / "answer") << answer;
-  std::ofstream(folder / "solution") << solution;
-  const testing::Output out = testing::run(
-      "diff '" + (folder / "answer").string() + "' '" + (folder / "solution").string() +
-      "' | awk -v hint='" + hint + "' -f src/school/grade/blame.awk - '" +
-      (folder / "answer").string() + "' 2>&1");
-  fs::remove_all(folder);
-  return out.out.empty();
+  const testing::Folder folder;
+  folder.write("answer", answer);
+  folder.write("solution", solution);
+  const std::string file = "'" + folder / "answer" + "'";
+  return testing::run(
+             "diff " + file + " '" + folder / "solution" + "' | awk -v hint='" + hint +
+             "' -f src/school/grade/blame.awk - " + file + " 2>&1")
+      .out.empty();
 }
 
 }  // namespace

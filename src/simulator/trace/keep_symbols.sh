@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # keep_symbols.sh IN.o OUT.o SYMBOLS [OBJCOPY_FLAG...]: writes IN.o to OUT.o with only SYMBOLS
 # visible (separated by spaces), after the renamings in the flags. All other symbols become local.
 # Otherwise the linker would silently merge two copies of one file in one program, function by
@@ -11,7 +11,7 @@
 set -e
 in=$1 out=$2 new=$2.new$$ symbols=$3
 shift 3
-trap 'rm -f "$new.merged" "$new.script"' EXIT
+trap 'rm -f "$new"*' EXIT
 # Traced code must have passed through src/simulator/announce/wrapper.cpp on systems that need it.
 symbols_of_in=$(readelf -sW "$in")
 case "$(uname -m) $symbols_of_in" in

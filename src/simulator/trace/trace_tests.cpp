@@ -9,8 +9,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lab/problem.h"
@@ -22,6 +24,7 @@
 #include "simulator/trace/recorder.h"
 #include "simulator/trace/source_lines.h"
 #include "simulator/trace/trace.h"
+#include "testing/program.h"
 
 namespace trace {
 
@@ -376,19 +379,18 @@ TEST_CASE("without a recorder the counts are the same") {
 }
 
 TEST_CASE("a user's gemm_steps.cu is read from its file, ours from the compiled text") {
-  const auto folder =
-      std::filesystem::temp_directory_path() / ("gemm_steps_source_" + std::to_string(getpid()));
-  std::filesystem::create_directories(folder);
+  std::optional<testing::Folder> folder(std::in_place);
+  const std::string file = *folder / "gemm_steps.cu";
   for (const char* name : {"gemm_steps.cu", "my_gemm_steps.cu"}) {
     CAPTURE(std::string(name));
-    std::ofstream(folder / name) << "// a student's own\n";
-    CHECK(source_text(folder / name) == "// a student's own\n");
+    folder->write(name, "// a student's own\n");
+    CHECK(source_text(*folder / name) == "// a student's own\n");
   }
-  std::filesystem::remove_all(folder);
+  folder.reset();
 
   const std::string ours = source_text("gemm_steps.cu");
   CHECK(ours.find("stage_table") != std::string::npos);
-  CHECK(source_text(folder / "gemm_steps.cu") == ours);  // the file no longer exists
+  CHECK(source_text(file) == ours);  // the file no longer exists
 }
 
 }  // namespace trace
