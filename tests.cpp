@@ -37,7 +37,6 @@
 
 // The GPU's copy of the table if nvcc compiled one; else null.
 extern const model::StageTable stage_table __attribute__((weak));
-extern const model::StageTable experiment_table __attribute__((weak));
 
 namespace {
 
@@ -59,16 +58,16 @@ enum class Where { plain, traced, measured, gpu };
 
 // The tables with every variant: the stages' own, and those of the experiments.
 const model::StageTable& table_of(Where where) {
-  if (where == Where::gpu) return experiment_table;
-  return where == Where::plain ? experiment_table_plain : experiment_table_traced;
+  if (where == Where::gpu) return experiment_table();
+  return where == Where::plain ? experiment_table_plain() : experiment_table_traced();
 }
 
 // The same variant in the plain copy of the table with every variant.
 const model::Variant& in_plain(const model::Variant& traced) {
-  const auto& stages = experiment_table_traced.stages;
+  const auto& stages = experiment_table_traced().stages;
   for (std::size_t i = 0; i < stages.size(); ++i) {
     for (std::size_t v = 0; v < stages[i].variants.size(); ++v) {
-      if (&stages[i].variants[v] == &traced) return experiment_table_plain.stages[i].variants[v];
+      if (&stages[i].variants[v] == &traced) return experiment_table_plain().stages[i].variants[v];
     }
   }
   FAIL("that variant is in no table");
@@ -101,7 +100,7 @@ Outcome multiply(
   } else if (where == Where::measured) {
     const lab::Kernel kernel{
         .traced = gemm,
-        .plain = lab::gemm_of(experiment_table_plain, in_plain(variant), c.sms),
+        .plain = lab::gemm_of(experiment_table_plain(), in_plain(variant), c.sms),
         .precision = precision,
         .sample = lab::sample_of(p, variant, c.sms)};
     const lab::Reference reference = lab::compute_reference(p);
@@ -583,7 +582,7 @@ TEST_CASE("traced counts per thread equal the stage table's formulas") {
       check_every_thread(counts.async_gmem.accesses, expected.async_copies, "async copies");
     }
   };
-  for_each_variant(experiment_table_traced, check);
+  for_each_variant(experiment_table_traced(), check);
 }
 
 TEST_CASE("traced counts of the thread that does the most equal the formulas where tiles are cut") {
@@ -699,7 +698,7 @@ TEST_CASE("every access of every stage belongs to a line of its kernel") {
       }
     }
   };
-  for_each_variant(experiment_table_traced, check);
+  for_each_variant(experiment_table_traced(), check);
 }
 
 TEST_CASE("an access in a helper belongs to the line that calls it, with the array's name") {
@@ -866,11 +865,11 @@ TEST_CASE("every access of every stage is announced to the tracer, and nothing e
       machine.audit = &audit;
       trace::trace(
           machine, p.arrays(result),
-          p.product_by(lab::gemm_of(experiment_table_traced, variant), result));
+          p.product_by(lab::gemm_of(experiment_table_traced(), variant), result));
       CHECK(audit.complete());
     }
   };
-  for_each_variant(experiment_table_traced, audit_variant);
+  for_each_variant(experiment_table_traced(), audit_variant);
 }
 
 TEST_CASE("a pipeline has tiles in flight, and a stage without a pipeline has none") {
@@ -966,7 +965,7 @@ TEST_CASE("cp.async of tiles past an edge takes the wavefronts that an H200 coun
 }
 
 TEST_CASE("a kernel's shared arrays have the size that nvcc reports") {
-  for_each_variant(experiment_table_traced, [](const auto& stage, const model::Variant& variant) {
+  for_each_variant(experiment_table_traced(), [](const auto& stage, const model::Variant& variant) {
     CAPTURE(std::string(variant.kernel.name));
     const auto* kernel = reinterpret_cast<const void*>(variant.kernel.function);
     std::size_t bytes = machine::static_shared_bytes(kernel);

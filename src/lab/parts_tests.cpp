@@ -45,8 +45,8 @@ struct Outcome {
 };
 
 Outcome outcome_of(
-    const lab::Problem& p, const model::Variant& variant = proves_parts(experiment_table_plain)) {
-  const model::StageTable& table = experiment_table_plain;
+    const lab::Problem& p, const model::Variant& variant = proves_parts(experiment_table_plain())) {
+  const model::StageTable& table = experiment_table_plain();
   int stood_in = 0;
   const lab::Reference reference = lab::compute_reference(p);
   lab::Means means{{model::find_gpu("H200")}};
@@ -187,7 +187,7 @@ TEST_CASE("tf32 parts are not forgiven what they lose of numbers below 2^-114") 
   lab::Problem p = problem_without_zeros(70, 90, 64);
   for (float& x : p.A) x *= 0x1p-130f;
   for (float& x : p.B) x *= 0x1p100f;
-  for (const model::Stage& stage : experiment_table_plain.stages) {
+  for (const model::Stage& stage : experiment_table_plain().stages) {
     if (stage.variants.empty() ||
         stage.variants.front().multiplier != model::Multiplier::wgmma_3xtf32) {
       continue;
@@ -196,7 +196,7 @@ TEST_CASE("tf32 parts are not forgiven what they lose of numbers below 2^-114") 
     const lab::Reference reference = lab::compute_reference(p);
     means.reference = &reference;
     lab::Floats result;
-    const lab::Gemm gemm = lab::gemm_of(experiment_table_plain, stage.variants.front());
+    const lab::Gemm gemm = lab::gemm_of(experiment_table_plain(), stage.variants.front());
     const auto measured =
         lab::measure(p, {.plain = gemm, .precision = stage.precision}, means, result);
     CHECK(!measured.error.value().bound_ok);
@@ -213,7 +213,7 @@ TEST_CASE("a stage for finite data is not checked with others, and says so") {
     lab::Floats result;
     const auto unfit = [&](const model::Precision& precision) {
       const lab::Gemm gemm =
-          lab::gemm_of(experiment_table_plain, proves_parts(experiment_table_plain));
+          lab::gemm_of(experiment_table_plain(), proves_parts(experiment_table_plain()));
       return lab::measure(p, {.plain = gemm, .precision = precision}, means, result).unfit_data;
     };
     CHECK(unfit(model::kTf32) == (largest > 1e38f));
@@ -236,7 +236,7 @@ TEST_CASE("doubts are about one product, and not about those after it") {
     }
   }
   // A stage that does not judge neither asks for doubts nor uses up a word for them.
-  for (const model::Variant* variant : without_stand_in(experiment_table_plain)) {
+  for (const model::Variant* variant : without_stand_in(experiment_table_plain())) {
     CAPTURE(std::string(variant->kernel.name));
     CHECK(outcome_of(with_infinity).stood_in);
     const Outcome outcome = outcome_of(ordinary, *variant);
@@ -252,7 +252,7 @@ TEST_CASE(
   int with_units = 0, without = 0;
   for (const float largest : {63.0f, 64.0f, 1e20f}) {
     p.A[17] = largest;
-    for (const model::Variant* variant : without_stand_in(experiment_table_plain)) {
+    for (const model::Variant* variant : without_stand_in(experiment_table_plain())) {
       CAPTURE(largest);
       CAPTURE(std::string(variant->kernel.name));
       CHECK(outcome_of(p, *variant).error.bound_ok == (variant->has_units || largest < 64));
@@ -291,7 +291,7 @@ TEST_CASE("the kernels that make fp16 parts have no hazard") {
       for (machine::GlobalArray& array : arrays) array.all_written = false;  // not by these
       machine::Machine machine{model::find_gpu("H200")};
       machine.traces_aside = true;
-      const model::StageTable& table = experiment_table_traced;
+      const model::StageTable& table = experiment_table_traced();
       const lab::Gemm gemm = lab::gemm_of(table, proves_parts(table));
       const model::Counts counts = trace::trace(machine, arrays, p.product_by(gemm, result));
       CHECK(counts.hazards.empty());

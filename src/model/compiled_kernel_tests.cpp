@@ -1,7 +1,5 @@
 #include <doctest/doctest.h>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -72,7 +70,7 @@ TEST_CASE("spaces do not matter in a kernel's name, and an unknown kernel has no
 TEST_CASE("a main loop multiplies, and copies what it multiplies") {
   std::map<std::string, int> runs_from;
   std::set<std::string> copied_by_others;
-  for (const Stage& stage : experiment_table_plain.stages) {
+  for (const Stage& stage : experiment_table_plain().stages) {
     for (const Variant& variant : stage.variants) {
       runs_from.try_emplace(variant.kernel.name, stage.needs.instructions);
       runs_from.try_emplace(variant.kernel_any.name, stage.needs.instructions);
@@ -216,12 +214,9 @@ TEST_CASE("nvcc's output equals the record, if it is the recorded version") {
     return;
   }
   const bool all = std::getenv("GEMM_STEPS_TEST_ALL") != nullptr;
-  const std::filesystem::path folder =
-      std::filesystem::temp_directory_path() / ("gemm_steps_registers_" + std::to_string(getpid()));
-  std::filesystem::create_directories(folder);
-  const std::string made = folder / "kernels.inc";
-  std::string source = "src/lab/experiments/kernels.cu";
-  if (!all) write_source(source = folder / "kernels.cu");
+  const testing::Folder folder;
+  const std::string made = folder / "kernels.inc", source = all ? "" : folder / "kernels.cu";
+  if (!all) write_source(source);
   // If nobody can read the new main loops, those in the old file must be kept.
   std::filesystem::copy_file(kRecorded, made);
   const std::string command = std::string(all ? "" : "ARCHITECTURES=86 ") +
@@ -246,7 +241,6 @@ TEST_CASE("nvcc's output equals the record, if it is the recorded version") {
   } else {
     for (const std::string& other : others) CHECK_MESSAGE(false, "not as recorded: " << other);
   }
-  std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("without a disassembler, registers are recorded and main loops are kept") {
@@ -254,9 +248,7 @@ TEST_CASE("without a disassembler, registers are recorded and main loops are kep
     MESSAGE("skipped: there is a disassembler here");
     return;
   }
-  const std::filesystem::path folder =
-      std::filesystem::temp_directory_path() / ("gemm_steps_no_sass_" + std::to_string(getpid()));
-  std::filesystem::create_directories(folder);
+  const testing::Folder folder;
   const std::string made = folder / "kernels.inc", nvcc = folder / "nvcc";
   std::ofstream(made) << "// anything\n"
                          "// Registers: nvcc 1.2.3. Main loops: nvcc 1.2.3.\n"
@@ -277,7 +269,6 @@ TEST_CASE("without a disassembler, registers are recorded and main loops are kep
   CHECK(lines[1] == "// Registers: nvcc 4.5.6. Main loops: nvcc 1.2.3.");
   CHECK(lines[2] == "{\"known<1, 2>\", 90, 40, 8, 1024, {1, 2, 3}, {}},");
   CHECK(lines[3] == "{\"strange<3>\", 90, 40, 8, 1024, {}, {}},");
-  std::filesystem::remove_all(folder);
 }
 
 namespace {

@@ -1,9 +1,9 @@
-#!/bin/sh
-# Records what nvcc makes of every kernel of gemm_steps.cu and of src/lab/experiments/kernels.cu, which
-# includes it, for each architecture: registers, and the instructions of the main loop.
-#   src/model/record_kernels.sh NVCC [OUTPUT [SOURCE]]
-# OUTPUT is src/model/compiled_kernels.inc, which src/model/compiled_kernel.cpp includes; SOURCE is
-# src/lab/experiments/kernels.cu, all kernels of this project. OUTPUT is replaced completely or not at
+#!/bin/bash
+# Records what nvcc makes of every kernel of gemm_steps.cu and of src/lab/experiments/kernels.cu, for
+# each architecture: registers, and the instructions of the main loop.
+#   src/model/record_kernels.sh NVCC [OUTPUT [SOURCE...]]
+# OUTPUT is src/model/compiled_kernels.inc, which src/model/compiled_kernel.cpp includes; the SOURCEs
+# are these two, all kernels of this project. OUTPUT is replaced completely or not at
 # all. Main loops need cuobjdump or nvdisasm on the PATH or beside nvcc. Without either, OUTPUT
 # keeps its old main loops, and a new kernel has none. ARCHITECTURES="86 90a" in the environment
 # limits the record to these. Needs awk and c++filt.
@@ -12,25 +12,28 @@ set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 nvcc=${1:?"the first argument is missing: the path of nvcc"}
 output=${2:-$root/src/model/compiled_kernels.inc}
-source=${3:-$root/src/lab/experiments/kernels.cu}
+[ $# -gt 2 ] && shift 2 || set -- "$root/gemm_steps.cu" "$root/src/lab/experiments/kernels.cu"
 architectures=${ARCHITECTURES:-75 80 86 89 90a 100 120}
 
 work=$(mktemp -d)
 trap 'rm -rf "$work" "$output.new"' EXIT
 
-# kernels.cu includes this file; another SOURCE need not.
+# kernels.cu includes this file.
 "$root/src/lab/experiments/changed_kernels.sh" >"$work/changed_kernels.cuh"
 
 jobs=
 for arch in $architectures; do
-  "$nvcc" -std=c++20 -Xcompiler="-iquote,$root,-iquote,$root/src,-iquote,$work" -arch="sm_$arch" -cubin -Xptxas -v \
-    -o "$work/$arch.cubin" "$source" >"$work/$arch.log" 2>&1 &
+  mkdir "$work/$arch"
+  (for source; do
+    "$nvcc" -std=c++20 -Xcompiler="-iquote,$root,-iquote,$root/src,-iquote,$work" -arch="sm_$arch" -cubin -Xptxas -v \
+      -o "$work/$arch/$(basename "$source").cubin" "$source" || exit
+  done) >"$work/$arch.log" 2>&1 &
   jobs="$jobs $arch:$!"
 done
 for job in $jobs; do
   arch=${job%:*}
   wait "${job#*:}" || {
-    echo "$0: $nvcc does not compile $source for sm_$arch:" >&2
+    echo "$0: $nvcc does not compile $* for sm_$arch:" >&2
     cat "$work/$arch.log" >&2
     exit 1
   }
@@ -46,7 +49,7 @@ disassemble=$(command -v cuobjdump >/dev/null && echo "cuobjdump -sass" ||
 : >"$work/loops"
 if [ -n "$disassemble" ]; then
   for arch in $architectures; do
-    $disassemble "$work/$arch.cubin" | awk -f "$root/src/model/sass_mix.awk" | c++filt -p |
+    for cubin in "$work/$arch"/*; do $disassemble "$cubin"; done | awk -f "$root/src/model/sass_mix.awk" | c++filt -p |
       awk -F '\t' -v capability="${arch%a}" '
         function mix(counts) { return counts ~ /[1-9]/ ? "{" counts "}" : "{}" }
         { sub(/^\(anonymous namespace\)::/, "", $1) }
@@ -54,7 +57,7 @@ if [ -n "$disassemble" ]; then
         $2 == "inner" { printf "\"%s\", %d|%s, %s\n", $1, capability, loop[$1], mix($3) }'
   done >"$work/loops"
   [ -s "$work/loops" ] || {
-    echo "$0: $disassemble shows no loop that multiplies in $source" >&2
+    echo "$0: $disassemble shows no loop that multiplies in $*" >&2
     exit 1
   }
 else
@@ -65,9 +68,10 @@ else
   fi
 fi
 
-# The registers of one architecture; c++filt -p omits return types and parameters.
+# The registers of one architecture; c++filt -p omits return types and parameters. Both sources have
+# the kernels that are no templates.
 registers() {
-  c++filt -p <"$work/$1.log" | awk -f "$root/src/model/ptxas_registers.awk" | LC_ALL=C sort
+  c++filt -p <"$work/$1.log" | awk -f "$root/src/model/ptxas_registers.awk" | LC_ALL=C sort -u
 }
 {
   echo "// Written by src/model/record_kernels.sh: one CompiledKernel (src/model/compiled_kernel.h) per line."
@@ -82,7 +86,7 @@ registers() {
     }'
 } >"$output.new"
 grep -q '^{' "$output.new" || {
-  echo "$0: $nvcc found no kernel in $source" >&2
+  echo "$0: $nvcc found no kernel in $*" >&2
   exit 1
 }
 mv "$output.new" "$output"

@@ -1,11 +1,11 @@
 #!/bin/bash
-# check_odr.sh BUILD COMPILE SOURCES...: compiles the sources for link-time optimization and lets
+# check_odr.sh BUILD CXX FLAGS SOURCES...: compiles the sources for link-time optimization and lets
 # the linker compare their definitions of each type and function. Only the comparison matters, so the
 # link produces no code. The standard headers are precompiled, as for make.
 set -uo pipefail
 folder=$1/odr
-compile=$2
-shift 2
+compile="$2 $3" cxx=$2
+shift 3
 rm -rf "$folder" # of a run that was stopped
 mkdir -p "$folder"
 export folder compile
@@ -13,7 +13,7 @@ echo '#include "src/standard.h"' > "$folder/standard.h" && $compile -O0 -flto -x
 printf '%s\0' "$@" | xargs -0 -P "$(nproc)" -I{} bash -c '
   object=$folder/$(tr / _ <<< "$1").o
   $compile -O0 -flto -include "$folder/standard.h" -c "$1" -o "$object"' compile {} || exit 1
-messages=$(g++ -O0 -flto -Wodr -Wno-lto-type-mismatch -r -flinker-output=rel -z muldefs "$folder"/*.o -o "$folder.o" 2>&1)
+messages=$($cxx -O0 -flto -Wodr -Wno-lto-type-mismatch -r -flinker-output=rel -z muldefs "$folder"/*.o -o "$folder.o" 2>&1)
 code=$?
 clashes=$(grep -A 5 -e '-Wodr\|violates the C++ One Definition Rule' <<< "$messages")
 [ "$code$clashes" = 0 ] || { printf '%s\n' "${clashes:-$messages}" >&2; exit 1; }

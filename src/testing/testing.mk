@@ -1,3 +1,13 @@
+TESTS := $(call OBJECTS,tests.cpp src/testing/browser.cpp src/testing/pattern.cpp $(filter %_tests.cpp,$(EVERY_FILE)) $(ANSWER))
+PROGRAMS += $(BUILD)/tests
+$(BUILD)/tests: $(TESTS) $(WITHOUT_MAIN) $(COPIES) $(FOR_ALL)
+test: ## build and run the tests (TEST_FLAGS=... for doctest)
+test-all: ## run the tests, with every stage on every random shape (slower)
+test test-all: deps
+	+$(MAKE) --no-print-directory $(PROGRAM) $(BUILD)/tests test-parts
+	GEMM_STEPS=./$(PROGRAM) $(if $(filter test-all,$@),GEMM_STEPS_TEST_ALL=1) \
+		src/testing/run.sh $(BUILD)/tests $(TEST_FLAGS)
+
 # Tests may also include doctest, where make deps unpacked it, and the toolkit's headers: the tests
 # of model/ compare it with cuda_occupancy.h.
 WITH_DOCTEST := $(BUILD)/src/testing/standard_with_doctest.h
@@ -26,8 +36,9 @@ $(BUILD)/fuzz/%.o: %.cpp $(BUILD)/host.flags
 	$(call say,g++,$< (sanitized))
 	mkdir -p $(@D)
 	$(CXX) $(CXXFLAGS) $(subst -O0,,$(OF_TESTS)) $(SANITIZED) $(DEPENDENCIES) -c $< -o $(NEW) $(KEEP)
+PROGRAMS += $(BUILD)/fuzz/parsers
 $(BUILD)/fuzz/parsers: $(FUZZED:%.cpp=$(BUILD)/fuzz/%.o) $(THE_GPU) $(FOR_ALL)
-	$(CXX) -fopenmp $(SANITIZED) $(filter %.o,$^) $(FOR_ALL) $(LIBRARIES) -o $(NEW) && mv -f $(NEW) $@
+$(BUILD)/fuzz/parsers: private LIBRARIES += $(SANITIZED)
 fuzz: $(BUILD)/fuzz/parsers ## try every parser with random inputs, under sanitizers (INPUTS=1000000)
 	GEMM_STEPS_FUZZ=$(or $(INPUTS),100000) $< -tc='any*,whatever*'
 
@@ -37,7 +48,7 @@ goldens: $(PROGRAM) $(BUILD)/tests ## write the outputs that tests compare as te
 	GEMM_STEPS_WRITES_GOLDENS=1 GEMM_STEPS=./$(PROGRAM) COLUMNS=100 $(BUILD)/tests -tc='*golden file*'
 
 deps: ## install missing packages, or name them
-	src/testing/deps.sh $(CXX)
+	src/testing/deps.sh doctest
 
 format: ## format every C++ and CUDA file as .clang-format says
 	git ls-files -z '*.h' '*.cpp' '*.cu' | xargs -0 clang-format -i
@@ -46,7 +57,7 @@ check-format: ## check that every C++ and CUDA file is formatted (clang-format 1
 
 # Finds a name with two meanings in two rooms: the compiler sees it when it links all rooms at once.
 check-odr: ## check that every name means the same thing everywhere (link-time analysis)
-	src/testing/check_odr.sh $(BUILD) '$(CXX) $(CXXFLAGS) $(MPI_FLAGS) -DSOURCE_FOLDER=""' $(SOURCES) $(FOR_USERS) $(wildcard src/try/*.cpp) \
+	src/testing/check_odr.sh $(BUILD) '$(CXX)' '$(CXXFLAGS) $(MPI_FLAGS) -DSOURCE_FOLDER=""' $(SOURCES) $(FOR_USERS) $(wildcard src/try/*.cpp) \
 		$(ANSWER) $(addprefix src/school/grade/,case.cpp complaint.cpp verdict.cpp inspect.cpp grade.cpp) \
 		$(firstword $(wildcard exercises/*/exercise.cpp))
-.PHONY: test-hardened fuzz goldens deps format check-format check-odr
+.PHONY: test test-all test-parts test-hardened fuzz goldens deps format check-format check-odr

@@ -31,7 +31,7 @@ $(BUILD)/try/environment: FORCE
 	mkdir -p $(@D)
 	printf '%s\n' 'CXX="$(CXX)"' 'TRY_AS_CPU="$(TRY_AS_CPU)"' 'TRIED_traced="$(TRIED_traced)"' \
 		'TRIED_plain="$(TRIED_plain)"' 'REWRITER="$(REWRITER)"' 'C_LIBRARY="$(C_LIBRARY)"' 'COUNTED="$(COUNTED)"' \
-		'LIBRARIES="$(LIBRARIES)"' 'RUNNERS="$(TRY_PARTS)"' 'DEBUGGED="$(DEBUGGED)"' 'HAS_GPU="$(HAS_GPU)"' \
+		'LIBRARIES="$(LIBRARIES)"' 'RUNNERS="$(TRY_PARTS)"' 'DEBUGGED="$(DEBUGGED)"' 'CLOCK="$(TIMED_LAUNCHES)"' 'HAS_GPU="$(HAS_GPU)"' \
 		'NVCC="$(NVCC)"' 'TRY_NVCCFLAGS="$(TRY_NVCCFLAGS)"' 'TRY_CUBIN_FLAGS="$(TRY_CUBIN_FLAGS)"' > $(NEW)
 	cmp -s $(NEW) $@ && rm $(NEW) || mv $(NEW) $@
 # prefix.h, precompiled for each copy: its text goes neither through the rewriter nor the compiler again.
@@ -49,34 +49,31 @@ $(BUILD)/try/toolkit: $(BUILD)/try/environment
 	$(if $(CUB),ln -sfn $(addprefix $(CUB)/,cub cuda nv) $(wildcard $(TOOLKIT)/curand_*.h) $@ && \
 		ln -sfn $(addprefix $(CUB)/thrust/,detail iterator system type_traits version.h) $@/thrust)
 	touch $@
-COMPILES_TRIED := $(TRIED_HEADERS) $(REWRITER) $(ANNOUNCER) src/try/try.sh src/simulator/trace/keep_symbols.sh \
-	$(BUILD)/try/toolkit
+COMPILES_TRIED := $(TRIED_HEADERS) $(REWRITES) $(ANNOUNCES) src/try/try.sh $(KEEP_SYMBOLS) $(BUILD)/try/toolkit
+TRIES_WITH := $(BUILD)/try/environment $(REWRITER) $(ANNOUNCER)
 # What users read is in examples/, and what only tests run in src/try/samples/.
 define COMPILE_SAMPLES
-$(BUILD)/try/%.traced.o $(BUILD)/try/%.plain.o: $1/%.cu $(COMPILES_TRIED) | $(BUILD)/try/environment
+$(BUILD)/try/%.traced.o $(BUILD)/try/%.plain.o: $1/%.cu $(COMPILES_TRIED) | $(TRIES_WITH)
 	$$(call say,g++,$$<)
 	BUILD=$(BUILD) COMPILE_S=600 KERNEL=$$< MORE= src/try/try.sh compile $(BUILD)/try/$$*
 endef
 $(foreach folder,examples src/try/samples,$(eval $(call COMPILE_SAMPLES,$(folder))))
-$(BUILD)/try/%.debug.traced.o: examples/%.cu $(COMPILES_TRIED) | $(BUILD)/try/environment
+$(BUILD)/try/%.debug.traced.o: examples/%.cu $(COMPILES_TRIED) | $(TRIES_WITH)
 	$(call say,g++,$<)
 	BUILD=$(BUILD) COMPILE_S=600 COPY=debug KERNEL=$< MORE= src/try/try.sh compile $(BUILD)/try/$*.debug
-$(BUILD)/try/timed_launches.o: src/lab/profile/timed_launches.cu $(BUILD)/gpu.flags
-	$(call say,nvcc,$<)
-	mkdir -p $(@D)
-	$(NVCC) $(NVCCFLAGS) $(DEPENDENCIES) -c $< -o $(NEW) $(KEEP)
+TIMED_LAUNCHES := $(BUILD)/gpu/src/lab/profile/timed_launches.o
 
 TRY_PARTS = $(call OBJECTS,$(RUNNERS)) $(HARNESS) $(THE_GPU) $(FOR_ALL)
 DEBUGGED = $(BUILD)/src/try/debug/main.o $(HARNESS) $(THE_GPU) $(FOR_ALL)
-$(BUILD)/try/%: $(BUILD)/try/%.traced.o $(BUILD)/try/%.plain.o $(TRY_PARTS)
-	$(CXX) -fopenmp $^ $(LIBRARIES) -o $(NEW) && mv -f $(NEW) $@
-$(BUILD)/try/%.debug: $(BUILD)/try/%.debug.traced.o $(DEBUGGED)
-	$(CXX) -fopenmp $^ $(LIBRARIES) -o $(NEW) && mv -f $(NEW) $@
+$(BUILD)/try/%: $(BUILD)/try/%.traced.o $(BUILD)/try/%.plain.o $(TRY_PARTS) $(BUILD)/link.flags
+	$(LINK)
+$(BUILD)/try/%.debug: $(BUILD)/try/%.debug.traced.o $(DEBUGGED) $(BUILD)/link.flags
+	$(LINK)
+PROGRAMS += $(BUILD)/try/architecture
 $(BUILD)/try/architecture: $(call OBJECTS,src/try/architecture.cpp) $(HARNESS) $(THE_GPU) $(FOR_ALL)
-	$(CXX) -fopenmp $^ $(LIBRARIES) -o $(NEW) && mv -f $(NEW) $@
 
 # The user's file is compiled by try.sh, because make has no syntax for every name of a file.
-TRIES := $(if $(KERNEL),$(COMPILES_TRIED) $(BUILD)/try/environment $(TRY_PARTS) $(DEBUGGED) $(BUILD)/try/architecture $(if $(HAS_GPU),$(BUILD)/try/timed_launches.o))
+TRIES := $(if $(KERNEL),$(COMPILES_TRIED) $(TRIES_WITH) $(TRY_PARTS) $(if $(NVCC),$(BUILD)/try/architecture) $(if $(HAS_GPU),$(TIMED_LAUNCHES)))
 YOURS = BUILD='$(BUILD)' PRESENT='$(PRESENT)' src/try/try.sh $@
 try: $(TRIES) ## run your own CUDA file and trace its kernels (KERNEL=f.cu, TRY_FLAGS=--help)
 	$(YOURS)
@@ -86,7 +83,7 @@ show: $(TRIES) ## draw the requests of a kernel's warps, also as a page (KERNEL=
 	$(YOURS) $(OR_ANSWER)
 step: $(or $(TRIES),$(PROGRAM)) ## go through a block's work step by step (STAGE=n, KERNEL=f.cu or EX=n)
 	$(if $(KERNEL),$(YOURS),./$(PROGRAM) --step $(if $(STAGE),--stage $(STAGE)) $(FLAGS))
-debug: $(TRIES) ## start gdb, stopped in one thread (KERNEL=f.cu or EX=n, BLOCK=1,0 THREAD=3,2)
+debug: $(if $(KERNEL),$(COMPILES_TRIED) $(TRIES_WITH) $(DEBUGGED)) ## start gdb, stopped in one thread (KERNEL=f.cu or EX=n, BLOCK=1,0 THREAD=3,2)
 	$(YOURS) $(OR_ANSWER)
 endif
 ifneq ($(KERNEL),)

@@ -17,7 +17,7 @@ shift
 can_work "$goal" || exit 2
 [ -n "${KERNEL:-}" ] || { echo "which kernel? make $goal KERNEL=path/to/file.cu${1:-}" >&2; exit 2; }
 # CXX, TRY_AS_CPU, TRIED_traced, TRIED_plain, REWRITER, C_LIBRARY, COUNTED, LIBRARIES, RUNNERS and DEBUGGED
-# (objects), HAS_GPU, NVCC, TRY_NVCCFLAGS and TRY_CUBIN_FLAGS.
+# (objects), CLOCK, HAS_GPU, NVCC, TRY_NVCCFLAGS and TRY_CUBIN_FLAGS.
 [ "$goal" = cubins ] || . "$BUILD/try/environment" || exit 2
 read -r -d '' -a files <<< "${MORE:-}" || true
 [ ! -f "${MORE:-}" ] || files=("$MORE")
@@ -303,7 +303,7 @@ link() {
   for lib in "${libs[@]}"; do
     case $lib in -lcud* | -lcublas* | -lcurand* | -lnvToolsExt*) ;; *) here+=("$lib") ;; esac
   done
-  messages=$(LC_ALL=C $CXX -fopenmp "$@" $LIBRARIES "${here[@]}" -o "$out" 2>&1) && return
+  messages=$(LC_ALL=C $CXX "$@" $LIBRARIES "${here[@]}" -o "$out" 2>&1) && return
   awk -v kernel="$KERNEL" '
     match($0, /cannot find [^ :]+/) {
       print "LIBS: " substr($0, RSTART + 12, RLENGTH - 12) ": there is no such library here"
@@ -332,7 +332,7 @@ if [ -n "$NVCC" ]; then
 fi
 of_gpu=
 if [ -n "$HAS_GPU" ]; then
-  compile_for_gpu "$program" "$BUILD/try/timed_launches.o" "$NVCC" $TRY_NVCCFLAGS "${of_nvcc[@]}" "${of_compiler[@]}" &
+  compile_for_gpu "$program" "$CLOCK" "$NVCC" $TRY_NVCCFLAGS "${of_nvcc[@]}" "${of_compiler[@]}" &
   of_gpu=$program.gpu.o
 fi
 compile_for_cpu "$program" "${of_compiler[@]}"

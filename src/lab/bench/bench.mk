@@ -1,7 +1,8 @@
 # A stand-alone program: it may use OpenBLAS, which the main program does not need.
-$(BUILD)/bench_speeds: $(BUILD)/src/lab/bench/bench.o $(call OBJECTS,$(BENCHED)) $(THE_GPU) $(INSTRUMENT)
-	$(call say,link,$@)
-	$(CXX) -fopenmp $^ $(LIBRARIES) -o $(NEW) && mv -f $(NEW) $@
+BENCHED := $(call OBJECTS,$(filter-out %_tests.cpp src/lab/bench/bench.cpp,$(wildcard src/lab/bench/*.cpp)))
+PROGRAMS += $(BUILD)/bench_speeds
+$(BUILD)/bench_speeds: $(BUILD)/src/lab/bench/bench.o $(BENCHED) $(THE_GPU) $(INSTRUMENT)
+$(BUILD)/tests: $(BENCHED)
 bench: $(PROGRAM) $(BUILD)/bench_speeds ## time the ladder, cuBLAS, OpenMP and OpenBLAS (SIZES="1024 2048", FORMAT=csv)
 	src/lab/bench/bench.sh ./$(PROGRAM) $(BUILD)/bench_speeds $(BUILD)/bench.csv
 plot: ## draw the times of make bench as SVG, with gnuplot (CSV=build/bench.csv, PLOT=build/plot.svg)

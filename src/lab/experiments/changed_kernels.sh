@@ -1,5 +1,5 @@
-#!/bin/sh
-# Prints the kernels that changes.txt makes of those in gemm_steps.cu, as C++:
+#!/bin/bash
+# Prints gemm_steps.cu up to its table, and the kernels that changes.txt makes of those in it:
 #   src/lab/experiments/changed_kernels.sh
 set -eu
 
@@ -14,6 +14,9 @@ awk -f "$root/src/text/declarations.awk" "$root/gemm_steps.cu" |
     [ "$kind" != kernel ] || sed -n "$first,${last}p" "$root/gemm_steps.cu" >"$name.cu"
   done
 
+echo '#line 1 "gemm_steps.cu"'
+sed '/^const std::vector<model::Stage> stages = /,$d' "$root/gemm_steps.cu"
+echo '#line 1 "changed_kernels.cuh"'
 awk -v into=. -f "$root/src/text/edits.awk" "$root/src/lab/experiments/changes.txt" >list
 while IFS="$(printf '\t')" read -r name file words kernel; do
   sed "s/ ${kernel%.cu}(/ $name(/" "$file"

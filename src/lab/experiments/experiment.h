@@ -15,9 +15,12 @@
 #include "show/report/facts.h"
 #include "text/numbers.h"
 
-// The copies of the table of kernels.cu for the CPU.
-extern const model::StageTable experiment_table_traced;
-extern const model::StageTable experiment_table_plain;
+// The table of kernels.cu: the GPU's, null if nvcc did not compile it, and the copies for the CPU.
+extern "C" {
+const model::StageTable& experiment_table() __attribute__((weak));
+const model::StageTable& experiment_table_traced();
+const model::StageTable& experiment_table_plain();
+}
 
 namespace experiments {
 

@@ -23,13 +23,10 @@
 #include "text/echoed.h"
 #include "text/numbers.h"
 
-// The GPU's copy of the table if nvcc compiled one; else null.
-extern const model::StageTable experiment_table __attribute__((weak));
-
 namespace experiments {
 
 const model::StageTable& own_table() {
-  return &experiment_table != nullptr ? experiment_table : experiment_table_plain;
+  return experiment_table != nullptr ? experiment_table() : experiment_table_plain();
 }
 
 Place find(int number, const std::string& variant) {
@@ -365,7 +362,7 @@ model::Counts trace_along(
   if (lab.flags.trace == lab::Trace::all) means.machine.blocks = machine::Blocks::kAll;
   lab::Floats C;
   const lab::Measurement measured =
-      lab::measure(p, {.traced = lab::gemm_of(experiment_table_traced, variant)}, means, C);
+      lab::measure(p, {.traced = lab::gemm_of(experiment_table_traced(), variant)}, means, C);
   row.error = lab::compare_written(p, C, model::precision_of(*row.stage, variant));
   return *measured.counts;
 }
@@ -449,7 +446,7 @@ Trial make_trial(Laboratory& lab, const Launch& launch, const Sides& sides, Vari
   const model::KernelRef& kernel =
       own_table().kernel_for(variant, sides.N, K_read, nullptr, nullptr, nullptr);
   row.aligned = &kernel == &variant.kernel;
-  const model::Variant traced = variant_in(experiment_table_traced, place, launch.padding_bytes);
+  const model::Variant traced = variant_in(experiment_table_traced(), place, launch.padding_bytes);
   row.counts = trace_launch(lab, traced, sides, row);
   if (!row.counts->hazards.empty()) {
     const model::KernelRef& ran = row.aligned ? traced.kernel : traced.kernel_any;

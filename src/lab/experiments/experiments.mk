@@ -1,10 +1,10 @@
-# The kernels of changes.txt. Compilations of kernels.cu find them by -iquote $(BUILD).
+# What kernels.cu includes; compilations find it by -iquote $(BUILD).
 CHANGED_KERNELS := $(BUILD)/changed_kernels.cuh
 $(CHANGED_KERNELS): src/lab/experiments/changed_kernels.sh src/lab/experiments/changes.txt src/text/edits.awk src/text/declarations.awk gemm_steps.cu
 	mkdir -p $(@D)
 	$< > $(NEW) && mv -f $(NEW) $@
-$(BUILD)/traced/src/lab/experiments/kernels.o $(BUILD)/plain/src/lab/experiments/kernels.o: $(CHANGED_KERNELS)
+$(foreach copy,traced plain gpu,$(BUILD)/$(copy)/src/lab/experiments/kernels.o): $(CHANGED_KERNELS)
 
-$(BUILD)/experiments_%.o: $(BUILD)/%/src/lab/experiments/kernels.o
-	src/simulator/trace/keep_symbols.sh $< $@ experiment_table_$* \
-		--redefine-sym experiment_table=experiment_table_$* $(COUNTED)
+$(BUILD)/experiments_%.o: $(BUILD)/%/src/lab/experiments/kernels.o $(KEEP_SYMBOLS)
+	$(KEEP_SYMBOLS) $< $@ experiment_table_$* \
+		--redefine-sym stage_table=stage_table_$* --redefine-sym experiment_table=experiment_table_$* $(COUNTED)

@@ -18,9 +18,6 @@
 set -uo pipefail
 . src/try/can_work.sh
 can_work grade || exit
-# EXERCISE_OBJECTS (a folder), CXX, AS_CPU (how the tracer's copy of a kernel is compiled), COUNTED (what is renamed in it) and
-# LIBRARIES.
-. "$BUILD/grade/environment" || exit 3
 case ${HINT:-0} in
   0 | 1 | 2) ;;
   *)
@@ -69,6 +66,9 @@ if [ -z "$answer" ]; then
   echo "$answer is yours: write in it what $folder/README.md asks for, then run this command again."
   exit 0
 fi
+# EXERCISE_OBJECTS (a folder), CXX, AS_CPU (how the tracer's copy of a kernel is compiled), COUNTED (what is renamed in it) and
+# LIBRARIES.
+. "$BUILD/grade/environment" || exit 3
 work=$(mktemp -d "${WORK:-$BUILD/grade}/answer.XXXXXX") || exit 3
 # Drawn here, so that the record has it.
 [ -z "${INSPECT:-}" ] || SEED=${SEED:-1}

@@ -1,16 +1,15 @@
 # The walkthrough's whole programs, with <<< >>> and main, compiled for the CPU; nvcc compiles them
 # unchanged.
 WHOLE_PROGRAMS := $(BUILD)/examples/vector_add $(BUILD)/examples/standalone
-$(BUILD)/examples/%: examples/%.cu src/school/lesson/on_cpu.h $(BUILD)/src/school/lesson/on_cpu.o $(INSTRUMENT)
+$(BUILD)/examples/%: examples/%.cu $(BUILD)/src/school/lesson/on_cpu.o $(INSTRUMENT) $(BUILD)/link.flags
 	$(call say,g++,$<)
 	mkdir -p $(@D)
 	sed -E 's/(\w+)<<<([^>]*)>>>\(/launch(\1, \2, 0, /' $< > $@.cpp
-	$(CXX) $(AS_CPU) -O2 -include src/school/lesson/on_cpu.h -fopenmp $@.cpp -x none $(filter %.o %.a,$^) -o $(NEW) && mv -f $(NEW) $@
+	$(CXX) $(AS_CPU) -O2 -include src/school/lesson/on_cpu.h $(DEPENDENCIES) $@.cpp -x none $(filter %.o %.a,$^) $(LIBRARIES) -o $(NEW) $(KEEP)
 
 LESSON := $(addprefix $(BUILD)/src/school/lesson/,lesson.o quoted.o)
+PROGRAMS += $(BUILD)/lesson/update
 $(BUILD)/lesson/update: $(BUILD)/src/school/lesson/update.o $(LESSON) $(INSTRUMENT)
-	mkdir -p $(@D)
-	$(CXX) $^ -o $(NEW) && mv -f $(NEW) $@
 walkthrough: $(PROGRAM) $(BUILD)/lesson/update $(BUILD)/try/eight $(WHOLE_PROGRAMS) ## update the output and the numbers that the texts quote
 	COLUMNS=100 $(BUILD)/lesson/update ./$(PROGRAM) $(BUILD)
 slides: ## write the sessions of exercises/TEACHING.md as one HTML file, without answers (ANSWERS=1: with them)

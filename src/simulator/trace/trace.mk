@@ -1,51 +1,40 @@
-$(BUILD)/idioms_traced.o: $(BUILD)/traced/src/simulator/trace/idioms.o
-	src/simulator/trace/keep_symbols.sh $< $@ "$(addprefix _ZN5trace,6idiomsE 11divergencesE 9exchangesE 6localsE 11unannouncedE 6faultsE)" \
-		$(COUNTED)
-
-$(BUILD)/vocabulary_traced.o: $(BUILD)/traced/src/simulator/trace/vocabulary.o
-	src/simulator/trace/keep_symbols.sh $< $@ "$(addprefix _ZN5trace,10vocabularyE 13narrow_idiomsE 15matrix_requestsE)" $(COUNTED)
-
-HAZARD_KERNELS := $(patsubst src/simulator/trace/%.cu,$(BUILD)/%_traced.o,$(wildcard src/simulator/trace/hazard_kernels_*.cu))
-$(HAZARD_KERNELS): $(BUILD)/%_traced.o: $(BUILD)/traced/src/simulator/trace/%.o
-	src/simulator/trace/keep_symbols.sh $< $@ "$(addprefix _ZN5trace,24hazards_in_shared_memoryE \
-		16hazards_of_warpsE 20hazards_of_pipelinesE 24hazards_in_global_memoryE 16hazards_of_orderE 9run_untilEPFvvEb)" $(COUNTED)
-$(BUILD)/tests: $(HAZARD_KERNELS)
-
+KEEP_SYMBOLS := src/simulator/trace/keep_symbols.sh
+# Kernels that only tests run, traced: what each file exports, as g++ names it.
+KEPT_idioms := 6idiomsE 11divergencesE 9exchangesE 6localsE 11unannouncedE 6faultsE
+KEPT_vocabulary := 10vocabularyE 13narrow_idiomsE 15matrix_requestsE
+KEPT_hopper_checks := 13hopper_checksE
+KEPT_hopper_mutants := 14hopper_mutantsE 14hopper_misusesE
+HAZARD_KERNELS := $(patsubst src/simulator/trace/%.cu,%,$(wildcard src/simulator/trace/hazard_kernels_*.cu))
+$(foreach file,$(HAZARD_KERNELS),$(eval KEPT_$(file) := 24hazards_in_shared_memoryE \
+	16hazards_of_warpsE 20hazards_of_pipelinesE 24hazards_in_global_memoryE 16hazards_of_orderE 9run_untilEPFvvEb))
+KERNELS_OF_TESTS := $(patsubst %,$(BUILD)/%_traced.o,idioms vocabulary hopper_checks hopper_mutants $(HAZARD_KERNELS))
+$(KERNELS_OF_TESTS): $(BUILD)/%_traced.o: $(BUILD)/traced/src/simulator/trace/%.o $(KEEP_SYMBOLS)
+	$(KEEP_SYMBOLS) $< $@ "$(addprefix _ZN5trace,$(KEPT_$*))" $(COUNTED)
 # One source for two machines. make hopper-checks runs it on the GPU.
-$(BUILD)/hopper_checks_traced.o: $(BUILD)/traced/src/simulator/trace/hopper_checks.o
-	src/simulator/trace/keep_symbols.sh $< $@ _ZN5trace13hopper_checksE $(COUNTED)
-$(BUILD)/hopper_checks_plain.o: $(BUILD)/plain/src/simulator/trace/hopper_checks.o
-	src/simulator/trace/keep_symbols.sh $< $@ _ZN5trace19plain_hopper_checksE \
+$(BUILD)/hopper_checks_plain.o: $(BUILD)/plain/src/simulator/trace/hopper_checks.o $(KEEP_SYMBOLS)
+	$(KEEP_SYMBOLS) $< $@ _ZN5trace19plain_hopper_checksE \
 		--redefine-sym _ZN5trace13hopper_checksE=_ZN5trace19plain_hopper_checksE
-$(BUILD)/hopper_mutants_traced.o: $(BUILD)/traced/src/simulator/trace/hopper_mutants.o
-	src/simulator/trace/keep_symbols.sh $< $@ \
-		"_ZN5trace14hopper_mutantsE _ZN5trace14hopper_misusesE" $(COUNTED)
-$(BUILD)/tests: $(addprefix $(BUILD)/hopper_,checks_traced.o checks_plain.o mutants_traced.o)
+$(BUILD)/tests: $(KERNELS_OF_TESTS) $(addprefix $(BUILD)/,hopper_checks_plain.o ptx_checks_traced.o)
 
-$(BUILD)/src/simulator/trace/hopper_checks.o: src/simulator/trace/hopper_checks.cu $(BUILD)/gpu.flags
-	$(call say,nvcc,$< ($(ARCHS)))
-	mkdir -p $(@D)
-	$(NVCC) $(NVCCFLAGS) -DHOPPER_MAIN $(DEPENDENCIES) -c $< -o $(NEW) $(KEEP)
-$(BUILD)/hopper_checks: $(BUILD)/src/simulator/trace/hopper_checks.o $(INSTRUMENT)
-	$(call say,link,$@)
-	$(CXX) -fopenmp $^ $(LIBRARIES) -o $(NEW) && mv -f $(NEW) $@
+$(BUILD)/gpu/src/simulator/trace/hopper_checks.o: private NVCCFLAGS += -DHOPPER_MAIN
+PROGRAMS += $(BUILD)/hopper_checks
+$(BUILD)/hopper_checks: $(BUILD)/gpu/src/simulator/trace/hopper_checks.o $(INSTRUMENT)
 hopper-checks: $(if $(HAS_GPU),$(BUILD)/hopper_checks) ## check what the instructions of sm_90a do with data (GPU)
 	$(or $(filter $(BUILD)/hopper_checks,$^),echo "make hopper-checks: build this program with nvcc on a machine with an sm_90a GPU" >&2; exit 2)
 
 mutants: $(PROGRAM) ## plant one mistake at a time in the kernels: the tracer must report each
-	src/simulator/trace/mutants.sh $(BUILD) "$(CXX) $(AS_CPU) $(TRACED)" "$(CXX) -fopenmp $(MAIN) \
+	src/simulator/trace/mutants.sh $(BUILD) "$(CXX) $(AS_CPU) $(TRACED)" "$(CXX) $(MAIN) \
 		$(filter-out %/gemm_steps_traced.o,$(COPIES)) $(INSTRUMENT) $(LIBRARIES)"
 .PHONY: mutants hopper-checks
 
 # Inline PTX goes through the rewriter, as in a user's file. (With PTX_MAIN defined, nvcc makes a
 # program for the GPU of it.)
-$(BUILD)/ptx_checks.ii: src/simulator/trace/ptx_checks.cu $(BUILD)/cpu.flags $(REWRITER)
+$(BUILD)/ptx_checks.ii: src/simulator/trace/ptx_checks.cu $(BUILD)/cpu.flags $(REWRITES) | $(REWRITER) $(BUILD)/headers.made
 	$(CXX) $(AS_CPU) -DSIMT_REWRITTEN $(DEPENDENCIES) -E $< -o $(NEW).plain
 	$(REWRITER) < $(NEW).plain > $(NEW) $(KEEP) && rm $(NEW).plain
-$(BUILD)/ptx_checks_raw.o: $(BUILD)/ptx_checks.ii $(BUILD)/announce/wrapper
+$(BUILD)/ptx_checks_raw.o: $(BUILD)/ptx_checks.ii $(ANNOUNCES) | $(ANNOUNCER)
 	$(call say,g++,src/simulator/trace/ptx_checks.cu (traced))
 	$(CXX) $(filter-out -x c++ -include src/simulator/cuda/cpu.h,$(AS_CPU)) $(TRACED) -x c++-cpp-output -c $< -o $(NEW) && mv -f $(NEW) $@
-$(BUILD)/ptx_checks_traced.o: $(BUILD)/ptx_checks_raw.o
-	src/simulator/trace/keep_symbols.sh $< $@ \
+$(BUILD)/ptx_checks_traced.o: $(BUILD)/ptx_checks_raw.o $(KEEP_SYMBOLS)
+	$(KEEP_SYMBOLS) $< $@ \
 		"$(addprefix _ZN5trace,10ptx_checksE 9ptx_twinsE 11ptx_misusesE)" $(COUNTED)
-$(BUILD)/tests: $(BUILD)/ptx_checks_traced.o
