@@ -215,33 +215,36 @@ std::vector<Case> one_off_the_tile(const model::Variant& variant) {
 
 // Every second shape is a multiple of four, so that the float4 kernels run as often as the others.
 // Every third is deep along K, so that tiles are cut into many parts on the SMs of any GPU.
-std::vector<Case> random_cases(int count, unsigned seed) {
+std::vector<Case> random_cases(int count, unsigned seed, int most = 160) {
   std::mt19937 random(seed);
   const auto upto = [&](unsigned n) { return static_cast<int>(random() % (n + 1)); };
   std::vector<Case> cases;
   for (int i = 0; i < count; ++i) {
     const int unit = i % 2 == 0 ? 4 : 1;
-    const auto side = [&](int most) { return upto(most / unit) * unit; };
+    const auto side = [&](int end) { return upto(end / unit) * unit; };
     const bool is_deep = i % 3 == 0;
-    const int M = side(is_deep ? 100 : 160), N = side(is_deep ? 100 : 160);
+    const int M = side(is_deep ? most * 5 / 8 : most), N = side(is_deep ? most * 5 / 8 : most);
     const std::span<const model::Gpu> gpus = model::known_gpus();
     const int sms = upto(3) == 0 ? upto(9) : gpus[upto(gpus.size() - 1)].sms;
-    cases.push_back({M, N, side(is_deep ? 1000 : 160), upto(4) * 0.5f, upto(2) * 1.25f, 0, sms});
+    cases.push_back({M, N, side(is_deep ? 1000 : most), upto(4) * 0.5f, upto(2) * 1.25f, 0, sms});
   }
   return cases;
 }
 
+// A stage's other variants are its first one's code with other tile sizes.
+bool has_own_code(const model::Stage& stage, const model::Variant& variant) {
+  return std::string_view(variant.name) == stage.variants[0].name || variant.contrast;
+}
+
 void check_all_variants(Where where) {
   std::set<int> checked;
-  int number = 0;
   for_each_variant(where, [&](const model::Stage& stage, const model::Variant& variant) {
-    std::vector<Case> cases = special_cases();
-    for (const Case& c : one_off_the_tile(variant)) cases.push_back(c);
-    for (const Case& c : cases) {
-      if (!testing::chosen(number++, 3)) continue;
-      check_right(where, stage, variant, c);
-      checked.insert(stage.number);
+    std::vector<Case> cases = one_off_the_tile(variant);
+    for (const Case& c : special_cases()) {
+      if (has_own_code(stage, variant)) cases.push_back(c);
     }
+    for (const Case& c : cases) check_right(where, stage, variant, c);
+    checked.insert(stage.number);
   });
   check_ladder_is_among(checked, where);
 }
@@ -306,14 +309,13 @@ void for_each_cutting_variant(const From& from, Visit visit) {
 }
 
 // `count` random shapes in total, distributed over the variants in turn.
-void check_random_shapes(Where where, int count) {
+void check_random_shapes(Where where, int count, int most = 160) {
   std::vector<std::pair<const model::Stage*, const model::Variant*>> variants;
   for_each_variant(where, [&](const model::Stage& stage, const model::Variant& variant) {
     variants.push_back({&stage, &variant});
   });
-  const std::vector<Case> cases = random_cases(count, 20260);
+  const std::vector<Case> cases = random_cases(count, 20260, most);
   for (int i = 0; i < count; ++i) {
-    if (!testing::chosen(i, 3)) continue;
     const auto& [stage, variant] = variants[i % variants.size()];
     check_right(where, *stage, *variant, cases[i]);
   }
@@ -388,36 +390,33 @@ TEST_CASE("every stage and variant is right on random shapes") {
 }
 
 TEST_CASE("the traced copy computes the same products") {
-  check_random_shapes(Where::traced, 150);
+  check_random_shapes(Where::traced, 150, 60);
 }
 
 TEST_CASE("every variant is right as the program measures it, whatever runs in its place") {
   for_each_variant(Where::measured, [](const model::Stage& stage, const model::Variant& variant) {
     // With tiles to cut, blocks hand sums to one another.
-    if (variant.share_out == nullptr) return;
+    if (variant.share_out == nullptr || variant.share_out == model::parts_of_K) return;
     check_right(Where::measured, stage, variant, {24, 86, 260, 1, 0, 0, 132});
     check_right(Where::measured, stage, variant, {70, 131, 403, 1, 1, 0, 40});
   });
-  check_random_shapes(Where::measured, 90);
+  check_random_shapes(Where::measured, 90, 80);
 }
 
 TEST_CASE("no stage has a hazard at any shape") {
-  int number = 0;
   for (const model::Stage& stage : stage_table_traced.stages) {
     for (const model::Variant& variant : stage.variants) {
-      if (&variant != stage.variants.data() && !variant.contrast) continue;
-      for (const Case& c : special_cases()) {
-        if (testing::chosen(number++, 3)) check_right(Where::traced, stage, variant, c);
-      }
+      if (!has_own_code(stage, variant)) continue;
+      for (const Case& c : special_cases()) check_right(Where::traced, stage, variant, c);
     }
   }
 }
 
 TEST_CASE("a variant that cuts tiles is right where it does, launch after launch") {
-  int number = 0;
   for_each_cutting_variant(stage_table_plain, [&](const auto& stage, const auto& variant) {
     for (const Case& c : cut_cases(variant)) {
-      if (!hands_on_sums(variant) && !testing::chosen(number++, 12)) continue;
+      // Sums that no block hands on are added up by one kernel, whatever the variant.
+      if (!hands_on_sums(variant) && !has_own_code(stage, variant)) continue;
       // The second launch finds the sums and the counters as the first one left them.
       check_right(Where::plain, stage, variant, c);
       check_right(Where::plain, stage, variant, c);
@@ -426,11 +425,9 @@ TEST_CASE("a variant that cuts tiles is right where it does, launch after launch
 }
 
 TEST_CASE("the traced copy computes cut tiles without a hazard, launch after launch") {
-  int number = 0;
   for_each_cutting_variant(stage_table_traced, [&](const auto& stage, const auto& variant) {
     if (!variant.for_small) return;  // the counts of the large tile are compared below
     for (const Case& c : cut_cases(variant)) {
-      if (!hands_on_sums(variant) && !testing::chosen(number++, 3)) continue;
       const bool is_large = c.M > variant.BM + 1 || c.N > variant.BN + 1 || c.K > 216;
       if (is_large) continue;  // a traced launch takes its time
       check_right(Where::traced, stage, variant, c);
@@ -475,11 +472,9 @@ TEST_CASE("the bits of C do not depend on the order of the blocks") {
 }
 
 TEST_CASE("a block that computes several tiles of C is right, and counted tile by tile") {
-  int number = 0;
   for_each_variant(stage_table_traced, [&](const model::Stage& stage, const auto& variant) {
     if (variant.sharing != model::Sharing::persistent) return;
     for (const int sms : {1, 2}) {
-      if (!testing::chosen(number++, 3)) continue;
       const Case edges = several_tiles(variant, sms);
       check_right(Where::traced, stage, variant, edges);
       check_right(
@@ -514,7 +509,7 @@ TEST_CASE("the GPU computes every stage and variant right" * doctest::skip(!gpu_
 
 TEST_CASE(
     "make test-all: every stage and variant on every random shape, other ones in each run" *
-    doctest::skip(std::getenv("GEMM_STEPS_TEST_ALL") == nullptr)) {
+    doctest::skip(!testing::tests_all())) {
   const char* const again = std::getenv("GEMM_STEPS_SEED");
   const unsigned seed = again ? std::stoul(again) : std::random_device()();
   MESSAGE("GEMM_STEPS_SEED=", seed, " draws these shapes again");
@@ -555,14 +550,12 @@ TEST_CASE("traced counts per thread equal the stage table's formulas") {
     float beta;
     int misaligned;
   };
-  // Every pair of values. With whole tiles, every thread does the same. A misaligned C takes the
-  // scalar path.
-  constexpr Parameters kPairs[] = {{1, 0, 0}, {1, 1, 1}, {2, 0, 1},
-                                   {2, 1, 0}, {5, 0, 0}, {5, 1, 1}};
-  int number = 0;
+  // Every pair of values, and the first two for other tile sizes of the same code. With whole
+  // tiles, every thread does the same. A misaligned C takes the scalar path.
+  constexpr Parameters kPairs[] = {{2, 0, 1}, {2, 1, 0}, {1, 0, 0},
+                                   {1, 1, 1}, {5, 0, 0}, {5, 1, 1}};
   const auto check = [&](const model::Stage& stage, const model::Variant& variant) {
-    for (const Parameters& p : kPairs) {
-      if (!testing::chosen(number++, 3)) continue;
+    for (const Parameters& p : std::span(kPairs).first(has_own_code(stage, variant) ? 6 : 2)) {
       const model::Variant& v = variant;
       const Case c{v.BM, 2 * v.BN, p.tiles * std::max(variant.BK, 4), 1, p.beta, p.misaligned};
       CAPTURE(std::string(variant.kernel.name));
@@ -679,10 +672,9 @@ TEST_CASE("the conflict-free stages have no bank conflicts, but the vectorized o
 }
 
 TEST_CASE("every access of every stage belongs to a line of its kernel") {
-  int number = 0;
-  const auto check = [&](const model::Stage&, const model::Variant& variant) {
+  const auto check = [&](const model::Stage& stage, const model::Variant& variant) {
+    if (!has_own_code(stage, variant)) return;
     for (const bool aligned : {true, false}) {
-      if (!testing::chosen(number++, 3)) continue;
       const model::Variant& launched = variant;
       const model::KernelRef& kernel = aligned ? launched.kernel : launched.kernel_any;
       const Case c{variant.BM + 1, variant.BN + 4, 20, 1, 1, aligned ? 0 : 1};
@@ -844,23 +836,21 @@ TEST_CASE("every access of every stage is announced to the tracer, and nothing e
     MESSAGE("not audited here: ", trace::why_no_audit());
     return;
   }
-  // With GEMM_STEPS_TEST_ALL=1: blocks of all variants; else enough of each stage to reach all of
-  // its lines.
-  const bool all = std::getenv("GEMM_STEPS_TEST_ALL") != nullptr;
-  int number = 0;
+  // With GEMM_STEPS_TEST_ALL=1: blocks of all variants; else enough of a warp of each stage to
+  // reach all of its lines.
+  const bool all = testing::tests_all();
   const auto audit_variant = [&](const model::Stage& stage, const model::Variant& variant) {
     const bool of_the_ladder =
         model::find_stage(stage_table_traced.stages, stage.number) != nullptr;
-    const bool has_own_lines = &variant == stage.variants.data() || variant.contrast;
-    if (!all && (!of_the_ladder || !has_own_lines)) return;
+    if (!all && (!of_the_ladder || !has_own_code(stage, variant))) return;
     CAPTURE(std::string(variant.kernel.name));
     for (const int misaligned : {0, 1}) {
-      if (!testing::chosen(number++, 3)) continue;
       const lab::Problem p =
           lab::random_problem({variant.BM, variant.BN, variant.BK + 1}, 1, 1, 1, misaligned);
       lab::Floats result = p.C;
       model::Audit audit;
-      audit.most_accesses = all ? 50'000 : 6'000;
+      audit.most_accesses = all ? 50'000 : 3'000;
+      audit.every = all ? 1 : 8;
       machine::Machine machine{&limits(), machine::Blocks::kFirst};
       machine.audit = &audit;
       trace::trace(
@@ -926,14 +916,14 @@ TEST_CASE(
         {6, 32768, 163840},
         {7, 32768, 98304},
         {8, 24576, 49152}}) {
-    if (!testing::chosen(counted.stage, 3)) continue;
     CAPTURE(counted.stage);
     const model::Variant& variant = variant_of(stage_table_traced, counted.stage);
-    const model::Counts counts = multiply(Where::traced, variant, {256, 256, 256}).counts;
+    const model::Counts counts =
+        multiply(Where::traced, variant, {variant.BM, variant.BN, 256}).counts;
     const model::SharedLoads loads = model::shared_loads_as_compiled(
         {256, 256, 256, false}, variant, counts,
         model::find_compiled_loop(variant.kernel.name, 90).value());
-    const auto blocks = static_cast<double>(counts.blocks);
+    const double blocks = 256.0 / variant.BM * 256 / variant.BN;
     CHECK(loads.requests * blocks == counted.requests);
     CHECK(loads.wavefronts * blocks == counted.wavefronts);
   }

@@ -1,7 +1,7 @@
 #!/bin/bash
-# run.sh TESTS [DOCTEST_FLAGS...]: runs doctest's test cases on all cores, a few at a time, and ends
-# with one line of totals in doctest's format, where a test case that says "skipped: " is skipped. With
-# flags, it runs doctest once with these flags.
+# run.sh TESTS [DOCTEST_FLAGS...]: runs doctest's test cases on all cores, a few at a time, says how many
+# have run, and ends with one line of totals in doctest's format, where a test case that says "skipped: "
+# is skipped. With flags, it runs doctest once with these flags.
 # GEMM_STEPS_TEST_BUT in the environment names source files whose tests are left out, as doctest's
 # -sfe does.
 set -uof pipefail
@@ -12,7 +12,7 @@ export COLUMNS=100 # reports are as wide as here on every terminal
 
 but=${GEMM_STEPS_TEST_BUT:-}
 count() { "$tests" --count "$1" | sed -n 's/.*: *//p'; }
-log=$(mktemp) || exit 2
+export log=$(mktemp) || exit 2
 trap 'rm -f "$log"' EXIT
 export OMP_WAIT_POLICY=passive # threads that wait leave the cores to the others
 # Files whose test cases share a page, a browser, a book or a run: each is one process, and the first.
@@ -20,8 +20,8 @@ together=('*/show/page/*' '*/book_tests.cpp' '*/walkthrough_tests.cpp')
 apart=$(IFS=,; echo "${together[*]}")${but:+,$but}
 all=$(count "-sfe=$but")
 chunk=4
-# The output of each process is kept together. One that does not end is ended, and doctest names its
-# test case.
+# The output of each process is kept together, and its line of totals says how far the run is. A process
+# that does not end is ended, and doctest names its test case.
 {
   printf -- "-sf=%s -sfe=$but\n" "${together[@]}"
   seq 1 $chunk "$(count "-sfe=$apart")" |
@@ -32,9 +32,22 @@ chunk=4
   output=$(timeout -k 10 1200 "$1" "${cases[@]}" --no-intro 2>&1)
   code=$?
   [ $code -gt 1 ] && output+=$'"'\n'"'"$1 $2: ended with $code"
-  printf "%s\n" "$output"
-  [ $code = 0 ]' run "$tests" {} > "$log"
-status=$?
+  printf "%s\n" "$output" >> "$log"
+  sed -n "/^\[doctest\] test cases:/ { s/|//g; p }" <<< "$output"
+  [ $code = 0 ]' run "$tests" {} | {
+  ran=0 failed=0 hundreds=0
+  while read -r _ _ _ _ passes _ fails _; do
+    ((ran += passes + fails, failed += fails))
+    if [ -t 1 ]; then
+      printf '\r%d of %d test cases, %d failed' $ran "$all" $failed
+    elif ((ran / 100 > hundreds)); then
+      hundreds=$((ran / 100))
+      echo "$ran of $all test cases, $failed failed"
+    fi
+  done
+  [ ! -t 1 ] || echo
+}
+status=${PIPESTATUS[1]}
 grep -vE '^(\[doctest\] (test cases|assertions|Status)|=+$|$)' "$log"
 awk -v status=$status -v all="$all" '
   /^\[doctest\] test cases:/ { gsub(/[|]/, " "); failed += $7 }

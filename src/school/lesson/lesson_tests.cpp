@@ -14,7 +14,6 @@
 #include "testing/browser.h"
 #include "testing/pattern.h"
 #include "testing/program.h"
-#include "testing/thorough.h"
 
 using lesson::Block, lesson::Chapter, lesson::Command, lesson::Figure, lesson::joined,
     lesson::Lines;
@@ -81,14 +80,13 @@ int occurrences(const std::string& text, const std::string& of) {
 }  // namespace
 
 TEST_CASE("the walkthrough's commands work, and print what it quotes") {
-  int number = 0, quoted = 0;
+  int quoted = 0;
   for_each_block("console", [&](const Block& block) {
     if (block.info != "console") return;
     for (const Command& command : lesson::commands(block)) {
       CAPTURE(command.line);
       CAPTURE(command.text);
       quoted += !command.quoted.empty();
-      if (!testing::chosen(number++, 3)) continue;
       const lesson::Output& output = output_of(command.text);
       CHECK(output.exit_code == 0);
       if (command.quoted.empty()) continue;
@@ -99,14 +97,12 @@ TEST_CASE("the walkthrough's commands work, and print what it quotes") {
 }
 
 TEST_CASE("the walkthrough's commands within a sentence work") {
-  int number = 0;
   for (const Chapter& chapter : walkthrough()) {
     CAPTURE(chapter.title);
     for (const Command& command : lesson::inline_commands(chapter)) {
-      if (!testing::chosen(number++, 3)) continue;
       CAPTURE(command.text);
       const bool is_long = command.text == "./gemm_steps --experiment one-change";
-      const std::string quick = is_long && !testing::tests_all() ? " --size 64" : "";
+      const std::string quick = is_long ? " --size 64" : "";
       CHECK(output_of(command.text + quick).exit_code == 0);
     }
   }
@@ -480,7 +476,6 @@ bool has(const Lines& lines, const std::string& line) {
 TEST_CASE("the commands of the lecturer's page work, and print what it quotes") {
   const Built built{testing::program(), testing::built()};
   std::set<std::string> done;
-  int number = 0;
   for (const Chapter& chapter : chapters(teaching())) {
     CAPTURE(chapter.title);
     std::vector<Command> all = inline_commands(chapter);
@@ -490,7 +485,6 @@ TEST_CASE("the commands of the lecturer's page work, and print what it quotes") 
     }
     for (const Command& command : all) {
       if (!done.insert(command.text).second && command.quoted.empty()) continue;
-      if (!testing::chosen(number++, 3)) continue;
       CAPTURE(command.text);
       const Output output = run(command.text, built);
       // These two kernels are wrong, and the exit code says so.

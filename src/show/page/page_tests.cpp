@@ -12,7 +12,6 @@
 #include "show/page/page.h"
 #include "testing/browser.h"
 #include "testing/program.h"
-#include "testing/thorough.h"
 #include "text/json.h"
 #include "text/numbers.h"
 
@@ -178,7 +177,6 @@ TEST_CASE("the page of the ladder is smaller than 400 KB, and that of a stage th
   CHECK(std::filesystem::file_size(ladder_page()) < 400'000);
   const Folder folder;
   for (const int stage : stages_with_kernels()) {
-    if (!testing::chosen(stage, 3)) continue;
     CAPTURE(stage);
     const std::string file = folder / "stage.html";
     const testing::Output output =
@@ -207,7 +205,6 @@ TEST_CASE("at chosen steps of every stage the page counts what --step counts") {
   Browser& browser = testing::shared_browser();
   browser.open(ladder_page());
   for (const int stage : stages_with_kernels()) {
-    if (!testing::chosen(stage, 3)) continue;
     CAPTURE(stage);
     go_to_stage(browser, stage);
     CHECK(browser.complaints() == std::vector<std::string>{});
@@ -414,7 +411,6 @@ TEST_CASE("the player fills the window, and no text is cut") {
     CAPTURE(width);
     browser.open(ladder_page(), width, height);
     for (const int stage : stages_with_kernels()) {
-      if (!testing::chosen(stage + width, 3)) continue;
       CAPTURE(stage);
       go_to_stage(browser, stage);
       for (const char* place : {"0", "1", "page.player.recording.last >> 1"}) {
@@ -457,7 +453,6 @@ TEST_CASE("the player fills the window, and no text is cut") {
         number(browser, "parseFloat(getComputedStyle(page.player.source.element).fontSize)") >= 20);
     CHECK(number(browser, "document.documentElement.scrollWidth") <= width);
     for (const int stage : stages_with_kernels()) {
-      if (!testing::chosen(stage + width, 3)) continue;
       CAPTURE(stage);
       browser.evaluate("page.player.load(" + std::to_string(stage - 1) + ", 9999, 0, -1)");
       for (const char* side : {"0", "1"}) {

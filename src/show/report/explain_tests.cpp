@@ -15,7 +15,6 @@
 #include "show/report/source.h"
 #include "testing/golden.h"
 #include "testing/program.h"
-#include "testing/thorough.h"
 #include "text/numbers.h"
 
 namespace report {
@@ -211,10 +210,8 @@ TEST_CASE("every stage is explained in at most 160 lines of 100 columns") {
 }
 
 TEST_CASE("every variant is, too, even if its tiles are cut off and it copies single floats") {
-  int number = 0;
   for (const model::Stage& stage : stage_table_traced.stages) {
     for (const model::Variant& variant : stage.variants) {
-      if (!testing::chosen(number++, 3)) continue;
       const std::string flags = std::to_string(stage.number) + " --variant " + variant.name;
       CAPTURE(flags);
       const Output output =
