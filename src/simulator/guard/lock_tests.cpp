@@ -115,6 +115,18 @@ TEST_CASE("a locked child can use threads, memory, exceptions, questions and tim
   CHECK(ended.report == "heard!");
 }
 
+TEST_CASE("a child can use threads after its parent has used some") {
+  int before = 0, in_child = 0;
+#pragma omp parallel num_threads(3) reduction(+ : before)
+  before += 1;
+  const Ended ended = run_in_child(kGuard, [&](std::FILE*) {
+#pragma omp parallel num_threads(3) reduction(+ : in_child)
+    in_child += 1;
+    return Outcome{in_child == before ? 0 : 1, ""};
+  });
+  CHECK(ended.exit_code == 0);
+}
+
 // While a thread ends, signals are blocked, and the C library frees what it kept for the thread. A
 // system call that the lock refuses would then end the child silently.
 TEST_CASE("a locked child may free much memory while signals are blocked") {

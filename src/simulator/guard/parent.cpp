@@ -1,3 +1,4 @@
+#include <omp.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -13,9 +14,11 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <iterator>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -435,9 +438,7 @@ class Conversation {
   std::string report_, unlocked_;
 };
 
-}  // namespace
-
-Ended run_in_child(const Guard& guard, const Work& work) {
+Ended run_in_child_of_this_thread(const Guard& guard, const Work& work) {
   int ends[2];
   std::fflush(nullptr);
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
@@ -457,6 +458,20 @@ Ended run_in_child(const Guard& guard, const Work& work) {
   const Ended ended = Conversation(guard, ends[0], process).run();
   close(ends[0]);
   return ended;
+}
+
+}  // namespace
+
+// A child has a copy of the one thread that forks. If that thread had used OpenMP before, the child
+// would wait forever for the others of its team, so a new thread forks.
+Ended run_in_child(const Guard& guard, const Work& work) try {
+  const auto forked = [&, team = omp_get_max_threads()] {
+    omp_set_num_threads(team);
+    return run_in_child_of_this_thread(guard, work);
+  };
+  return std::async(std::launch::async, forked).get();
+} catch (const std::system_error&) {
+  throw NoChild("the system cannot start another thread");
 }
 
 std::string sentence_about_lock(const Guard& guard, const Ended& ended) {
