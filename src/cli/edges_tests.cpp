@@ -154,10 +154,16 @@ std::string on_terminal(const std::string& flags, const std::string& environment
              environment + " script -qec '" + testing::program() + " " + flags + "' /dev/null")
       .out;
 }
+bool can_use_a_terminal() {
+  if (testing::there_is_no_terminal()) return false;
+  if (testing::run("command -v script").exit_code == 0) return true;
+  MESSAGE("skipped: script is missing; install bsdutils");
+  return false;
+}
 }  // namespace
 
 TEST_CASE("a terminal without a name gets no colours") {
-  if (testing::run("command -v script").exit_code != 0) return;
+  if (!can_use_a_terminal()) return;
   const std::string bold = "\033[1m";
   CHECK(contains(on_terminal("--stage 1 --size 16", "env -u NO_COLOR TERM=xterm"), bold));
   CHECK_FALSE(contains(on_terminal("--stage 1 --size 16", "env -u NO_COLOR TERM="), bold));
@@ -167,7 +173,7 @@ TEST_CASE("a terminal without a name gets no colours") {
 }
 
 TEST_CASE("on a terminal, long work shows the stage at work and the time left") {
-  if (testing::run("command -v script").exit_code != 0) return;
+  if (!can_use_a_terminal()) return;
   const std::string out = on_terminal("--stage 5-6 --size 256 --trace all");
   CHECK(contains(out, "2D thread tiling [#"));
   CHECK(contains(out, "vectorized [##########"));

@@ -38,8 +38,8 @@ const std::string kMpirun =
     "OMP_WAIT_POLICY=passive\n"
     "timeout 300 mpirun ";
 
-// Empty if several processes can be started.
-const std::string& why_not() {
+// For a test of several processes: says so if they cannot be started.
+bool is_alone() {
   static const std::string reason = [] {
     const testing::Output there = testing::run("command -v mpirun");
     if (there.exit_code != 0) return "skipped: there is no mpirun; install openmpi-bin";
@@ -51,7 +51,8 @@ const std::string& why_not() {
     }
     return "";
   }();
-  return reason;
+  if (!reason.empty()) MESSAGE(reason);
+  return !reason.empty();
 }
 
 testing::Output mpirun(const std::string& arguments) {
@@ -120,10 +121,7 @@ TEST_CASE("a process was started by mpirun if its variables say that there are s
 }
 
 TEST_CASE("four processes print the same result, counts and model as one for four GPUs") {
-  if (!why_not().empty()) {
-    MESSAGE(why_not());
-    return;
-  }
+  if (is_alone()) return;
   for (const std::string arguments :
        {" --device cpu --size 200 --stage 0 --no-color --gpus 4 --resident host",
         " --device cpu --m 35 --n 79 --k 19 --stage 0 --no-color --gpus 4 --grid 4x1 --panel 5 "
@@ -142,14 +140,14 @@ TEST_CASE("four processes print the same result, counts and model as one for fou
 }
 
 TEST_CASE("without --gpus, each of mpirun's processes is a GPU") {
-  if (!why_not().empty()) return;
+  if (is_alone()) return;
   const testing::Output run = mpirun("-n 3 " + testing::program() + kSmall);
   CHECK(run.exit_code == 0);
   CHECK(contains(line_with(run.out, "distributed"), "1 x 3"));
 }
 
 TEST_CASE("processes of different builds end with a sentence that says so") {
-  if (!why_not().empty()) return;
+  if (is_alone()) return;
   const testing::Folder folder;
   const std::string other = folder / "gemm_steps";
   std::filesystem::copy_file(testing::program(), other);
@@ -161,7 +159,7 @@ TEST_CASE("processes of different builds end with a sentence that says so") {
 }
 
 TEST_CASE("processes with different commands end with a sentence that says so") {
-  if (!why_not().empty()) return;
+  if (is_alone()) return;
   const std::string program = testing::program() + kSmall;
   const testing::Output run = mpirun("-n 2 " + program + " : -n 1 " + program + " --seed 2");
   check_ended(run);
@@ -169,7 +167,7 @@ TEST_CASE("processes with different commands end with a sentence that says so") 
 }
 
 TEST_CASE("a process that refuses its command ends the others, too") {
-  if (!why_not().empty()) return;
+  if (is_alone()) return;
   const std::string program = testing::program() + kSmall;
   const testing::Output run = mpirun("-n 1 " + program + " : -n 1 " + program + " --frobnicate");
   check_ended(run);
@@ -177,7 +175,7 @@ TEST_CASE("a process that refuses its command ends the others, too") {
 }
 
 TEST_CASE("--gpus must be as many as mpirun's processes") {
-  if (!why_not().empty()) return;
+  if (is_alone()) return;
   const testing::Output run = mpirun("-n 2 " + testing::program() + kSmall + " --gpus 3");
   check_ended(run);
   CHECK(contains(run.err, "--gpus 3: mpirun started 2 processes"));
@@ -185,7 +183,7 @@ TEST_CASE("--gpus must be as many as mpirun's processes") {
 
 // The ladder of such a product takes a minute.
 TEST_CASE("if a process is killed, the others end soon, say why, and leave no file half-written") {
-  if (!why_not().empty()) return;
+  if (is_alone()) return;
   if (testing::run("command -v pgrep ps").exit_code != 0) {
     MESSAGE("skipped: pgrep or ps is missing; install procps");
     return;

@@ -708,6 +708,7 @@ constexpr auto kLongerThanTheInterval = std::chrono::milliseconds(120);
 }  // namespace
 
 TEST_CASE("a bar on a terminal shows the part that is done and erases itself at the end") {
+  if (testing::there_is_no_terminal()) return;
   const Terminal terminal;
   {
     Progress bar("reference", 200, terminal.out);
@@ -732,6 +733,7 @@ TEST_CASE("a bar of several parts has the name of the one at work") {
 }
 
 TEST_CASE("a bar is drawn rarely even if it is called often, and short work shows none") {
+  if (testing::there_is_no_terminal()) return;
   const Terminal terminal;
   {
     Progress bar("short", 100000, terminal.out);
@@ -749,6 +751,7 @@ TEST_CASE("a bar is drawn rarely even if it is called often, and short work show
 }
 
 TEST_CASE("a bar counts the work of all threads") {
+  if (testing::there_is_no_terminal()) return;
   const Terminal terminal;
   {
     Progress bar("threads", 4001, terminal.out);
@@ -767,6 +770,7 @@ TEST_CASE("a bar counts the work of all threads") {
 }
 
 TEST_CASE("a bar on a file, or of no work, writes nothing") {
+  if (testing::there_is_no_terminal()) return;
   std::FILE* file = std::tmpfile();
   const Terminal terminal;
   {

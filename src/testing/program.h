@@ -2,9 +2,11 @@
 // and reads it.
 #pragma once
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -113,6 +115,16 @@ inline Output gemm_steps(const std::string& arguments, const std::string& input 
 // The build folder, which contains the tests.
 inline std::filesystem::path built() {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path();
+}
+
+// For a test that needs a terminal: says so if the system makes none, as in a bare chroot.
+inline bool there_is_no_terminal() {
+  const int screen = posix_openpt(O_RDWR | O_NOCTTY);
+  const bool works = screen >= 0 && grantpt(screen) == 0 && unlockpt(screen) == 0 &&
+                     ::access(ptsname(screen), R_OK | W_OK) == 0;
+  if (screen >= 0) close(screen);
+  if (!works) std::puts("skipped: this system makes no pseudo-terminal (/dev/ptmx, /dev/pts)");
+  return !works;
 }
 
 // Sets an environment variable for a test. The destructor restores the old value.

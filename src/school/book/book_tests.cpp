@@ -52,17 +52,15 @@ struct Place {
 // One book for all cases of this process, without answers; empty if there is no pandoc.
 const Place* written() {
   static const Place place;
-  static const bool there = !skipped("pandoc", " to write the book") && [] {
-    const testing::Output output = place.write();
-    if (output.err == kTooOld) {
-      MESSAGE("skipped: " << kTooOld);
-      return false;
-    }
-    CHECK(output.err == "");
-    CHECK(output.out == place.out + "/index.html\n");
-    return output.exit_code == 0;
-  }();
-  return there ? &place : nullptr;
+  if (skipped("pandoc", " to write the book")) return nullptr;
+  static const testing::Output output = place.write();
+  if (output.err == kTooOld) {
+    MESSAGE("skipped: " << kTooOld);
+    return nullptr;
+  }
+  CHECK(output.err == "");
+  CHECK(output.out == place.out + "/index.html\n");
+  return output.exit_code == 0 ? &place : nullptr;
 }
 
 // What follows `before` up to the next quotation mark, for each place in the text. (A pattern's
