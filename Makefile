@@ -74,8 +74,8 @@ INSTRUMENT := $(BUILD)/instrument.a
 ANSWER := src/school/grade/answer.cpp src/school/grade/kernel_rules.cpp
 RUNNERS := src/try/try.cpp src/try/launches.cpp
 HARNESS := $(call OBJECTS,$(filter-out %_tests.cpp src/try/architecture.cpp $(RUNNERS),$(wildcard src/try/*.cpp)))
-OWN_COPIES := $(BUILD)/gemm_steps_traced.o $(BUILD)/gemm_steps_plain.o
-COPIES := $(OWN_COPIES) $(BUILD)/experiments_traced.o $(BUILD)/experiments_plain.o
+OWN_COPIES := $(addprefix $(or $(HARDENED),$(BUILD))/,gemm_steps_traced.o gemm_steps_plain.o)
+COPIES := $(OWN_COPIES) $(subst gemm_steps,experiments,$(OWN_COPIES))
 # What is recorded, and embedded in the program. RESULTS=folder tries others.
 RESULTS := results
 include src/lab/gpu/gpu.mk src/cluster/cluster.mk

@@ -833,7 +833,7 @@ TEST_CASE("published times on two other GPUs exceed no ceiling by more than a te
 
 TEST_CASE("every access of every stage is announced to the tracer, and nothing else") {
   if (!trace::why_no_audit().empty()) {
-    MESSAGE("not audited here: ", trace::why_no_audit());
+    MESSAGE("skipped: ", trace::why_no_audit());
     return;
   }
   // With GEMM_STEPS_TEST_ALL=1: blocks of all variants; else enough of a warp of each stage to

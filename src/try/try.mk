@@ -94,4 +94,4 @@ endif
 
 SAMPLES := $(filter-out eight $(notdir $(WHOLE_PROGRAMS)) $(if $(CUB),,cub),\
 	$(basename $(notdir $(wildcard examples/*.cu src/try/samples/*.cu))))
-test-parts: $(BUILD)/try/architecture $(REWRITER) $(addprefix $(BUILD)/try/,$(SAMPLES) tiled.debug)
+test-parts: $(if $(HARDENED),,$(BUILD)/try/architecture $(REWRITER) $(addprefix $(BUILD)/try/,$(SAMPLES) tiled.debug))

@@ -3,12 +3,9 @@
 # passes, its skeleton is the solution with the regions emptied and fails, and so do the ladder's
 # kernels and at least three typical wrong answers, these with their own hints. Honest answers in many
 # styles pass. Every attempt to deceive the grader fails, for the right reason. And the solution fails
-# with any of its indices wrong, whatever shapes are drawn.
+# with any of its indices wrong, with the shapes that SEEDS draw (by default 1).
 #
-# GEMM_STEPS_TEST_ALL=1 checks all of this, the wrong indices with SEEDS (by default four of 1 to 20,
-# chosen at random). Without it, a random third of solutions, skeletons and kernels of the ladder, a
-# random sixth of the other answers, and every sixteenth wrong index with one seed are checked.
-# GEMM_STEPS_SOLUTIONS=1 checks only solutions and skeletons.
+# GEMM_STEPS_SOLUTIONS=1 checks only solutions and skeletons, as `make test` does.
 #
 # Prints a line for each failure; the exit code is then 1. `make grader` builds what this needs.
 set -uo pipefail
@@ -22,16 +19,9 @@ export OMP_NUM_THREADS=1  # all cores are at work anyway, each on an answer of i
 checks=$(mktemp -d) || exit 2
 trap 'rm -rf "$checks"' EXIT
 export CHECKS=$checks
-THIRD='0~3p' SIXTH=$((RANDOM % 6))
-export SEEDS=${SEEDS:-$(shuf -i 1-20 -n 4)} MUTANTS=p
-if [ "${GEMM_STEPS_TEST_ALL:-}" = 1 ]; then
-  THIRD=p
-else
-  SEEDS=${SEEDS%%[[:space:]]*} MUTANTS=$((RANDOM % 16))~16p
-fi
+export SEEDS=${SEEDS:-1}
 # The numbers of the ladder's stages, except the one without a kernel.
-export STAGES=$(awk -f src/text/declarations.awk gemm_steps.cu | awk '$1 == "stage" && $2 > 0 { print $2 }' |
-  sed -n "$THIRD")
+export STAGES=$(awk -f src/text/declarations.awk gemm_steps.cu | awk '$1 == "stage" && $2 > 0 { print $2 }')
 [ -n "$STAGES" ] || { echo "gemm_steps.cu: no table of stages was found"; exit 1; }
 
 # Grades an answer. $1: a name, $2: the expected result: passes, fails, wrong (fails, and no message
@@ -66,18 +56,23 @@ one() {
   if [[ $2 = passes || $2 = begins ]] && grep -q 'warning:' <<< "$output"; then echo "$1 warns: $output"; fi
 }
 
+# Links a program that runs many mutants of an answer to exercise $1, each in a process of its own.
+# $2: the program; the others: objects.
+mutants() {
+  local exercise=$1 program=$2
+  shift 2
+  $CXX -Wl,-z,muldefs "$BUILD/src/school/grade/index_mutants.o" "$@" "$EXERCISE_OBJECTS/$exercise/exercise.o" \
+    "$BUILD/grade/grader.o" $LIBRARIES -o "$program"
+}
+
 # The ladder's kernels on the problem of exercise $1: linked in place of an answer.
 ladder() {
-  local output code stage
+  local output
   . "$BUILD/grade/environment"
-  $CXX "$BUILD/src/school/grade/ladder.o" "$BUILD/gemm_steps_traced.o" "$EXERCISE_OBJECTS/$1/exercise.o" \
-    "$BUILD/grade/grader.o" $LIBRARIES -o "$CHECKS/ladder-$1" 2>&1 ||
+  mutants "$1" "$CHECKS/ladder-$1" "$BUILD/src/school/grade/ladder.o" "$BUILD/gemm_steps_traced.o" 2>&1 ||
     { echo "the ladder's kernels cannot be run on $1"; return; }
-  for stage in $STAGES; do
-    output=$(LADDER_STAGE=$stage "$CHECKS/ladder-$1" --exercise "$1" --brief 1 --seed 1 2>&1)
-    code=$?
-    [ $code = 1 ] || echo "stage $stage of the ladder in $1: $output"
-  done
+  output=$(printf 'stage %s\n' $STAGES | "$CHECKS/ladder-$1" 1 2>&1) ||
+    echo "a stage of the ladder passes in $1 (exit code $?): $output"
   rm "$CHECKS/ladder-$1"
 }
 
@@ -89,10 +84,9 @@ indices() {
     awk -v into="$work/kernel.cu" -f src/school/grade/index_mutants.awk "$2" > "$work/list" &&
       $CXX $AS_CPU -c "$work/kernel.cu" -o "$work/raw.o" &&
       src/simulator/trace/keep_symbols.sh "$work/raw.o" "$work/kernel.o" _Z3run5ShapePKfS1_Pf $COUNTED &&
-      $CXX -Wl,-z,muldefs "$BUILD/src/school/grade/index_mutants.o" "$work/kernel.o" \
-        "$EXERCISE_OBJECTS/$1/exercise.o" "$BUILD/grade/grader.o" $LIBRARIES -o "$work/mutants"
+      mutants "$1" "$work/mutants" "$work/kernel.o"
   } 2>&1 || { echo "$2: no mutants could be made"; return; }
-  output=$(sed -n "$MUTANTS" "$work/list" | "$work/mutants" $SEEDS 2>&1) ||
+  output=$({ echo none; cat "$work/list"; } | "$work/mutants" $SEEDS 2>&1) ||
     echo "$2: wrong indices are not noticed (exit code $?): $output"
   rm -r "$work"
 }
@@ -105,7 +99,7 @@ task() {
     *) one "$@" ;;
   esac
 }
-export -f one ladder indices task
+export -f one mutants ladder indices task
 tasks=()
 
 # Adds a task for each answer that the list of edits $1 makes; the expected result is $2. The words of
@@ -154,19 +148,13 @@ add_edits src/school/grade/deceptions.txt fails >> "$checks/failures"
 for answer in src/school/grade/deceptions/*.cu; do
   tasks+=("$answer" fails 01-index-and-guard "$answer" "$(sed -n '1s|^// expect: ||p' "$answer")")
 done
-few=() others=0 basic=0
-for ((t = 0; t < ${#tasks[@]}; t += 5)); do
-  case ${tasks[t + 1]} in
-    passes | begins) chosen=$((basic++ % 3 == SIXTH % 3)) ;;
-    *)
-      [ "${GEMM_STEPS_SOLUTIONS:-}" != 1 ] || continue
-      chosen=$((others++ % 6 == SIXTH))
-      ;;
-  esac
-  ((chosen)) || [ "${GEMM_STEPS_TEST_ALL:-}" = 1 ] || continue
-  few+=("${tasks[@]:t:5}")
-done
-tasks=("${few[@]}")
+if [ "${GEMM_STEPS_SOLUTIONS:-}" = 1 ]; then
+  few=()
+  for ((t = 0; t < ${#tasks[@]}; t += 5)); do
+    case ${tasks[t + 1]} in passes | begins) few+=("${tasks[@]:t:5}") ;; esac
+  done
+  tasks=("${few[@]}")
+fi
 printf '%s\0' "${tasks[@]}" | xargs -0 -n 5 -P "$jobs" bash -c 'task "$@"' check >> "$checks/failures"
 cat "$checks/failures"
 [ ! -s "$checks/failures" ]

@@ -27,7 +27,7 @@ $(GRADED)/environment: $(BUILD)/grade.flags $(BUILD)/link.flags
 		'LIBRARIES="$(LIBRARIES)"' 'EXERCISE_OBJECTS="$(or $(HARDENED),$(BUILD))/exercises"' > $(NEW) && mv -f $(NEW) $@
 GRADE_PARTS := $(ANNOUNCER) $(addprefix $(GRADED)/,grader.o assemble cpu.h.gch environment)
 ALL_GRADE_PARTS := $(GRADE_PARTS) $(GRADED)/similar $(call OBJECTS,$(EXERCISES:%=exercises/%/exercise.cpp))
-grader: $(ALL_GRADE_PARTS) $(BUILD)/src/school/grade/ladder.o $(BUILD)/src/school/grade/index_mutants.o $(BUILD)/gemm_steps_traced.o
+grader: $(ALL_GRADE_PARTS) $(BUILD)/src/school/grade/ladder.o $(BUILD)/src/school/grade/index_mutants.o $(firstword $(OWN_COPIES))
 test-parts: grader
 
 # The user's settings that the scripts read, in addition to those that make exports itself.
@@ -44,7 +44,7 @@ grade $(if $(EX),show step debug): $(if $(ANSWERED),$(GRADE_PARTS) $(call OBJECT
 grade-class: $(ALL_GRADE_PARTS) ## grade the folders of a class (DIR=d; exercises/TEACHING.md)
 	BUILD='$(BUILD)' src/school/grade/grade_class.sh
 check-exercises: grader ## whether solutions pass, and wrong answers fail with their hints (EX=n)
-	GEMM_STEPS_TEST_ALL=1 src/school/grade/check.sh $(BUILD) $$EX
+	src/school/grade/check.sh $(BUILD) $$EX
 
 TIMED := $(if $(EX),$(ASKED_FOR))
 $(GRADED)/time: $(BUILD)/src/school/grade/time.o $(GPU_PARTS) $(INSTRUMENT) $(GRADED)/assemble FORCE

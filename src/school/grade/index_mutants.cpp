@@ -1,6 +1,7 @@
-// index_mutants [SEED...]: runs mutants of a solution (src/school/grade/index_mutants.awk) with all
-// these seeds. Reads the mutants from stdin, one per line, and prints those that pass with any
-// seed. Linked as a grader is, with this main in place of the grader's (src/school/grade/check.sh).
+// index_mutants [SEED...]: runs mutants of a solution (src/school/grade/index_mutants.awk), or stages
+// of the ladder in its place (src/school/grade/ladder.cpp), with all these seeds. Reads them from stdin,
+// one per line, and prints those that pass with any seed; "none" is the solution, which must pass.
+// Linked as a grader is, with this main in place of the grader's (src/school/grade/check.sh).
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
@@ -28,12 +29,18 @@ struct Mutant {
 };
 Mutant mutant;
 
-// "drop 3,5 row: As[row][k + row]"
+// "drop 3,5 row: As[row][k + row]", "stage 7" or "none"
 Mutant mutant_of(const std::string& line) {
   std::istringstream text(line);
   std::string word;
   text >> word;
   Mutant m;
+  if (word == "none") return m;
+  if (word == "stage") {
+    text >> word;
+    setenv("LADDER_STAGE", word.c_str(), 1);
+    return m;
+  }
   m.kind = word == "drop"       ? Mutant::drop
            : word == "halve"    ? Mutant::halve
            : word == "exchange" ? Mutant::exchange
@@ -97,21 +104,17 @@ int main(int argc, char** argv) {
   lab::prepare_threads();
   machine::function_name(reinterpret_cast<const void*>(&run));  // read once, and not in each child
   const std::vector<std::string> seeds(argv + 1, argv + argc);
-  bool all_fail = true;
-  for (const std::string& seed : seeds) {
-    if (passes_in_child(std::stoull(seed))) continue;
-    std::cout << "the solution fails with seed " << seed << " as a mutant without a change\n";
-    all_fail = false;
-  }
+  bool as_expected = true;
   for (std::string line; std::getline(std::cin, line);) {
     mutant = mutant_of(line);
-    std::string passed;
+    std::string others;
     for (const std::string& seed : seeds) {
-      if (passes_in_child(std::stoull(seed))) passed += " " + seed;
+      if (passes_in_child(std::stoull(seed)) != (line == "none")) others += " " + seed;
     }
-    if (passed.empty()) continue;
-    std::cout << line << "\n    passes with seed" << passed << "\n";
-    all_fail = false;
+    if (others.empty()) continue;
+    std::cout << line << (line == "none" ? ": the solution fails" : "\n    passes") << " with seed"
+              << others << "\n";
+    as_expected = false;
   }
-  return all_fail ? 0 : 1;
+  return as_expected ? 0 : 1;
 }

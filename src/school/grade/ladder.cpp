@@ -1,5 +1,4 @@
-// Runs one of the ladder's kernels in place of an answer: none of them may pass
-// (src/school/grade/check.sh).
+// Runs one of the ladder's kernels in place of an answer (index_mutants.cpp): none of them may pass.
 #include <algorithm>
 #include <cstdlib>
 
