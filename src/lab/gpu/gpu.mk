@@ -51,6 +51,6 @@ $(BUILD)/gemm_steps_gpu_without_main.o: $(BUILD)/gpu/gemm_steps.o
 $(BUILD)/experiments_gpu.o: $(BUILD)/gpu/src/lab/experiments/kernels.o
 	objcopy --weaken $< $@
 
-gpu-parts: $(FROM_CUDA) $(BUILD)/gemm_steps_gpu.o
+gpu-parts: $(GPU_PARTS) $(addprefix $(BUILD)/,gpu/src/cluster/gpus.o gpu/gemm_steps.o experiments_gpu.o)
 gpu: $(PROGRAM) ## build the GPU part on a machine without a GPU (ARCHS="80 90a")
 .PHONY: gpu gpu-parts
