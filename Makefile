@@ -97,7 +97,7 @@ $(BUILD)/%.o: %.cpp $(BUILD)/host.flags | $(BUILD)/src/standard.h.gch
 	$(call say,g++,$<)
 	mkdir -p $(@D)
 	$(CXX) $(CXXFLAGS) $(addprefix -include ,$(HEADERS)) $(DEPENDENCIES) -c $< -o $(NEW) $(KEEP)
-JOINT := $(foreach file,$(EVERY_FILE),$(if $(filter %/all %/hot,$(call unit,$(file))),$(file)))
+JOINT := $(filter $(ANEW),$(foreach file,$(EVERY_FILE),$(if $(filter %/all %/hot,$(call unit,$(file))),$(file))))
 $(foreach file,$(JOINT),$(eval $(call OBJECTS,$(file)): $(file)))
 $(call OBJECTS,$(JOINT)): $(BUILD)/host.flags | $(BUILD)/src/standard.h.gch
 	$(call say,g++,$(firstword $(dir $(filter %.cpp,$^)))*.cpp)
