@@ -120,7 +120,8 @@ TEST_CASE("a process was started by mpirun if its variables say that there are s
   }
 }
 
-TEST_CASE("four processes print the same result, counts and model as one for four GPUs") {
+// The launches of four processes do not wait for one another, so the model has another time for them.
+TEST_CASE("four processes print the same result and counts as one for four GPUs") {
   if (is_alone()) return;
   for (const std::string arguments :
        {" --device cpu --size 200 --stage 0 --no-color --gpus 4 --resident host",
@@ -134,8 +135,10 @@ TEST_CASE("four processes print the same result, counts and model as one for fou
     const std::string output = without_returns(four.out);
     CHECK(count(output, "More than one GPU") == 1);
     CHECK(count(output, "problem ") == 1);
-    CHECK(contains(section(one.out), "equal"));
-    CHECK(section(output) == section(one.out));
+    for (const char* line : {"schedule:", "check:", "GPU 0 ", "GPU 3 "}) {
+      CHECK(line_with(output, line) == line_with(one.out, line));
+    }
+    for (const char* words : {"equal", "  ok\n"}) CHECK(contains(section(output), words));
   }
 }
 
