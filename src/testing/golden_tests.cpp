@@ -1,4 +1,5 @@
-// The output of each command in golden_commands.txt: NAME COMMAND.
+// The output of each command in golden_commands.txt: NAME COMMAND. `try SAMPLE FLAGS` prints what a
+// sample of make try says on stderr.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -18,11 +19,15 @@ TEST_CASE("each of the listed commands prints what its golden file has") {
   for (std::size_t i = 0; i < commands.size(); ++i) {
     const Folder folder;
     const std::string command = commands[i].substr(commands[i].find(' ') + 1);
-    outputs[i] = run("export COLUMNS=100 NO_COLOR=1; exec 2>&1; root=$PWD; cd '" +
-                     folder.path().string() + "'\ngemm_steps() { (exec -a gemm_steps '" +
-                     std::filesystem::absolute(program()).string() +
-                     "' \"$@\") || echo \"exit code $?\"; }\n" + command)
-                     .out;
+    outputs[i] =
+        run("export COLUMNS=100 NO_COLOR=1; exec 2>&1; root=$PWD; built='" + built().string() +
+            "'; cd '" + folder.path().string() + "'\ngemm_steps() { (exec -a gemm_steps '" +
+            std::filesystem::absolute(program()).string() +
+            "' \"$@\") || echo \"exit code $?\"; }\n" +
+            "try() { echo \"$*\"; (cd \"$root\" && \"$built/try/$1\" \"${@:2}\" 2>&1 "
+            ">/dev/null) || echo \"exit code $?\"; }\n" +
+            command)
+            .out;
   }
   for (std::size_t i = 0; i < commands.size(); ++i) {
     const std::size_t space = commands[i].find(' ');

@@ -45,7 +45,7 @@ fuzz: $(BUILD)/fuzz/parsers ## try every parser with random inputs, under saniti
 	GEMM_STEPS_FUZZ=$(or $(INPUTS),100000) $< -tc='any*,whatever*'
 
 # A difference is read before it is committed. A file that nothing writes any more is removed.
-goldens: $(PROGRAM) $(BUILD)/tests ## write the outputs that tests compare as text (src/testing/golden/)
+goldens: $(PROGRAM) $(BUILD)/tests test-parts ## write the outputs that tests compare as text (src/testing/golden/)
 	rm -rf src/testing/golden && mkdir src/testing/golden
 	GEMM_STEPS_WRITES_GOLDENS=1 GEMM_STEPS=./$(PROGRAM) COLUMNS=100 $(BUILD)/tests -tc='*golden file*'
 

@@ -7,7 +7,6 @@
 #include <fstream>
 #include <map>
 #include <regex>
-#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -91,81 +90,6 @@ TEST_CASE("random numbers in kernels are NVIDIA's, or have the same distribution
   CHECK(contains(walk.out, "Audited: "));
 }
 
-TEST_CASE("mistakes around launches are named, and right programs like them are left in peace") {
-  struct Case {
-    const char* how;
-    int exit_code;
-    const char* says;  // "": nothing at all
-  };
-  const char* const kHalf = ": 232 of 1,000 elements of y, copied here, were never written. A GPU";
-  const Case cases[] = {
-      {"floats", 1, kHalf},
-      {"floats-all", 0, ""},
-      {"bytes", 1, kHalf},
-      {"bytes-all", 0, ""},
-      {"halves", 1, kHalf},
-      {"doubles", 1, kHalf},
-      {"pairs", 0, kHalf},
-      {"pairs-all", 0, ""},
-      {"async", 1, kHalf},
-      {"zeros-first", 0, ""},
-      {"two-copies", 1, ": 928 of 4,000 bytes of z, copied here, were never written"},
-      {"rows", 0, ": 100 of 500 elements of y, copied here, were never written"},
-      {"managed", 1, "try: note: 232 of 1,000 elements of y, which the host can read, were never"},
-      {"managed-all", 0, ""},
-      {"mapped", 1, ": 232 of 1,000 elements of y, which the host can read, were never written"},
-      {"counted", 0, ": 50 of 100 elements of device_kept, copied here, were never written"},
-      {"refused", 1, ": 32 of 32 elements of y, copied here, were never written"},
-      {"not-refused", 0, ""},
-      {"second-step", 1,
-       "sum, block (0, 0): thread (16, 0) loads on line 129 from element 16 of out"},
-      {"second-step-all", 0, ""},
-      {"turns", 0, ""},
-      {"turns-wrong", 1,
-       "ends with 1, and 998 of its 1,000 launches were not traced; TRY_FLAGS=\"--"},
-      {"outside-bytes", 1, "thread (100, 0) accesses element 100 of y on line"},
-      {"inside-bytes", 0, ""},
-      {"outside-halves", 1, "thread (100, 0) accesses element 100 of y on line"},
-      {"outside-doubles", 1, "thread (100, 0) accesses element 100 of y on line"},
-      {"outside-triples", 1, "thread (100, 0) accesses element 100 of y on line"},
-      {"outside-untyped", 1, "thread (100, 0) accesses element 100 of untyped_y on line"},
-      {"before-halves", 1, "accesses element -3 of y on line"},
-      {"outside-vectors", 1, "accesses element 1,001 of y on line 177, but there are only 1,001;"},
-      {"outside-atomics", 1, "accesses element 99 of y on line 181, but there are only 99;"},
-      {"outside-variable", 1,
-       "accesses element 3,145,728 of numbers on line 185, but there are only"},
-      {"outside-shared", 1, "accesses element 63 of dynamic shared memory on line"},
-      {"threads-3d", 1, "thread (0, 0, 0) stores on line 212 and thread (0, 0, 1) stores"},
-      {"blocks-3d", 1, "block (0, 0, 0) stores on line 215 and block (0, 0, 1) stores"},
-      {"grid", 1,
-       "block (0, 0): thread (0, 0) waits at grid.sync() on line 221 forever, because block "
-       "(3, 0) has left the kernel on line 220; let every block"},
-      {"grid-first", 1, "because block (0, 0) has left the kernel on line"},
-      {"grid-second", 1, "because block (2, 0) has left the kernel on line 229;"},
-      {"grid-all", 0, ""},
-      {"allocates", 0, ""},
-      {"allocates-often", 0, ""},
-      {"leaks", 0, "10,240 bytes in 256 pieces; the heap of kernels has 8,388,608"},
-      {"past-allocated", 1, "accesses element 10 of memory of malloc or new on line"},
-      {"too-much", 0,
-       "kernels have allocated memory that none has freed: 5,242,880 bytes in 1 piece"},
-      {"heap-store-past", 1, "accesses element 4 of memory of malloc or new on line"},
-      {"heap-free-inside", 1, "it frees memory that no kernel has got from malloc or new"},
-      {"heap-free-twice", 1, "it frees memory that was freed before"},
-      {"heap-use-after", 1, "heap, which nobody has written"},
-      {"called", 1,
-       ": the host calls the kernel fill<float> as a function, which launches nothing"},
-      {"launched", 0, ""}};
-  for (const Case& c : cases) {
-    CAPTURE(std::string(c.how));
-    const Output output = try_program("judged", std::string("-- ") + c.how);
-    CAPTURE(output.err);
-    CHECK(output.exit_code == c.exit_code);
-    CHECK(contains(output.err, c.says));
-    if (c.says[0] == '\0') CHECK(output.err == "");
-  }
-}
-
 TEST_CASE("every form of a launch reaches the kernel that C++ chooses") {
   const Output output = try_program("launches");
   CAPTURE(output.err);
@@ -193,42 +117,6 @@ TEST_CASE("a program's exit code is that of make try, from main or from exit()")
   CHECK(ending("empty").exit_code == 0);
   const Output prints = ending("prints");
   CHECK(std::count(prints.out.begin(), prints.out.end(), '\n') > 100000);
-}
-
-TEST_CASE("a program that cannot end well ends with one sentence") {
-  struct Case {
-    const char* how;
-    const char* says;
-  };
-  const Case cases[] = {
-      {"aborts", "try: examples/endings.cu:51: the program aborts: it calls abort()"},
-      {"throws",
-       "try: examples/endings.cu:52: the program throws an exception: nobody catches this\n"},
-      {"library-throws", "try: examples/endings.cu:53: the program throws an exception: vector::"},
-      {"calls-null",
-       "try: examples/endings.cu:54: the program crashes: it calls a function pointer that is "
-       "null"},
-      {"calls-null-in-a-kernel",
-       "try: examples/endings.cu:32: calls, block (0, 0, 0), thread (0, 0, 0): it calls a function "
-       "pointer that is null"},
-      {"loops", "try: examples/endings.cu:64: the program is still running after 1 s"},
-      {"loops-in-a-kernel",
-       "try: examples/endings.cu:14: endless, block (0, 0, 0), thread (0, 0, 0)"},
-      {"out-of-bounds",
-       "try: stored, block (0, 0): thread (31, 0) accesses element 32 of values on line 11, but "
-       "there are only 32"},
-      {"host-memory",
-       "try: stored, block (0, 0): thread (0, 0) stores to host memory on line 11, which a GPU "
-       "cannot reach; give the kernel memory from cudaMalloc"}};
-  for (const Case& c : cases) {
-    CAPTURE(std::string(c.how));
-    const Output output = ending(c.how, "--limit 1");
-    CAPTURE(output.err);
-    CHECK(output.exit_code == 1);
-    CHECK(output.err.starts_with(c.says));
-    CHECK(std::count(output.err.begin(), output.err.end(), '\n') == 1);
-    CHECK(!contains(output.out, "not reached"));
-  }
 }
 
 TEST_CASE("a kernel may print a text in memory from cudaMalloc") {
@@ -399,65 +287,6 @@ TEST_CASE("a thread that goes on from a barrier runs ahead of those that still w
   CHECK(contains(output.out, "1 add_up         1    32  4,096"));
 }
 
-TEST_CASE("the sentence about each hazard names the remedy and the lines") {
-  const Output output = try_program("orders");
-  CAPTURE(output.err);
-  CHECK(output.exit_code == 1);
-  CHECK(!contains(output.err, "try: add_up<true, true>"));
-  const std::pair<const char*, const char*> sentences[] = {
-      {"add_up<false, true>, race on parts (byte 4): block (0, 0) stores on line 13 and block (3, "
-       "0) "
-       "loads on line 23",
-       "only across a __syncthreads(): put one before the fence"},
-      {"add_up<true, false>, race on parts (byte 0): block (0, 0) stores on line 13",
-       "threads of its own block, so use __threadfence()"},
-      {"neighbours, block (0, 0): race on s", "put a __syncwarp() there"},
-      {"through_cache, table (byte 0)", "without"},
-      {"through_cache, managed (byte 0)", "without"},
-      {"two_barriers, block (0, 0): thread (0, 0) waits at the barrier on line 42 while thread "
-       "(32, "
-       "0), of another warp, waits at the one on line 44",
-       "all threads of a block must come to the same __syncthreads()"},
-      {"locked, race on lock (byte 0)", "make both accesses atomic"},
-      {"copy, block (0, 0): thread (0, 0) loads from freed on line 59", "after it was freed"}};
-  for (const auto& [first, last] : sentences) {
-    CAPTURE(std::string(first));
-    const std::size_t begin = output.err.find(std::string("try: ") + first);
-    CHECK(begin != std::string::npos);
-    if (begin == std::string::npos) continue;
-    CHECK(contains(output.err.substr(begin, output.err.find('\n', begin) - begin), last));
-  }
-}
-
-TEST_CASE("a race's remedy follows from who races, and its lines are those of the access") {
-  const Output output = try_program("races", "--file examples/races.cu");
-  CAPTURE(output.err);
-  CHECK(output.exit_code == 1);
-  const std::pair<const char*, const char*> sentences[] = {
-      {"of_header, block (0, 0): race on s (byte 4): thread (1, 0) stores on line 7 of races.cuh "
-       "and "
-       "thread (0, 0) loads on line 3 of races.cuh (called on line 8 of races.cuh)",
-       "put a __syncthreads() there"},
-      {"last_steps<false>, block (0, 0): race on s (byte 64): thread (0, 0) loads on line 8",
-       "put a __syncwarp() there"},
-      {"reversed<false>", "put a __syncthreads() there, where all"},
-      {"tree<false>", "put the __syncthreads() where all of them pass, outside of the branch"},
-      {"flag<false>", "if one waits for the other, make both accesses atomic"},
-      {"counted<false>", "make both accesses atomic; a __syncthreads() cannot stand there"},
-      {"neighbours<false>, race on out (byte 0)", "use a second launch, or __threadfence()"},
-      {"neighbours<false>, race on out (byte 256)", "let one thread store each element"},
-      {"one_element<false>", "let one thread store each element"}};
-  for (const auto& [first, last] : sentences) {
-    CAPTURE(std::string(first));
-    const std::size_t begin = output.err.find(std::string("try: ") + first);
-    REQUIRE(begin != std::string::npos);
-    CHECK(contains(output.err.substr(begin, output.err.find('\n', begin) - begin), last));
-  }
-  const Output good = try_program("races", "-- good");
-  CHECK(good.exit_code == 0);
-  CHECK(good.err == "");
-}
-
 TEST_CASE("counts name the file of a line that is not in the user's own") {
   const Output output = try_program("races", "--file examples/races.cu --explain");
   CHECK(contains(output.out, "\nWhat each line of races.cuh asks of memory"));
@@ -467,27 +296,6 @@ TEST_CASE("counts name the file of a line that is not in the user's own") {
   CHECK(contains(output.out, ", in line 11 of races.cuh\n"));  // of a kernel in races.cu
   const Output json = try_program("races", "--file examples/races.cu --format json");
   CHECK(contains(json.out, "\"helper_line\": 11, \"helper_file\": \"races.cuh\""));
-}
-
-TEST_CASE("equal values and guesses that are checked are no race, but their wrong twins are") {
-  const Output good = try_program("same_values", "-- good");
-  CAPTURE(good.err);
-  CHECK(good.exit_code == 0);
-  std::istringstream lines(good.err);
-  for (std::string line; std::getline(lines, line);) CHECK(line.starts_with("try: note: "));
-  for (const char* note : {"limit<true>", "stop<true>", "in_block"}) {
-    CHECK(contains(good.err, std::string("try: note: ") + note));
-  }
-  const Output bad = try_program("same_values");
-  CAPTURE(bad.err);
-  CHECK(bad.exit_code == 1);
-  for (const char* race :
-       {"warp_sums<false>, block (0, 0): race on s", "swaps<false>, race on out",
-        "limit<false>, race on flags", "stop<false>, race on flags",
-        "reads_after, block (0, 0): race on out", "reads_after, race on out"}) {
-    CAPTURE(std::string(race));
-    CHECK(contains(bad.err, std::string("try: ") + race));
-  }
 }
 
 TEST_CASE("sums and scans of CUB's own headers run, and a race in them has the call's line") {
@@ -508,35 +316,6 @@ TEST_CASE("sums and scans of CUB's own headers run, and a race in them has the c
   CHECK(std::count(bad.err.begin(), bad.err.end(), '\n') == 1);
 }
 
-TEST_CASE("memory from cudaMalloc that nobody has written is reported with its first load") {
-  const Output bad = try_program("unwritten");
-  CAPTURE(bad.err);
-  CHECK(bad.exit_code == 1);
-  CHECK(contains(
-      bad.err,
-      "try: add_all, block (0, 0): thread (0, 0) loads on line 12 from element 0 of sum, which "
-      "nobody has written; cudaMalloc does not set memory to zero"));
-  CHECK(contains(
-      bad.err,
-      "\ntry: last_is_missing, block (0, 0): thread (0, 0) loads on line 16 from element 40 of "
-      "in"));
-  CHECK(contains(
-      bad.err,
-      "\ntry: add_four, block (0, 0): thread (63, 0) loads on line 32 from a word of element 63 of "
-      "vectors, which nobody has written"));
-  CHECK(contains(
-      bad.err,
-      "\ntry: use_four, block (0, 0): thread (63, 0) loads on line 43 from a word of element 63 of "
-      "vectors, which nobody has written"));
-  CHECK(std::count(bad.err.begin(), bad.err.end(), '\n') == 5);
-  // A copied struct's padding, a vector's word that is not used, words of 0xff and an exchange are
-  // none.
-  const Output good = try_program("unwritten", "-- good");
-  CHECK(good.exit_code == 0);
-  CHECK(good.err == "");
-  CHECK(good.out.starts_with("32\n"));
-}
-
 TEST_CASE(
     "warps run in step at volatile accesses and printf, and buffers lie as they are aligned") {
   const Output before_volta = try_program("lockstep");
@@ -554,61 +333,6 @@ TEST_CASE(
   for (const Output& output : {before_volta, good}) {
     CHECK(output.out.starts_with("256 to 256\n0a 0b 0c 1a 1b 1c \n5\n7\n"));
   }
-}
-
-TEST_CASE("mistakes of host code are reported, and the corrected versions are not") {
-  const std::map<std::string, std::string> sentences = {
-      {"array-of-file", "loads from host memory (of_file) on line 15"},
-      {"static-array-of-file", "loads from host memory (of_file_too) on line 15"},
-      {"static-array-of-main", "loads from host memory (of_main) on line 15"},
-      {"array-on-the-stack", "loads from host memory on line 15"},
-      {"array-on-the-heap", "loads from host memory on line 15"},
-      {"data-of-a-vector", "loads from host memory on line 15"},
-      {"freed", "loads from a on line 15 after it was freed"},
-      {"behind-freed", "loads from a on line 15 after it was freed"},
-      {"past-the-device", "the destination, a, has 4,000 bytes from there on"},
-      {"past-a-vector", "the source, memory of the host, has 4,000 bytes from there on"},
-      {"past-calloc", "the destination, memory of the host, has 3,996 bytes from there on"},
-      {"past-realloc", "the destination, memory of the host, has 3,996 bytes from there on"},
-      {"past-new", "the destination, memory of the host, has 3,996 bytes from there on"},
-      {"past-an-array-of-file", "the source, of_file, has 3,996 bytes from there on"},
-      {"past-a-static-array", "the source, of_main, has 3,996 bytes from there on"},
-      {"past-the-stack", "the source has 3,996 bytes from there on"},
-      {"past-memset", "cudaMemset: the destination, a, has 4,000 bytes from there on"},
-      {"past-rows", "the source, memory of the host, has 4,000 bytes from there on"},
-      {"past-a-symbol", "the variable has 40 bytes, and the call is for 44 bytes"},
-      {"past-async", "the destination, a, has 3,996 bytes from there on"},
-      {"two-kernels", "race on a: add may use it at the same time as another add"},
-      {"two-blocking-streams", "race on a: copy may use it at the same time as add"},
-      {"default-and-not-blocking", "race on a: copy may use it at the same time as add"},
-      {"copy-and-kernel", "race on a: add may use it at the same time as cudaMemcpyAsync"},
-      {"event-of-the-wrong-stream", "race on a: copy may use it at the same time as add"},
-      {"halves-with-one-element-in-common", "race on a: add may use it"},
-      {"read-too-early", "it accesses managed while add may still be storing to it"},
-      {"stored-too-early", "it accesses managed while copy may still be loading from it"},
-      {"read-too-early-the-second-time", "managed while add may still be storing to it"},
-      {"variable-read-too-early", "it accesses calls while call may still be storing to it"},
-      {"pinned-read-too-early", "pinned while cudaMemcpyAsync may still be storing to it"}};
-  std::istringstream source(testing::contents("examples/host_mistakes.cu"));
-  std::set<std::string> all = {"past-the-stack"};
-  for (std::string line; std::getline(source, line);) {
-    if (line.starts_with("      {\"")) all.insert(line.substr(8, line.find('"', 8) - 8));
-  }
-  for (const std::string& how : all) {
-    CAPTURE(how);
-    const Output output = try_program("host_mistakes", "-- " + how);
-    CAPTURE(output.err);
-    const auto expected = sentences.find(how);
-    CHECK((expected == sentences.end()) == how.starts_with("right-"));
-    CHECK(output.exit_code == (how.starts_with("right-") ? 0 : 1));
-    if (expected == sentences.end()) {
-      CHECK(output.err == "");
-      continue;
-    }
-    CHECK(contains(output.err, expected->second));
-    CHECK(std::count(output.err.begin(), output.err.end(), '\n') == 1);
-  }
-  CHECK(all.size() > sentences.size());
 }
 
 TEST_CASE("volatile device variables, atomics that wait, and clusters of one block run") {

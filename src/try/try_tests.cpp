@@ -145,74 +145,6 @@ TEST_CASE("an access in a function that a kernel calls has the call's line and i
   CHECK(contains(try_sample("helpers", "--size 16 --format json").out, "\"helper_line\": 3"));
 }
 
-TEST_CASE("an error in other people's code is one sentence with line, block and thread") {
-  struct Case {
-    const char* sample;
-    const char* flags;
-    int exit_code;
-    const char* line;  // the beginning of the sentence
-    const char* says;
-  };
-  const Case cases[] = {
-      {"host_pointer", "--size 40", 1,
-       "host_pointer, block (0, 0): thread (0, 0) loads from host memory on line 6, which a GPU "
-       "cannot reach",
-       "copy the data there by cudaMemcpy"},
-      {"used_after_free", "--size 40", 1,
-       "scale, block (0, 0): thread (0, 0) loads from factor on line 4 after it was freed",
-       "call cudaFree after the last kernel that uses it"},
-      {"read_by_the_host", "--size 40", 1, "examples/read_by_the_host.cu:11: sgemm",
-       "it accesses total, which is in the GPU's memory; cudaMemcpy it to the host first"},
-      {"endless", "--limit 1", 1, "examples/endless.cu:8: endless, block (0, 0, 0), thread (",
-       "still running after 1 s"},
-      {"barriers", "--limit 1", 1, "examples/barriers.cu:", "barriers, block (0, 0, 0), thread ("},
-      {"crash", "--size 50", 1, "crash, block (0, 0): thread (5, 3) accesses the address 0x10",
-       " on line 7, where there is no matrix"},
-      {"out_of_bounds", "--size 50", 1,
-       "out_of_bounds, block (0, 1): thread (0, 18) accesses element 2,500 of A on line 8",
-       "but there are only 2,500; compare row and column"},
-      {"out_of_bounds", "--size 50 --hazards off", 1, "out_of_bounds, block (0, 1): thread (",
-       "of A on line 8"},
-      {"smashed_index", "--size 16", 1,
-       "smashed_index, block (0, 0): thread (0, 0) uses index -246811958 of sums on line 17, in a ",
-       "; a store through a pointer on line 9 (called on line 16) gave the index this value: keep "
-       "it within its local "
-       "array"},
-      {"smashed_stack", "--size 16", 1,
-       "examples/smashed_stack.cu:4: smashed_stack, block (0, 0, 0), thread (0, 0, 0)",
-       "it stores beyond the end of a local array; make the array larger or the loop shorter"},
-      {"past_dimension", "--size 40", 1,
-       "past_dimension, block (0, 0): thread (15, 0) uses index 16 of Bs on line 14",
-       "in a dimension whose indices go from 0 to 15"},
-      {"past_shared", "--size 40", 1,
-       "past_shared, block (0, 0): thread (0, 0) accesses element 256 of dynamic shared memory "
-       "on line 12",
-       "but there are only 256; make it larger"},
-      {"divergent", "--size 32", 1,
-       "divergent, block (0, 0): thread (0, 0) waits at the barrier on line 10 while thread (16, 0)"
-       " waits at another on line 13",
-       "must come to the same __syncthreads()"},
-      {"exits", "", 1, "examples/exits.cu:13: ", "exit()"},
-      {"greedy", "", 1, "", "more memory than it may have"},
-      {"asserts", "--size 50", 1, "examples/asserts.cu:7: asserts, block (0, 0, 0), thread (7,",
-       "the assertion \"col < 7\" fails"},
-      {"too_much_shared", "", 2, "too_much_shared: a block with 0 + 307200 bytes",
-       "more than the H200 takes: at most 232448"},
-      {"too_much_shared", "--gpu rtx3090", 2, "too_much_shared: a block with", "at most 101376"},
-      {"naive", "--limit 0", 2, "--limit 0: not a time limit", "for example"},
-      {"naive", "--stage 3", 2, "--stage", "not for your own file"},
-  };
-  for (const Case& c : cases) {
-    CAPTURE(std::string(c.sample));
-    const Output output = try_sample(c.sample, c.flags);
-    CAPTURE(output.err);
-    CHECK(output.exit_code == c.exit_code);
-    CHECK(output.err.starts_with(std::string("try: ") + c.line));
-    CHECK(contains(output.err, c.says));
-    CHECK(std::count(output.err.begin(), output.err.end(), '\n') == 1);
-  }
-}
-
 TEST_CASE("warps at different barriers are a hazard, and a thread that has left is a note") {
   const Output specialized = try_sample("specialized", "--size 40 --beta 0");
   CAPTURE(specialized.err);
@@ -333,40 +265,6 @@ TEST_CASE("host code may use atomics and locks") {
   CAPTURE(output.err);
   CHECK(output.exit_code == 0);
   CHECK(output.err == "");
-}
-
-TEST_CASE("an invalid launch, and a call of a host function in a kernel, are each one sentence") {
-  struct Case {
-    const char* sample;
-    int exit_code;
-    const char* says[6];  // for M = 1, 2, ...
-  };
-  const Case cases[] = {
-      {"refused_launches",
-       2,
-       {"refused: a block of 33 x 32 x 1 threads", "refused: a launch of 0 x 1 x 1 blocks",
-        "refused: a block of 1 x 1 x 65 threads", "refused: a grid of 1 x 65536 x 1 blocks",
-        "too_much_static: the __shared__ arrays of the kernel and of what it calls take 52000 "
-        "bytes; "
-        "nvcc allows 49152"}},
-      {"calls_the_host",
-       1,
-       {"calls_the_host.cu:4: calls_the_host, block (0, 0, 0), thread (0, 0, 0): it calls rand",
-        "calls_the_host.cu:5: calls_the_host, block (0, 0, 0), thread (0, 0, 0): it calls calloc",
-        "calls_the_host.cu:6: calls_the_host, block (0, 0, 0), thread (0, 0, 0): it calls realloc",
-        "calls_the_host.cu:7: calls_the_host, block (0, 0, 0), thread (0, 0, 0): it calls "
-        "cudaMalloc"}},
-  };
-  for (const Case& c : cases) {
-    for (int i = 0; c.says[i] != nullptr; ++i) {
-      const Output output =
-          try_sample(c.sample, "--m " + std::to_string(i + 1) + " --n 4 --k 4 --beta 0");
-      CAPTURE(output.err);
-      CHECK(output.exit_code == c.exit_code);
-      CHECK(contains(output.err, c.says[i]));
-      CHECK(std::count(output.err.begin(), output.err.end(), '\n') == 1);
-    }
-  }
 }
 
 TEST_CASE("unknown registers can be given by a flag, and limit the occupancy") {
