@@ -120,7 +120,8 @@ TEST_CASE("a process was started by mpirun if its variables say that there are s
   }
 }
 
-// The launches of four processes do not wait for one another, so the model has another time for them.
+// The launches of four processes do not wait for one another, so the model has another time for
+// them.
 TEST_CASE("four processes print the same result and counts as one for four GPUs") {
   if (is_alone()) return;
   for (const std::string arguments :

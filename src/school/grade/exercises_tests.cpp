@@ -13,8 +13,8 @@
 
 namespace grade {
 
-// `make check-exercises` grades some 500 other answers, too. Exercises without solutions (a lecturer
-// may leave them out) are skipped, with a message.
+// `make check-exercises` grades some 500 other answers, too. Exercises without solutions (a
+// lecturer may leave them out) are skipped, with a message.
 TEST_CASE("solutions pass, and skeletons fail") {
   const testing::Output check = testing::run(
       "GEMM_STEPS_SOLUTIONS=1 src/school/grade/check.sh '" + testing::built().string() + "' 2>&1");

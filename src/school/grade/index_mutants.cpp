@@ -1,7 +1,8 @@
-// index_mutants [SEED...]: runs mutants of a solution (src/school/grade/index_mutants.awk), or stages
-// of the ladder in its place (src/school/grade/ladder.cpp), with all these seeds. Reads them from stdin,
-// one per line, and prints those that pass with any seed; "none" is the solution, which must pass.
-// Linked as a grader is, with this main in place of the grader's (src/school/grade/check.sh).
+// index_mutants [SEED...]: runs mutants of a solution (src/school/grade/index_mutants.awk), or
+// stages of the ladder in its place (src/school/grade/ladder.cpp), with all these seeds. Reads them
+// from stdin, one per line, and prints those that pass with any seed; "none" is the solution, which
+// must pass. Linked as a grader is, with this main in place of the grader's
+// (src/school/grade/check.sh).
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>

@@ -1,4 +1,5 @@
-// Runs one of the ladder's kernels in place of an answer (index_mutants.cpp): none of them may pass.
+// Runs one of the ladder's kernels in place of an answer (index_mutants.cpp): none of them may
+// pass.
 #include <algorithm>
 #include <cstdlib>
 
