@@ -316,36 +316,6 @@ TEST_CASE("sums and scans of CUB's own headers run, and a race in them has the c
   CHECK(std::count(bad.err.begin(), bad.err.end(), '\n') == 1);
 }
 
-TEST_CASE(
-    "warps run in step at volatile accesses and printf, and buffers lie as they are aligned") {
-  const Output before_volta = try_program("lockstep");
-  CAPTURE(before_volta.err);
-  CHECK(before_volta.exit_code == 1);
-  CHECK(before_volta.err.starts_with("try: reduce<false>, block (0, 0): race on s (byte 64)"));
-  std::istringstream lines(before_volta.err);
-  for (std::string line; std::getline(lines, line);) {
-    CHECK(contains(line, "put a __syncwarp() there"));
-  }
-  const Output good = try_program("lockstep", "-- good");
-  CHECK(good.exit_code == 0);
-  CHECK(good.err == "");
-  // 64 blocks, of which a part is traced.
-  for (const Output& output : {before_volta, good}) {
-    CHECK(output.out.starts_with("256 to 256\n0a 0b 0c 1a 1b 1c \n5\n7\n"));
-  }
-}
-
-TEST_CASE("volatile device variables, atomics that wait, and clusters of one block run") {
-  const Output output = try_program("newer_cuda");
-  CAPTURE(output.err);
-  CHECK(output.exit_code == 0);
-  CHECK(output.err == "");
-  CHECK(output.out.starts_with("variables: 92, 1 9 2 6\ncluster: 105\natomic: 3\n"));
-  const Output clusters = try_program("newer_cuda", "-- clusters");
-  CHECK(clusters.exit_code == 1);
-  CHECK(contains(clusters.err, "it uses its cluster of 2 blocks; on the CPU a cluster has one"));
-}
-
 TEST_CASE("main runs in the folder of its file, where the program's data are") {
   CHECK(ending("reads-its-file").exit_code == 1);
   const Output output = testing::run(
@@ -380,16 +350,6 @@ TEST_CASE("a kernel has the static shared memory of every function that it can c
       refused.err,
       "twice: the __shared__ arrays of the kernel and of what it calls take 88000 "
       "bytes; nvcc allows 49152, and more only as dynamic shared memory"));
-}
-
-TEST_CASE("a parity above 1 is a hazard, and the last bit of a phase's number is none") {
-  const Output bad = try_program("mbarrier_parity");
-  CHECK(bad.exit_code == 1);
-  CHECK(contains(bad.err, "waits for parity 2 of an mbarrier on line "));
-  CHECK(contains(bad.err, "a parity is 0 or 1, the last bit of a phase's number"));
-  const Output good = try_program("mbarrier_parity", "-- good");
-  CAPTURE(good.err);
-  CHECK(good.exit_code == 0);
 }
 
 TEST_CASE("ncu's counts stand beside those of a whole program's kernels") {

@@ -91,45 +91,6 @@ TEST_CASE("a kernel's printf appears beside the report, with the thread's name o
   CHECK(!contains(try_sample("tiled", "--size 16 --format json").out, "tiles of"));
 }
 
-TEST_CASE("a race in other people's code is named with its lines, before the wrong result") {
-  const Output output = try_sample("race", "--size 40");
-  CHECK(output.exit_code == 1);
-  CHECK(output.err.starts_with("try: racy, block (0, 0): race on "));
-  CHECK(contains(output.err, "and thread (0, 0) stores on line 10 with no barrier"));
-  CHECK(output.err.find("put a __syncthreads() there") != std::string::npos);
-}
-
-TEST_CASE("elements that no thread writes are a hazard with their number, and C then is wrong") {
-  // 50 - 32 columns of all rows, and 50 - 48 rows of the others; tracing a part of the blocks gives
-  // the same.
-  for (const char* flags : {"", " --trace all", " --trace all --beta 2"}) {
-    CAPTURE(std::string(flags));
-    const Output output =
-        try_sample("wrong_at_the_edge", "--m 50 --n 50 --k 7" + std::string(flags));
-    CAPTURE(output.err);
-    CHECK(output.exit_code == 1);
-    CHECK(
-        output.err.starts_with("try: wrong_at_the_edge, C: no thread stores row 0, column 32, "
-                               "nor 963 more; launch enough blocks"));
-    CHECK(contains(output.err, "\ntry: sgemm is wrong: row 0, column 32 is"));
-  }
-}
-
-TEST_CASE(
-    "an sgemm that reads C although beta is 0 is reported, and whether it is right otherwise") {
-  for (const char* flags : {"--m 40 --n 40", "--m 40 --n 40 --trace all", "--m 200 --n 200"}) {
-    CAPTURE(std::string(flags));
-    const Output output = try_sample("reads_c", "--k 7 " + std::string(flags));
-    CHECK(output.exit_code == 1);
-    CHECK(contains(output.out, "NaN") == false);
-    CHECK(
-        output.err ==
-        "try: sgemm reads C although beta is 0, and 0 * NaN is NaN: test beta == 0 and do not "
-        "read C then, as BLAS says. With --beta 0.5 it is right.\n");
-  }
-  CHECK(try_sample("reads_c", "--m 40 --n 40 --k 7 --beta 0.5").exit_code == 0);
-}
-
 TEST_CASE("an access in a function that a kernel calls has the call's line and its own") {
   const std::string out = try_sample("helpers", "--m 64 --n 64 --k 8 --explain").out;
   const std::size_t call = out.find("   14   for (int k = 0; k < K; ++k) sum += product(");
@@ -143,49 +104,6 @@ TEST_CASE("an access in a function that a kernel calls has the call's line and i
   CHECK_FALSE(contains(out, "    3   return matrix"));  // the functions are no part of the kernel
   CHECK_FALSE(contains(out.substr(next), ", in line"));
   CHECK(contains(try_sample("helpers", "--size 16 --format json").out, "\"helper_line\": 3"));
-}
-
-TEST_CASE("warps at different barriers are a hazard, and a thread that has left is a note") {
-  const Output specialized = try_sample("specialized", "--size 40 --beta 0");
-  CAPTURE(specialized.err);
-  CHECK(specialized.exit_code == 1);
-  CHECK(specialized.err.starts_with(
-      "try: specialized, block (0, 0): thread (0, 0) waits at the barrier on line 9 while "
-      "thread (32, 0), of another warp, waits at the one on line 15; CUDA leaves that undefined"));
-  CHECK(std::count(specialized.err.begin(), specialized.err.end(), '\n') == 1);
-
-  // A note stands apart from the hazards for machines, too.
-  const Output json = try_sample("leaves_early", "--size 40 --beta 0 --format json");
-  CHECK(contains(json.out, "\"notes\": [\n        \"leaves_early, block (2, 0)"));
-
-  // A thread that has left stores nothing for the others: that is the hazard.
-  const Output early = try_sample("leaves_early", "--size 40");
-  CAPTURE(early.err);
-  CHECK(early.exit_code == 1);
-  CHECK(early.err.starts_with(
-      "try: leaves_early, block (2, 0): thread (0, 0) loads on line 17 from As (byte 32), to "
-      "which no thread has stored"));
-  CHECK(contains(
-      early.err,
-      "\ntry: note: leaves_early, block (2, 0): thread (0, 0) waits at the barrier on line 16 "
-      "while "
-      "thread (8, 0) has left the kernel on line 7 (and 1 more such pair); GPUs since Volta do "
-      "not wait for it"));
-}
-
-TEST_CASE("blocks that add to the same element are reported, in the same way at every run") {
-  for (const char* threads : {"1", "2", "7"}) {
-    const Output output =
-        run(std::string("OMP_NUM_THREADS=") + threads + " " +
-            (testing::built() / "try" / "between_blocks").string() +
-            " --device cpu --size 40 --trace all");
-    CAPTURE(output.err);
-    CHECK(output.exit_code == 1);
-    CHECK(output.err.starts_with(
-        "try: between_blocks, race on C (byte 0): block (0, 0) stores on line 8 and so does block "
-        "(0, 1) on line 8; let one thread own each element, or use atomicAdd\n"
-        "try: between_blocks, race on C (byte 0): block (0, 0) "));
-  }
 }
 
 TEST_CASE("blocks that wait for each other make progress on any number of threads") {
