@@ -26,8 +26,6 @@ std::string check_right(const std::string& arguments, int gpus) {
   CAPTURE(output.out);
   CHECK(output.exit_code == 0);
   CHECK(output.err == "");
-  CHECK(contains(output.out, "More than one GPU\n"));
-  CHECK(contains(output.out, "check: all rows of C, against fp64"));
   const std::string row = line_with(
       output.out, contains(arguments, "--resident host") ? "from the host  " : "distributed  ");
   CHECK(words_of(row).back() == "ok");
@@ -70,9 +68,7 @@ TEST_CASE("from the host's memory, the result is the same product") {
   for (const std::string shape :
        {"--size 64", "--m 700 --n 79 --k 19 --panel 8 --beta 2", "--m 61 --n 67 --k 0 --beta 2"}) {
     for (const std::string gpus : {"1", "4"}) {
-      const std::string out =
-          check_right(shape + " --resident host --gpus " + gpus, std::stoi(gpus));
-      CHECK(contains(out, "schedule: from the host's memory"));
+      check_right(shape + " --resident host --gpus " + gpus, std::stoi(gpus));
     }
   }
 }

@@ -572,17 +572,13 @@ TEST_CASE("the hidden part of transfers is that during which the same device mul
   CHECK(leaves.ms() == 8);
 }
 
-TEST_CASE("a link is found by its name, and the names are listed for any other") {
+TEST_CASE("a link is found by its name, and by no other") {
   for (const char* name : {"nvlink", "pcie4", "100GbE"})
     CHECK(find_link(name).name == std::string(name));
   CHECK(find_link("pcie4").gb_per_s < find_link("nvlink").gb_per_s);
   CHECK(find_link("100GbE").gb_per_s < find_link("pcie4").gb_per_s);
-  for (const char* name : {"", "NVLINK", "nvlin", "nvlink2", "100gbe"}) {
-    CHECK_THROWS_WITH_AS(
-        find_link(name),
-        ("--link " + std::string(name) + ": not a link; give nvlink, pcie4 or 100GbE").c_str(),
-        model::Refusal);
-  }
+  for (const char* name : {"", "NVLINK", "nvlin", "nvlink2", "100gbe"})
+    CHECK_THROWS_AS(find_link(name), model::Refusal);
 }
 
 // By NCCL 2.28 between two H200.

@@ -340,31 +340,9 @@ TEST_CASE("stages and variants are found or refused as in their golden file") {
       text += refusal.what() + std::string("\n");
     }
   };
-  for (const std::string typed :
-       {"",
-        "0",
-        "03",
-        "1-4",
-        "4-4",
-        "1-",
-        "5-",
-        "Shared Memory Tiling",
-        "shared-memory",
-        "1D",
-        "serial",
-        "13",
-        "3-13",
-        "99999999999999",
-        "-1",
-        "-",
-        "0x",
-        "2-",
-        "ser",
-        "4-1",
-        "5,1,3-4,4,serial",
-        "1,",
-        ",1",
-        "1,13"}) {
+  for (const std::string& typed : testing::lines_of(
+           "\n0\n03\n1-4\n4-4\n1-\n5-\nShared Memory Tiling\nshared-memory\n1D\nserial\n13\n3-13\n"
+           "99999999999999\n-1\n-\n0x\n2-\nser\n4-1\n5,1,3-4,4,serial\n1,\n,1\n1,13")) {
     add(typed, [&] {
       std::string numbers;
       for (const model::Stage* stage : select_stages(typed, stages)) {

@@ -351,31 +351,12 @@ std::vector<std::string> valid_files() {
 }  // namespace
 
 TEST_CASE("any bytes are read as a complete .npy file or refused in one sentence") {
-  testing::Fuzz fuzz(
-      valid_files(), {"'descr'",
-                      "'shape'",
-                      "'fortran_order'",
-                      "(",
-                      ")",
-                      "(2, 3)",
-                      "((",
-                      "08",
-                      "L",
-                      "True",
-                      "{",
-                      "}",
-                      "99999999999999999999",
-                      "4294967296",
-                      "2147483647",
-                      "-1",
-                      "'<f4'",
-                      "[('x', '<f4')]",
-                      ", ",
-                      ": ",
-                      "\x93NUMPY",
-                      "\xff\xff",
-                      "\x1b[31m",
-                      "\n"});
+  std::vector<std::string> words = testing::lines_of(
+      "'descr'\n'shape'\n'fortran_order'\n(\n)\n(2, 3)\n((\n08\nL\nTrue\n{\n}\n"
+      "99999999999999999999\n4294967296\n2147483647\n-1\n'<f4'\n[('x', '<f4')]\n, \n: \n"
+      "\x93NUMPY\n\xff\xff\n\x1b[31m");
+  words.push_back("\n");
+  testing::Fuzz fuzz(valid_files(), words);
   testing::fuzz<model::Refusal>(
       [&] { return fuzz.next(); },
       [&](const std::string& bytes) {

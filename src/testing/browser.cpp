@@ -200,25 +200,13 @@ void Browser::start(const std::string& executable) {
   pipe_ = ends[0];
   const int log = ::open((folder_ / "log").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  std::vector<std::string> words = {
-      executable,
-      "--headless",
-      "--remote-debugging-pipe",
-      "--user-data-dir=" + folder_ / "profile",
-      "--disable-gpu",
-      "--enable-precise-memory-info",
-      "--no-first-run",
-      "--disable-breakpad",
-      "--disable-crash-reporter",
-      "--disable-extensions",
-      "--disable-sync",
-      "--mute-audio",
-      "--disable-background-networking",
-      "--disable-component-update",
-      "--disable-dev-shm-usage",
-      "--disable-features=BackForwardCache",
-      "--force-device-scale-factor=1",
-      "about:blank"};
+  std::vector<std::string> words = words_of(
+      "--headless --remote-debugging-pipe --disable-gpu --enable-precise-memory-info "
+      "--no-first-run --disable-breakpad --disable-crash-reporter --disable-extensions "
+      "--disable-sync --mute-audio --disable-background-networking --disable-component-update "
+      "--disable-dev-shm-usage --disable-features=BackForwardCache "
+      "--force-device-scale-factor=1 about:blank");
+  words.insert(words.begin(), {executable, "--user-data-dir=" + folder_ / "profile"});
   if (geteuid() == 0) words.push_back("--no-sandbox");  // which root cannot have
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());

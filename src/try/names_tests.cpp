@@ -47,36 +47,12 @@ std::vector<std::string> hostile_names() {
       "\xd0\x96 ;touch pwned;$(touch pwned)`touch pwned`$$x${HOME}&a#b?*[c]{d,e}'f\"g\\h"
       "%s%=i:j|k(l)<m>!~\t\nn"};
   if (!tests_all()) return names;
-  for (const char* other :
-       {"a b",
-        "a'b",
-        "a\"b",
-        "$x",
-        "$(touch pwned)",
-        "`touch pwned`",
-        ";touch pwned;",
-        "a&b#c?",
-        "%p%",
-        "a\nb",
-        "a\tb",
-        "a\\b",
-        "*",
-        "~",
-        "k=v",
-        "c:d",
-        "p|q",
-        "@at",
-        "${HOME}",
-        "(x)",
-        "[a]*",
-        "{a,b}",
-        "<x>",
-        "!h",
-        " lead",
-        ".",
-        "\xe2\x80\xae"}) {
-    names.push_back(other);
-  }
+  const char* const others =
+      "a b\na'b\na\"b\n$x\n$(touch pwned)\n`touch pwned`\n;touch pwned;\na&b#c?\n%p%\na\tb\n"
+      "a\\b\n*\n~\nk=v\nc:d\np|q\n@at\n${HOME}\n(x)\n[a]*\n{a,b}\n<x>\n!h\n lead\n.\n"
+      "\xe2\x80\xae";
+  for (const std::string& other : testing::lines_of(others)) names.push_back(other);
+  names.push_back("a\nb");
   return names;
 }
 

@@ -25,29 +25,15 @@ std::vector<std::string> solutions() {
 }
 
 testing::Fuzz changed_solutions() {
-  return testing::Fuzz(
-      solutions(), {std::string(kRegionBegins) + "\n",
-                    std::string(kRegionEnds) + "\n",
-                    "answer why: ",
-                    "// answer ",
-                    "answer",
-                    ":",
-                    "/*",
-                    "*/",
-                    "//",
-                    "\\\n",
-                    "#pragma unroll\n",
-                    "#include <x>\n",
-                    "'",
-                    "\"",
-                    "1'000",
-                    "%:",
-                    "<::",
-                    "asm",
-                    "\r\n",
-                    "é",
-                    "\x1b[31m",
-                    std::string(3000, 'x')});
+  std::vector<std::string> words =
+      testing::words_of("answer : /* */ // ' \" 1'000 %: <:: asm é \x1b[31m");
+  const std::string begins = kRegionBegins, ends = kRegionEnds;
+  for (const std::string& word :
+       {begins + "\n", ends + "\n", std::string("answer why: "), std::string("// answer "),
+        std::string("\\\n"), std::string("#pragma unroll\n"), std::string("#include <x>\n"),
+        std::string("\r\n"), std::string(3000, 'x')})
+    words.push_back(word);
+  return testing::Fuzz(solutions(), words);
 }
 
 }  // namespace

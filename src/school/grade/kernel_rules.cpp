@@ -184,39 +184,15 @@ const char* why_refused(std::string_view name) {
 
 bool is_cuda(std::string_view name) {
   static const Names kNames = {
-      "__shared__",
-      "__restrict__",
-      "__restrict",
-      "__align__",
-      "__forceinline__",
-      "__syncthreads",
-      "__syncwarp",
-      "__pipeline_memcpy_async",
-      "__ldg",
-      "__ldca",
-      "__ldcg",
-      "__ldcs",
-      "__stcg",
-      "__stcs",
-      "__popc",
-      "__ffs",
-      "__clz",
-      "__mul24",
-      "__umulhi",
-      "__fmaf_rn",
-      "__fadd_rn",
-      "__fsub_rn",
-      "__fmul_rn",
-      "__fdividef",
-      "__saturatef",
-      "__float_as_int",
-      "__int_as_float",
-      "__float_as_uint",
-      "__uint_as_float",
-      "__pipeline_commit",
-      "__pipeline_wait_prior",
-      "__device__",
-      "__host__"};
+      "__ldg",         "__mul24",        "__restrict",    "__forceinline__",
+      "__ffs",         "__umulhi",       "__syncwarp",    "__float_as_uint",
+      "__clz",         "__host__",       "__fdividef",    "__uint_as_float",
+      "__ldca",        "__align__",      "__device__",    "__pipeline_commit",
+      "__ldcg",        "__fmaf_rn",      "__saturatef",   "__pipeline_wait_prior",
+      "__ldcs",        "__fadd_rn",      "__restrict__",  "__pipeline_memcpy_async",
+      "__stcg",        "__fsub_rn",      "__syncthreads", "__stcs",
+      "__fmul_rn",     "__float_as_int", "__popc",        "__shared__",
+      "__int_as_float"};
   return kNames.contains(name);
 }
 

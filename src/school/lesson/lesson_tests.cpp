@@ -320,20 +320,9 @@ TEST_CASE("a quoted output is updated where numbers have changed, and nowhere el
 }
 
 TEST_CASE("markdown falls into chapters, blocks and commands") {
-  const Lines text{
-      "# t",
-      "two words",
-      "## First",
-      "one `make  x` and `./gemm_steps --list`",
-      "<!-- a",
-      "comment -->",
-      "```console",
-      "$ echo a \\",
-      "  b",
-      "a b",
-      "$ true",
-      "```",
-      "![two (2) words](a.svg)"};
+  const Lines text = testing::lines_of(
+      "# t\ntwo words\n## First\none `make  x` and `./gemm_steps --list`\n<!-- a\ncomment -->\n"
+      "```console\n$ echo a \\\n  b\na b\n$ true\n```\n![two (2) words](a.svg)");
   const std::vector<Chapter> all = lesson::chapters(text);
   REQUIRE(all.size() == 2);
   CHECK(all[1].title == "First");

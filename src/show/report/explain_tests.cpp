@@ -241,21 +241,8 @@ TEST_CASE("a diff is as short as possible, and a shortened one keeps the changes
 }
 
 TEST_CASE("a picture of the tiles shows how often each is cut, at most 100 columns wide") {
-  const model::Variant warps{
-      .name = "",
-      .BM = 128,
-      .BN = 128,
-      .BK = 8,
-      .WM = 32,
-      .WN = 128,
-      .TM = 16,
-      .TN = 8,
-      .pipeline = 0,
-      .block_x = 128,
-      .block_y = 1,
-      .shared_bytes = 0,
-      .kernel = {},
-      .kernel_any = {}};
+  // 128 x 128 of C by four warps side by side, 32 x 128 each.
+  const model::Variant warps{"", 128, 128, 8, 32, 128, 16, 8, 0, 128, 1, 0, {}, {}};
   for (const int size : {1, 256, 2000000000}) {
     const std::vector<std::string> picture = tile_picture(warps, size, size);
     CHECK(picture.size() <= 9);

@@ -103,39 +103,13 @@ TEST_CASE("keys and places lead to the steps of their golden file") {
         "%s: step %zu, warp %d, lane %d, scene %zu%s  %s\n", keys.c_str(), std::size_t(to.at),
         to.warp, to.lane, std::size_t(to.scene), to.quit ? ", quit" : "", to.message.c_str());
   };
-  for (const char* keys :
-       {"n",
-        "space right n p left",
-        "5n",
-        "100n",
-        "100n n",
-        "p",
-        "G",
-        "end home",
-        "b",
-        "bb",
-        "G B",
-        "w",
-        "6n w",
-        "W W",
-        "3l",
-        "L",
-        "o",
-        "o O",
-        "oo",
-        "S",
-        "q",
-        "f 3n",
-        "f 4n",
-        "w f p",
-        "f f 3n",
-        "/threadidx",
-        "/threadIdx\nr",
-        "/threadIdx\nr r",
-        "/4",
-        "n /nowhere",
-        "x",
-        "G X"}) {
+  // One line each, but for Return, which ends a search.
+  const char* const typed =
+      "n\nspace right n p left\n5n\n100n\n100n n\np\nG\nend home\nb\nbb\nG B\nw\n6n w\nW W\n"
+      "3l\nL\no\no O\noo\nS\nq\nf 3n\nf 4n\nw f p\nf f 3n\n/threadidx\n/threadIdx~r\n"
+      "/threadIdx~r r\n/4\nn /nowhere\nx\nG X";
+  for (std::string keys : testing::lines_of(typed)) {
+    std::ranges::replace(keys, '~', '\n');
     add(keys, press(s, begin(s), keys));
   }
   StepState of_three = begin(s);
