@@ -11,7 +11,7 @@ export COLUMNS=100 # reports are as wide as here on every terminal
 [ $# = 0 ] || exec "$tests" "$@"
 
 but=${GEMM_STEPS_TEST_BUT:-}
-count() { "$tests" --count "$1" | sed -n 's/.*: *//p'; }
+count() { "$tests" --count "$@" | sed -n 's/.*: *//p'; }
 export log=$(mktemp) || exit 2
 trap 'rm -f "$log"' EXIT
 export OMP_WAIT_POLICY=passive # threads that wait leave the cores to the others
@@ -20,24 +20,27 @@ together=('*/show/page/*' '*/book_tests.cpp' '*/walkthrough_tests.cpp')
 apart=$(IFS=,; echo "${together[*]}")${but:+,$but}
 all=$(count "-sfe=$but")
 chunk=4
-# The output of each process is kept together, and its line of totals says how far the run is. A process
-# that does not end is ended, and doctest names its test case.
+# A line is a process: how many test cases it runs, and its filters. The output of each is kept
+# together. One that does not end is ended, and doctest names its test case.
 {
-  printf -- "-sf=%s -sfe=$but\n" "${together[@]}"
-  seq 1 $chunk "$(count "-sfe=$apart")" |
-    awk -v chunk=$chunk -v apart="$apart" \
-      '{ print "--first=" $1 " --last=" $1 + chunk - 1 " -sfe=" apart }'
+  for file in "${together[@]}"; do
+    echo "$(count "-sf=$file" "-sfe=$but") -sf=$file -sfe=$but"
+  done
+  others=$(count "-sfe=$apart")
+  for ((first = 1; first <= others; first += chunk)); do
+    echo "$((others - first < chunk ? others - first + 1 : chunk)) --first=$first --last=$((first + chunk - 1)) -sfe=$apart"
+  done
 } | xargs -P "$(nproc)" -I{} bash -c '
   read -ra cases <<< "$2"
-  output=$(timeout -k 10 1200 "$1" "${cases[@]}" --no-intro 2>&1)
+  output=$(timeout -k 10 1200 "$1" "${cases[@]:1}" --no-intro 2>&1)
   code=$?
   [ $code -gt 1 ] && output+=$'"'\n'"'"$1 $2: ended with $code"
   printf "%s\n" "$output" >> "$log"
-  sed -n "/^\[doctest\] test cases:/ { s/|//g; p }" <<< "$output"
+  echo "${cases[0]} $(sed -n "s/^\[doctest\] test cases:.* \([0-9]*\) failed.*/\1/p" <<< "$output")"
   [ $code = 0 ]' run "$tests" {} | {
   ran=0 failed=0 hundreds=0
-  while read -r _ _ _ _ passes _ fails _; do
-    ((ran += passes + fails, failed += fails))
+  while read -r cases fails; do
+    ((ran += cases, failed += fails))
     if [ -t 1 ]; then
       printf '\r%d of %d test cases, %d failed' $ran "$all" $failed
     elif ((ran / 100 > hundreds)); then
