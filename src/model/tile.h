@@ -140,8 +140,9 @@ constexpr Tile with_warps(Tile t, int WM, int WN, int lanes_down) {
 template <template <Tile, int> class KernelOf, Tile t>
 Variant variant() {
   using Aligned = KernelOf<t, 4>;
-  static const std::string sizes = std::to_string(t.BM) + "x" + std::to_string(t.BN) +
-                                   (t.BK > 0 ? "x" + std::to_string(t.BK) : "") + t.suffix;
+  static const std::string depth = std::to_string(t.BK);
+  static const std::string sizes =
+      std::to_string(t.BM) + "x" + std::to_string(t.BN) + (t.BK > 0 ? "x" + depth : "") + t.suffix;
   constexpr Tile whole = Aligned::tile;
   return {
       .name = Aligned::name != nullptr ? Aligned::name : sizes.c_str(),
