@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <tuple>
 
@@ -119,91 +118,6 @@ TEST_CASE("a parity that is computed wrongly explains a tile that is used too ea
   CHECK(hint_is_allowed(use, answer, solution));
   CHECK_FALSE(hint_is_allowed("line 3: the load of ring", answer, solution));
   CHECK_FALSE(hint_is_allowed(use, answer, answer + "  C[0] = sum;\n"));
-}
-
-namespace {
-
-// An answer, or a user's file, whose compilation takes unlimited time or memory.
-
-// Each of these values takes seconds to compute, and there are many.
-const char* const kEndless =
-    "  constexpr auto sum = [](int n) {\n"
-    "    int all = 0;\n"
-    "    for (int i = 0; i < n; ++i) {\n"
-    "      for (int k = 0; k < 160; ++k) all += k;\n"
-    "    }\n"
-    "    return all;\n"
-    "  };\n"
-    "  constexpr int s0 = sum(200000), s1 = sum(200001), s2 = sum(200002), s3 = sum(200003);\n"
-    "  constexpr int s4 = sum(200004), s5 = sum(200005), s6 = sum(200006), s7 = sum(200007);\n";
-
-std::string with_endless_constants(const std::string& file, const std::string& before) {
-  std::string text = testing::contents(file);
-  return text.insert(text.find(before), kEndless);
-}
-
-testing::Output limited(const std::string& settings, const std::string& command) {
-  return testing::run(settings + " src/try/limited.sh yours.cu " + command);
-}
-
-}  // namespace
-
-TEST_CASE("an endless constant expression is reported as such, by the grader and by make try") {
-  const testing::Folder folder;
-  folder.write(
-      "01-index-and-guard.cu",
-      with_endless_constants(
-          "exercises/01-index-and-guard/kernel.cu", "  // ---- end of your code"));
-  const std::string answer = folder / "01-index-and-guard.cu";
-  folder.write("work/none", "");
-  const testing::Output graded = testing::run(
-      "COMPILE_S=1 BUILD='" + testing::built().string() + "' WORK='" + folder / "work" +
-      "' src/school/grade/grade.sh 1 '" + answer + "' 2>&1");
-  CHECK(graded.exit_code == 5);
-  CHECK(
-      graded.out == answer +
-                        ": took too long to compile: more than 1 s of processor time; "
-                        "COMPILE_S= allows more\n");
-  CHECK(std::distance(std::filesystem::directory_iterator(folder / "work"), {}) == 1);
-
-  folder.write("naive.cu", with_endless_constants("examples/naive.cu", "  float sum = 0;"));
-  const testing::Output tried = testing::run(
-      "COMPILE_S=1 BUILD='" + testing::built().string() + "' KERNEL='" + folder / "naive.cu" +
-      "' src/try/try.sh compile '" + folder / "out" + "' 2>&1");
-  CHECK(tried.exit_code == 1);
-  CHECK(tried.out.find("took too long to compile: more than 1 s") != std::string::npos);
-  CHECK(!std::filesystem::exists(folder / "out.traced.o"));
-}
-
-TEST_CASE("a compiler's excess of time or memory is reported, and no file of its work is left") {
-  const testing::Folder folder;
-  const std::string here = "TMPDIR='" + folder.path().string() + "'";
-  const testing::Output memory =
-      limited(here + " COMPILE_GB=1", "dd if=/dev/zero of=/dev/null bs=2G count=1");
-  CHECK(memory.exit_code == 124);
-  CHECK(
-      memory.err == "yours.cu: needs more memory to compile than 1 GB; COMPILE_GB= allows more\n");
-  const testing::Output size = limited(here, "bash -c 'head -c 300M /dev/zero > $TMPDIR/out'");
-  CHECK(size.exit_code == 124);
-  CHECK(size.err == "yours.cu: is too large after compilation: a file of more than 256 MB\n");
-  const testing::Output time = limited(here + " COMPILE_S=1", "bash -c 'while :; do :; done'");
-  CHECK(time.exit_code == 124);
-  const char* const too_long =
-      "yours.cu: took too long to compile: more than 1 s of processor time; COMPILE_S= allows "
-      "more\n";
-  CHECK(time.err == too_long);
-  CHECK(limited(here + " COMPILE_S=1", "bash -c 'kill -XCPU $$'").err == too_long);
-  CHECK(limited(here + " COMPILE_S=1", "sleep 1.5").exit_code == 0);
-  const testing::Output children = limited(here + " WAIT_S=1", "bash -c 'sleep 20 & wait'");
-  CHECK(children.exit_code == 124);
-  CHECK(testing::contains(
-      children.err, "yours.cu: has not been compiled after 1 s, in which the compiler"));
-  CHECK(std::filesystem::is_empty(folder.path()));
-
-  const testing::Output other = limited(here, "bash -c 'echo wrong >&2; exit 3'");
-  CHECK(other.exit_code == 3);
-  CHECK(other.err == "wrong\n");
-  CHECK(limited("COMPILE_S=0", "true").err.starts_with("COMPILE_S=0: give a whole number"));
 }
 
 TEST_CASE("without a tool that it needs no answer passes, and one sentence says what is missing") {
