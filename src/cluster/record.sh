@@ -17,8 +17,9 @@ gpus=$(printf '%s' "$names" | grep -c .) || :
   exit 2
 }
 gpu=$(printf '%s\n' "$names" | head -n 1 | sed -E 's/(NVIDIA|GeForce|Tesla) //g; s/ [0-9]+GB.*//' | tr 'A-Z ' 'a-z-')
-if [ -n "${OUT:-}" ]; then results=$(mktemp -d); fi
-trap 'rm -f "$results"/*.tmp' EXIT
+own=
+if [ -n "${OUT:-}" ]; then own=$(mktemp -d) results=$own; fi
+trap 'rm -rf "$results"/*.tmp ${own:+"$own"}' EXIT
 started=$(date +%s)
 failed=0
 
