@@ -12,7 +12,8 @@ struct OnlyIf {
 // For a kernel that is launched early (launch_if), behind the one that writes the word: it waits
 // for that one to end. (On a CPU it has ended.)
 #if defined(__NVCC__) && !defined(SIMT_REWRITTEN)
-#include "simulator/cuda/hopper_instructions.h"
+__device__ __forceinline__ void griddepcontrol_wait();
+#include "simulator/cuda/hopper_instructions.h"  // which may be what includes this file
 __device__
 #endif
     inline bool
