@@ -19,9 +19,10 @@ comma := ,
 SPLIT := $(if $(HAS_GPU),$(if $(findstring --split-compile,$(shell $(NVCC) --help)),--split-compile=0))
 NEWEST := $(patsubst %a,%,$(lastword $(ARCHS)))
 NVCC_INCLUDES := -Xcompiler=-iquote,.,-iquote,src,-iquote,$(BUILD)
-NVCCFLAGS := -std=c++20 -O3 $(NVCC_INCLUDES) -lineinfo \
+# Kernels are always optimized; -O3 is for the code around them. No GPU of this machine needs PTX.
+NVCCFLAGS := -std=c++20 $(NVCC_INCLUDES) -lineinfo \
 	$(foreach arch,$(ARCHS),-gencode arch=compute_$(arch),code=sm_$(arch)) \
-	-gencode arch=compute_$(NEWEST),code=compute_$(NEWEST) --threads 0 $(SPLIT) -ccbin $(CXX) \
+	$(if $(filter-out $(PRESENT),$(ARCHS)),-gencode arch=compute_$(NEWEST)$(comma)code=compute_$(NEWEST)) --threads 0 $(SPLIT) -ccbin $(CXX) \
 	-Xcompiler=-Wall,-Wextra,-fopenmp$(if $(filter 1,$(WERROR)),$(comma)-Werror)
 gpu.flags = $(NVCC) $(NVCCFLAGS)
 
@@ -41,6 +42,7 @@ WITHOUT_MAIN := $(THE_GPU) $(SEVERAL_GPUS)
 LIBRARIES := -ldl
 endif
 
+$(GPU_PARTS) $(SEVERAL_GPUS): private NVCCFLAGS += -O3
 $(BUILD)/gpu/%.o: %.cu $(BUILD)/gpu.flags
 	$(call say,nvcc,$< ($(ARCHS)))
 	mkdir -p $(@D)
