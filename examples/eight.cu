@@ -5,14 +5,8 @@
 //
 // Kernels 1 to 9 are those of stages 1 to 9; the others are used for comparisons in the chapters.
 // Each computes C again and is counted separately.
-// They compute so little here that optimizing all of gemm_steps.cu would take longer.
-#pragma GCC optimize("O0")
+#define KERNELS_ALONE
 #include "gemm_steps.cu"
-
-// gemm_steps.cu comes with a main, which nobody calls here.
-int cli::walk(int, char**, const model::StageTable&) {
-  return 0;
-}
 
 // Stage 7 on paper. A's tile is transposed, and two neighbouring lanes store to rows that are
 // four apart. Four rows of 8 words end at the bank where they began. Rows of 9 would end at

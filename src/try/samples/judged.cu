@@ -7,9 +7,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
-#include <map>
-#include <string>
 #include <vector>
 
 namespace cg = cooperative_groups;
@@ -48,17 +45,17 @@ int wrong_after(int blocks, const char* how = "copy") {
   T* y;
   std::vector<T> got(n);
   cudaMalloc(&y, n * sizeof(T));
-  if (std::string(how) == "zeros first") cudaMemset(y, 0, n * sizeof(T));
+  if (!std::strcmp(how, "zeros first")) cudaMemset(y, 0, n * sizeof(T));
   fill<<<blocks, 256>>>(y, n);
-  if (std::string(how) == "async") {
+  if (!std::strcmp(how, "async")) {
     cudaMemcpyAsync(got.data(), y, n * sizeof(T), cudaMemcpyDeviceToHost);
     cudaDeviceSynchronize();
-  } else if (std::string(how) == "by way of another array") {
+  } else if (!std::strcmp(how, "by way of another array")) {
     T* z;
     cudaMalloc(&z, n * sizeof(T));
     cudaMemcpy(z, y, n * sizeof(T), cudaMemcpyDeviceToDevice);
     cudaMemcpy(got.data(), z, n * sizeof(T), cudaMemcpyDeviceToHost);
-  } else if (std::string(how) == "rows") {
+  } else if (!std::strcmp(how, "rows")) {
     cudaMemcpy2D(
         got.data(), 100 * sizeof(T), y, 100 * sizeof(T), 50 * sizeof(T), 10,
         cudaMemcpyDeviceToHost);
@@ -76,7 +73,7 @@ int wrong_after(int blocks, const char* how = "copy") {
 // Memory of both, `kind` of it.
 int wrong_in_shared_memory(const char* kind, int blocks) {
   float* y;
-  if (std::string(kind) == "managed") {
+  if (!std::strcmp(kind, "managed")) {
     cudaMallocManaged(&y, n * sizeof(float));
   } else {
     cudaHostAlloc(&y, n * sizeof(float), cudaHostAllocMapped);
@@ -85,7 +82,7 @@ int wrong_in_shared_memory(const char* kind, int blocks) {
   cudaDeviceSynchronize();
   int wrong = 0;
   for (int i = 0; i < n; ++i) wrong += std::fabs(y[i] - i % 100) > 1e-5f;
-  if (std::string(kind) != "managed") cudaFreeHost(y);
+  if (std::strcmp(kind, "managed")) cudaFreeHost(y);
   return wrong;
 }
 
@@ -238,11 +235,11 @@ int sync_grid(void (*kernel)(int*, int), int blocks, int one) {
 
 // Memory that kernels allocate.
 
-__global__ void allocate(int* sums, int count, int past, bool frees) {
-  int* const mine = static_cast<int*>(malloc(count * sizeof(int)));
-  for (int i = 0; i < count; ++i) mine[i] = i;
+__global__ void allocate(int* sums, int bytes, int count, bool frees) {
+  int* const mine = static_cast<int*>(malloc(bytes));
+  for (int i = 0; i < 10; ++i) mine[i] = i;
   int* const sum = new int(0);
-  for (int i = 0; i < count + past; ++i) *sum += mine[i];
+  for (int i = 0; i < count; ++i) *sum += mine[i];
   sums[blockIdx.x * blockDim.x + threadIdx.x] = *sum;
   delete sum;
   if (frees) free(mine);
@@ -257,11 +254,11 @@ __global__ void misuse_memory(int how) {
   if (how == 2) delete[] memory, delete[] memory;
   if (how == 3) delete[] memory, printf("%d", memory[1]);
 }
-int sum_allocated(int count, int past, bool frees, int launches = 1) {
+int sum_allocated(int bytes, int count, bool frees, int launches = 1) {
   std::vector<int> sums(256);
   int* device_sums;
   cudaMalloc(&device_sums, 1024);
-  for (int i = 0; i < launches; ++i) allocate<<<2, 128>>>(device_sums, count, past, frees);
+  for (int i = 0; i < launches; ++i) allocate<<<2, 128>>>(device_sums, bytes, count, frees);
   cudaMemcpy(sums.data(), device_sums, 1024, cudaMemcpyDeviceToHost);
   int wrong = 0;
   for (const int sum : sums) wrong += sum != count * (count - 1) / 2;
@@ -292,8 +289,13 @@ int call_kernel(bool launch) {
   return cudaGetLastError();
 }
 
+struct Program {
+  const char* name;
+  int (*run)();
+};
+
 int main(int, char** argv) {
-  const std::map<std::string, std::function<int()>> all = {
+  const Program all[] = {
       {"floats", [] { return wrong_after<float>(3); }},
       {"floats-all", [] { return wrong_after<float>(4); }},
       {"bytes", [] { return wrong_after<unsigned char>(3); }},
@@ -364,10 +366,10 @@ int main(int, char** argv) {
       {"grid-first", [] { return sync_grid(all_but_one_sync, 40, 0); }},
       {"grid-second", [] { return sync_grid(one_more_sync, 4, 2); }},
       {"grid-all", [] { return sync_grid(one_more_sync, 4, -1); }},
-      {"allocates", [] { return sum_allocated(100, 0, true); }},
-      {"allocates-often", [] { return sum_allocated(1000, 0, true, 20); }},
-      {"leaks", [] { return sum_allocated(10, 0, false); }},
-      {"past-allocated", [] { return sum_allocated(10, 1, true); }},
+      {"allocates", [] { return sum_allocated(40, 10, true); }},
+      {"allocates-often", [] { return sum_allocated(4000, 10, true, 20); }},
+      {"leaks", [] { return sum_allocated(40, 10, false); }},
+      {"past-allocated", [] { return sum_allocated(40, 11, true); }},
       {"too-much",
        [] {
          int missing = 0, *device_missing = zeros(1);
@@ -381,7 +383,11 @@ int main(int, char** argv) {
       {"heap-use-after", [] { return misused(3); }},
       {"called", [] { return call_kernel(false); }},
       {"launched", [] { return call_kernel(true); }}};
-  const int result = all.at(argv[1])();
-  std::printf("%d\n", result);
-  return result != 0;
+  for (const auto& [name, run] : all) {
+    if (std::strcmp(name, argv[1]) != 0) continue;
+    const int result = run();
+    std::printf("%d\n", result);
+    return result != 0;
+  }
+  return 2;
 }
