@@ -85,12 +85,12 @@ int main() {
   Matrix C(kElements);
   const int cores = omp_get_max_threads();
 
-  struct Row {
+  struct TimedWay {
     const char* name;
     int rows;  // computed rows of C
     std::function<void(int rows)> multiply;
   };
-  const Row rows[] = {
+  const TimedWay rows[] = {
       {"serial loop", 4,
        [&](int n) { serial_gemm(n, kSize, kSize, 1, A.data(), B.data(), 0, C.data()); }},
       {"B transposed", 16, [&](int n) { by_rows(n, A.data(), B_transposed.data(), C.data()); }},
@@ -106,7 +106,7 @@ int main() {
   std::printf("run      %s, make bench-cpu\n\n", text::now_utc().c_str());
   std::printf("%-34s %10s %16s\n", "", "GFLOP/s", "x the row above");
   double before = 0;
-  for (const Row& row : rows) {
+  for (const TimedWay& row : rows) {
     const int n = std::min(row.rows, kSize);
     const double now = speed(n, [&] { row.multiply(n); });
     std::printf("%-34s %10s", row.name, text::significant(now).c_str());

@@ -10,11 +10,11 @@ namespace lab {
 namespace {
 
 // A machine's memory files in /proc and /sys, in a temporary folder.
-struct Machine {
+struct MemoryFiles {
   const testing::Folder folder;
   const std::string root = folder.path().string();
 
-  Machine() {
+  MemoryFiles() {
     put("/proc/meminfo", "MemTotal:       2000 kB\nMemFree:  10 kB\nMemAvailable:   1000 kB\n");
   }
 
@@ -28,7 +28,7 @@ constexpr std::uint64_t kAvailable = 1000 * 1024;
 }  // namespace
 
 TEST_CASE("without control groups the kernel's MemAvailable counts") {
-  const Machine machine;
+  const MemoryFiles machine;
   CHECK(available_memory(machine.root) == kAvailable);
   machine.put("/proc/self/cgroup", "0::/\n");
   CHECK(available_memory(machine.root) == kAvailable);
@@ -44,7 +44,7 @@ TEST_CASE("without /proc there is no limit") {
 }
 
 TEST_CASE("a cgroup v2 limit counts, less what is used and cannot be reclaimed") {
-  const Machine machine;
+  const MemoryFiles machine;
   machine.put("/proc/self/cgroup", "0::/job/step\n");
   machine.put("/sys/fs/cgroup/job/step/memory.max", "max\n");
   CHECK(available_memory(machine.root) == kAvailable);
@@ -60,7 +60,7 @@ TEST_CASE("a cgroup v2 limit counts, less what is used and cannot be reclaimed")
 }
 
 TEST_CASE("a cgroup v1 limit counts, but not the huge number that means no limit") {
-  const Machine machine;
+  const MemoryFiles machine;
   machine.put("/proc/self/cgroup", "9:name=systemd:/\n4:cpu,memory:/batch\nnonsense\n0::/\n");
   machine.put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
   CHECK(available_memory(machine.root) == kAvailable);

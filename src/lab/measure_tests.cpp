@@ -158,7 +158,7 @@ TEST_CASE("a long product is counted from short ones, for the first variant of e
 TEST_CASE("a long product is counted from few traced accesses, for every variant") {
   LongProduct counted({}, {4096, 4096, 4096});
   std::int64_t accesses = 0;
-  const auto add = [&](const machine::Launch&, const model::Counts& traced) {
+  const auto add = [&](const machine::RequestedLaunch&, const model::Counts& traced) {
     for (model::Traffic model::Counts::*member : model::kTraffic) {
       accesses += (traced.*member).accesses.sum;
     }
@@ -508,13 +508,13 @@ double worst_error(CpuGemm gemm, int M, int N, int K, float alpha, float beta) {
   return worst;
 }
 
-struct Shape {
+struct ProductSides {
   int M, N, K;
 };
 
 // Sizes around the tiles (12 x 32 in fp32, 12 x 16 in fp64), the blocks (96 x 512 and 96 x 256)
 // and the depth of 256.
-const Shape kShapes[] = {
+const ProductSides kShapes[] = {
     {1, 1, 1},      {2, 3, 5},      {35, 79, 19},  {127, 129, 65}, {1, 300, 7},    {300, 1, 7},
     {11, 15, 255},  {12, 16, 256},  {13, 17, 257}, {191, 255, 3},  {192, 256, 4},  {193, 257, 5},
     {195, 511, 31}, {13, 513, 300}, {385, 40, 33}, {1, 1, 1000},   {97, 101, 103}, {7, 1031, 2},
@@ -525,7 +525,7 @@ const Shape kShapes[] = {
 }  // namespace
 
 TEST_CASE("the serial loop and the OpenMP product stay within the fp32 bound on every shape") {
-  for (const Shape& s : kShapes) {
+  for (const ProductSides& s : kShapes) {
     for (const auto& [alpha, beta] : {std::pair{1.0f, 0.0f}, {-0.75f, 2.5f}, {0.0f, 3.0f}}) {
       CAPTURE(s.M);
       CAPTURE(s.N);
@@ -538,7 +538,7 @@ TEST_CASE("the serial loop and the OpenMP product stay within the fp32 bound on 
 }
 
 TEST_CASE("the reference equals naive double loops on every shape") {
-  for (const Shape& s : kShapes) {
+  for (const ProductSides& s : kShapes) {
     for (const auto& [alpha, beta] : {std::pair{1.0f, 0.0f}, {-0.75f, 2.5f}}) {
       CAPTURE(s.M);
       CAPTURE(s.N);

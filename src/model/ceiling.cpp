@@ -299,7 +299,7 @@ std::optional<Ceiling> ceiling_as_compiled(
 
 namespace {
 
-struct Line {
+struct Extrapolate {
   std::int64_t steps;  // beyond `far`
 
   void operator()(std::int64_t& far, std::int64_t near) const { far += steps * (far - near); }
@@ -351,7 +351,7 @@ struct Line {
 Counts extrapolated(const Counts& near, const Counts& far, std::int64_t steps) {
   Counts counts = far;
   counts.along_part_of_K = true;
-  const Line extend{steps - 1};
+  const Extrapolate extend{steps - 1};
   for (Traffic Counts::*member : kTraffic) extend(counts.*member, near.*member);
   for (std::int64_t Counts::*member : kSums) extend(counts.*member, near.*member);
   for (std::size_t i = 0; i < counts.widenable.size(); ++i) {
@@ -368,7 +368,7 @@ Counts extrapolated(const Counts& near, const Counts& far, std::int64_t steps) {
   }
   for (LineCounts line : near.lines) {
     if (find(far, line) != far.lines.end()) continue;
-    Line{-steps}(line, {});
+    Extrapolate{-steps}(line, {});
     counts.lines.push_back(line);
   }
   for (const Hazard& hazard : near.hazards) add(counts.hazards, hazard);
@@ -378,7 +378,7 @@ Counts extrapolated(const Counts& near, const Counts& far, std::int64_t steps) {
 namespace {
 
 // All in cycles, for one block along all of K.
-struct Block {
+struct BlockCycles {
   std::array<double, kUnits> demand;  // of the SM's units
   double issue;                       // on its schedulers, of which it may not occupy all
   double stalls;                      // between instructions, not filled by its other warps
@@ -421,7 +421,7 @@ double gmem_latency_each(
   return cycles.l1 + any_misses * (beyond_l1 - cycles.l1);
 }
 
-Block block_of(
+BlockCycles block_of(
     const Gpu& gpu, const Product& product, const Variant& variant, const Ceiling& ceiling,
     const CompiledKernel& record) {
   const Latencies cycles = latencies();
@@ -429,7 +429,7 @@ Block block_of(
   const auto along_K = [&](int InstructionMix::*kind) {
     return times.loop * record.loop.*kind + times.inner * record.inner.*kind;
   };
-  Block block{};
+  BlockCycles block{};
   for (int unit = 0; unit < kUnits; ++unit)
     block.demand[unit] = ceiling.ms[unit] * gpu.boost_ghz * 1e6 / ceiling.blocks_per_sm;
   const double warps = std::ceil(variant.threads() / 32.0);
@@ -471,7 +471,7 @@ struct Round {
   double total() const { return issue + stalls + smem + gmem + barriers; }
 };
 
-std::array<Round, 2> rounds_of(const Block& block, int most, int rest) {
+std::array<Round, 2> rounds_of(const BlockCycles& block, int most, int rest) {
   // L1 and shared memory are one memory with one data stage.
   const double data = block.demand[kSmem] + block.demand[kL1];
   const double issue_each = block.issue * block.scheduler_share;
@@ -516,7 +516,7 @@ std::optional<Waiting> with_waiting(
     const Gpu& gpu, const Product& product, const Variant& variant, const Ceiling& ceiling,
     const CompiledKernel& record, const Occupancy& occupancy) {
   if (occupancy.blocks_per_sm < 1 || !(ceiling.blocks_per_sm > 0)) return std::nullopt;
-  const Block block = block_of(gpu, product, variant, ceiling, record);
+  const BlockCycles block = block_of(gpu, product, variant, ceiling, record);
   const auto whole = [](double blocks) { return static_cast<int>(std::ceil(blocks)); };
   const int resident = std::min(occupancy.blocks_per_sm, whole(ceiling.blocks_per_sm));
   // The SM's blocks run in waves; the last wave may have fewer.

@@ -74,40 +74,40 @@ namespace {
 
 using Set = std::vector<bool>;  // of blocks
 
-struct Instruction {
+struct SassInstruction {
   std::string opcode;
   std::string target;  // the label of a branch; empty: not a branch
   bool predicated = false;
   bool conditional = false;  // a branch that may not be taken
-  std::vector<SharedInstruction::Place> places;
+  std::vector<SharedInstruction::SourceLine> places;
 };
 
-bool is_indirect(const Instruction& i) {
+bool is_indirect(const SassInstruction& i) {
   return i.opcode.starts_with("BRX") || i.opcode.starts_with("JMX");
 }
 
-bool ends_path(const Instruction& i) {
+bool ends_path(const SassInstruction& i) {
   if (i.opcode.starts_with("EXIT") || i.opcode.starts_with("RET")) return !i.predicated;
   return is_indirect(i) || (!i.target.empty() && !i.conditional);
 }
 
-bool ends_block(const Instruction& i) {
+bool ends_block(const SassInstruction& i) {
   return ends_path(i) || !i.target.empty() || i.opcode.starts_with("EXIT");
 }
 
 // A function's instructions as basic blocks, with the paths between them.
 struct Graph {
-  struct Block {
+  struct BasicBlock {
     std::size_t first, last;  // instructions
     std::vector<std::size_t> after, before;
     bool ends = false;  // the thread may end here
   };
-  std::vector<Block> blocks;
+  std::vector<BasicBlock> blocks;
   bool known = true;  // no branch whose target is computed
 };
 
 Graph graph_of(
-    const std::vector<Instruction>& code, const std::map<std::string, std::size_t>& labels) {
+    const std::vector<SassInstruction>& code, const std::map<std::string, std::size_t>& labels) {
   Set leads(code.size() + 1, false);
   leads[0] = true;
   for (const auto& [label, at] : labels) leads[at] = true;
@@ -122,8 +122,8 @@ Graph graph_of(
     block_of[i] = graph.blocks.size() - 1;
   }
   for (std::size_t b = 0; b < graph.blocks.size(); ++b) {
-    Graph::Block& block = graph.blocks[b];
-    const Instruction& last = code[block.last];
+    Graph::BasicBlock& block = graph.blocks[b];
+    const SassInstruction& last = code[block.last];
     const auto goes_to = [&](std::size_t to) {
       block.after.push_back(to);
       graph.blocks[to].before.push_back(b);
@@ -146,7 +146,7 @@ Graph graph_of(
 // For each block, the blocks that are on every path to it from `starts`, along `edges`. Blocks that
 // no path reaches have all.
 std::vector<Set> always_before(
-    const Graph& graph, const Set& starts, std::vector<std::size_t> Graph::Block::*from) {
+    const Graph& graph, const Set& starts, std::vector<std::size_t> Graph::BasicBlock::*from) {
   const std::size_t count = graph.blocks.size();
   std::vector<Set> before(count, Set(count, true));
   for (std::size_t b = 0; b < count; ++b) {
@@ -205,8 +205,8 @@ std::vector<std::size_t> classes_of(const Graph& graph) {
   Set entry(count, false), exits(count, false);
   entry[0] = true;
   for (std::size_t b = 0; b < count; ++b) exits[b] = graph.blocks[b].ends;
-  const std::vector<Set> dominators = always_before(graph, entry, &Graph::Block::before);
-  const std::vector<Set> followers = always_before(graph, exits, &Graph::Block::after);
+  const std::vector<Set> dominators = always_before(graph, entry, &Graph::BasicBlock::before);
+  const std::vector<Set> followers = always_before(graph, exits, &Graph::BasicBlock::after);
   const std::vector<Set> loops = loops_of(graph, dominators);
   if (loops.empty()) return classes;
   for (std::size_t b = 0; b < count; ++b) {
@@ -239,10 +239,10 @@ int number_after(std::string_view line, std::string_view word, std::size_t at) {
 // One kernel while it is read.
 struct Reader {
   std::string name;
-  std::vector<Instruction> code;
+  std::vector<SassInstruction> code;
   std::map<std::string, std::size_t> labels;
-  std::vector<SharedInstruction::Place> places;  // innermost first
-  bool places_end = false;                       // the next line comment begins another place
+  std::vector<SharedInstruction::SourceLine> places;  // innermost first
+  bool places_end = false;                            // the next line comment begins another place
 
   // //## File "a.cu", line 5 inlined at "a.cu", line 9: the outermost of a chain is its last.
   void place(const std::string& line) {
@@ -264,7 +264,7 @@ struct Reader {
       text = text.substr(end);
       return word;
     };
-    Instruction& made = code.emplace_back();
+    SassInstruction& made = code.emplace_back();
     made.opcode = next_word();
     if (made.opcode.starts_with("@")) {
       made.predicated = true;
@@ -337,13 +337,13 @@ std::vector<SassKernel> read_sass(std::istream& disassembly) {
 
 namespace {
 
-using Place = std::pair<int, int>;          // a line of the kernel, and of a helper or 0
+using LinePair = std::pair<int, int>;       // a line of the kernel, and of a helper or 0
 using Times = std::map<int, std::int64_t>;  // by SharedInstruction::together: of all warps
 constexpr int kLinesOfStatement = 4;        // at most, for a statement that spans several lines
 
 // The same rule as for the places of the trace (trace/source_lines.h).
-Place place_of(const SharedInstruction& made, const std::string& file, int first, int last) {
-  Place place{0, 0};
+LinePair place_of(const SharedInstruction& made, const std::string& file, int first, int last) {
+  LinePair place{0, 0};
   const std::filesystem::path name = std::filesystem::path(file).filename();
   for (const auto& [path, line] : made.places) {
     if (std::filesystem::path(path).filename() != name) continue;
@@ -359,7 +359,7 @@ struct Group {
   std::vector<const LineCounts*> written;
   std::vector<const SharedInstruction*> made;
 };
-using Groups = std::map<Place, Group>;
+using Groups = std::map<LinePair, Group>;
 
 // If one compiler books an access to another line of the same statement, the lines become one.
 void join_statements(Groups& groups) {
@@ -583,7 +583,7 @@ CompiledLoads compiled_loads(
   CompiledLoads result;
   for (const LineCounts& line : counts.lines) {
     if (!line.shared || line.requests == 0) continue;
-    const Place place{line.line, own_helper_line(line)};
+    const LinePair place{line.line, own_helper_line(line)};
     if (line.direction == Direction::store) stores[place].written.push_back(&line);
     if (line.direction != Direction::load) continue;
     if (line.worst.matrices == 0) {
@@ -602,7 +602,7 @@ CompiledLoads compiled_loads(
          line.pieces});
   }
   for (const SharedInstruction& made : kernel.instructions) {
-    const Place place = place_of(made, file, first, last);
+    const LinePair place = place_of(made, file, first, last);
     if (made.kind == Kind::load) loads[place].made.push_back(&made);
     if (made.kind == Kind::store) stores[place].made.push_back(&made);
   }

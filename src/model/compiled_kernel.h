@@ -91,11 +91,11 @@ struct SharedInstruction {
   int bytes;        // per lane; of LDSM 16
   bool predicated;  // lanes, or the whole warp, may leave it out
   int together;     // a warp executes instructions with the same number equally often
-  struct Place {
+  struct SourceLine {
     std::string file;
     int line;
   };
-  std::vector<Place> places;  // outermost call first; empty if the code has no lines
+  std::vector<SourceLine> places;  // outermost call first; empty if the code has no lines
 };
 
 struct SassKernel {

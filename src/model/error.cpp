@@ -31,7 +31,7 @@ double scaled(double factor, double value) {
 }
 
 // What one range of consecutive elements adds to the whole.
-struct Part {
+struct ErrorSums {
   double difference_squared = 0;
   double reference_squared = 0;
   double max_abs = 0;
@@ -83,11 +83,11 @@ Error compare(
   constexpr std::int64_t kPartLength = 1 << 14;
   const std::int64_t elements = std::int64_t{M} * N;
   const std::int64_t part_count = (elements + kPartLength - 1) / kPartLength;
-  std::vector<Part> parts(part_count);
+  std::vector<ErrorSums> parts(part_count);
 
 #pragma omp parallel for schedule(static) if (part_count > 1)
   for (std::int64_t p = 0; p < part_count; ++p) {
-    Part part;
+    ErrorSums part;
     const std::int64_t end = std::min(elements, (p + 1) * kPartLength);
     for (std::int64_t i = p * kPartLength; i < end; ++i) {
       const double value = C[i];
@@ -115,8 +115,8 @@ Error compare(
     parts[p] = part;
   }
 
-  Part whole;
-  for (const Part& part : parts) {
+  ErrorSums whole;
+  for (const ErrorSums& part : parts) {
     whole.difference_squared += part.difference_squared;
     whole.reference_squared += part.reference_squared;
     whole.max_abs = std::max(whole.max_abs, part.max_abs);

@@ -109,18 +109,18 @@ const Gpu& gpu_named(std::string_view name) {
 }  // namespace
 
 TEST_CASE("the occupancy for sm_86 is that of the published examples") {
-  struct Line {
+  struct OccupancyRow {
     KernelResources kernel;
     int blocks;
     double percent;
     std::string_view limiter;
   };
-  const Line lines[] = {
+  const OccupancyRow lines[] = {
       {{1024, 37, 8192}, 1, 66.67, "threads"}, {{256, 38, 2048}, 6, 100, "threads"},
       {{128, 40, 2048}, 12, 100, "threads"},   {{64, 40, 2048}, 16, 66.67, "blocks"},
       {{32, 52, 2048}, 16, 33.33, "blocks"},   {{16, 72, 2048}, 16, 33.33, "blocks"},
   };
-  for (const Line& line : lines) {
+  for (const OccupancyRow& line : lines) {
     CAPTURE(line.kernel.threads_per_block);
     const Occupancy result = occupancy(gpu_named("RTX 3090"), line.kernel);
     CHECK(result.blocks_per_sm == line.blocks);

@@ -184,29 +184,29 @@ int cut_tiles(const ShareOut& shares, int tiles) {
 }
 
 // What a block computes, by the numbering of ShareOut: K tiles [begin, end) of a tile of C.
-struct Part {
+struct PartOfK {
   int tile, begin, end;
 };
 
-Part part_of(const ShareOut& shares, int tiles, int k_tiles, int block) {
+PartOfK part_of(const ShareOut& shares, int tiles, int k_tiles, int block) {
   if (block < shares.whole) return {block, 0, k_tiles};
   const int behind = block - shares.whole, cut = cut_tiles(shares, tiles);
   const int begin = behind / cut * shares.depth;
   return {shares.whole + behind % cut, begin, std::min(k_tiles, begin + shares.depth)};
 }
 
-struct Shape {
+struct Tiles {
   int tiles, k_tiles, sms;
 };
 
-std::ostream& operator<<(std::ostream& out, const Shape& s) {
+std::ostream& operator<<(std::ostream& out, const Tiles& s) {
   return out << s.tiles << " tiles of " << s.k_tiles << " K tiles on " << s.sms << " SMs";
 }
 
-std::vector<Shape> random_shapes() {
+std::vector<Tiles> random_shapes() {
   std::mt19937 random(11);
   const auto from_1_to = [&](unsigned most) { return static_cast<int>(1 + random() % most); };
-  std::vector<Shape> shapes;
+  std::vector<Tiles> shapes;
   for (int i = 0; i < 300; ++i) shapes.push_back({from_1_to(900), from_1_to(600), from_1_to(160)});
   // Few tiles, so that a tile has many parts.
   for (int i = 0; i < 300; ++i) shapes.push_back({from_1_to(9), from_1_to(2000), from_1_to(160)});
@@ -216,7 +216,7 @@ std::vector<Shape> random_shapes() {
 template <class Visit>
 void for_each_shape(Visit visit) {
   int cut = 0;
-  for (const Shape& shape : random_shapes()) {
+  for (const Tiles& shape : random_shapes()) {
     CAPTURE(shape);
     const ShareOut shares = share_out(shape.tiles, shape.k_tiles, shape.sms);
     cut += shares.parts > 1;
@@ -228,7 +228,7 @@ void for_each_shape(Visit visit) {
 }  // namespace
 
 TEST_CASE("no tile is cut if every SM gets equally many, or if there are no SMs to share among") {
-  for (const Shape& shape : {Shape{132, 512, kSms}, {528, 512, kSms}, {512, 512, 0}, {7, 900, 1}}) {
+  for (const Tiles& shape : {Tiles{132, 512, kSms}, {528, 512, kSms}, {512, 512, 0}, {7, 900, 1}}) {
     CAPTURE(shape);
     const ShareOut shares = share_out(shape.tiles, shape.k_tiles, shape.sms);
     CHECK(shares.whole == shape.tiles);
@@ -268,10 +268,10 @@ TEST_CASE("a product without K has tiles, and none of them is cut") {
 }
 
 TEST_CASE("every K tile of every tile belongs to exactly one block, and no block is empty") {
-  for_each_shape([](const Shape& shape, const ShareOut& shares) {
+  for_each_shape([](const Tiles& shape, const ShareOut& shares) {
     std::vector<std::vector<std::pair<int, int>>> ranges(shape.tiles);
     for (int block = 0; block < blocks_of(shares, shape.tiles); ++block) {
-      const Part part = part_of(shares, shape.tiles, shape.k_tiles, block);
+      const PartOfK part = part_of(shares, shape.tiles, shape.k_tiles, block);
       REQUIRE(part.tile < shape.tiles);
       CHECK(part.begin < part.end);
       ranges[part.tile].push_back({part.begin, part.end});
@@ -288,7 +288,7 @@ TEST_CASE("every K tile of every tile belongs to exactly one block, and no block
 }
 
 TEST_CASE("all SMs get equally many whole tiles, and the sums fill at most two tiles per SM") {
-  for_each_shape([](const Shape& shape, const ShareOut& shares) {
+  for_each_shape([](const Tiles& shape, const ShareOut& shares) {
     const int cut = cut_tiles(shares, shape.tiles);
     if (shares.parts > 1) {
       CHECK(shares.whole % shape.sms == 0);
@@ -302,11 +302,11 @@ TEST_CASE("all SMs get equally many whole tiles, and the sums fill at most two t
 
 // Simulates the launch: a block starts on the SM that is free first.
 TEST_CASE("the last SM is done when the rule says, and a cut never makes it later") {
-  for_each_shape([](const Shape& shape, const ShareOut& shares) {
+  for_each_shape([](const Tiles& shape, const ShareOut& shares) {
     std::multiset<int> free_at;
     for (int sm = 0; sm < shape.sms; ++sm) free_at.insert(0);
     for (int block = 0; block < blocks_of(shares, shape.tiles); ++block) {
-      const Part part = part_of(shares, shape.tiles, shape.k_tiles, block);
+      const PartOfK part = part_of(shares, shape.tiles, shape.k_tiles, block);
       const int from = *free_at.begin();
       free_at.erase(free_at.begin());
       free_at.insert(from + part.end - part.begin);
@@ -319,7 +319,7 @@ TEST_CASE("the last SM is done when the rule says, and a cut never makes it late
 
 TEST_CASE(
     "a sample has every part of the cut tiles that it touches, and only blocks of the launch") {
-  for_each_shape([](const Shape& shape, const ShareOut& shares) {
+  for_each_shape([](const Tiles& shape, const ShareOut& shares) {
     const std::vector<std::int64_t> sample = sample_of(shares, shape.tiles);
     REQUIRE(!sample.empty());
     CHECK(std::is_sorted(sample.begin(), sample.end()));

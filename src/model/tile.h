@@ -96,28 +96,28 @@ struct Padded : Float4s<t, VEC_A, VEC_B> {
 };
 
 // Dynamic shared memory for a ring of such places.
-template <Tile t, class Place>
+template <Tile t, class RingPlace>
 constexpr int ring_bytes() {
   static_assert(t.STAGES >= 2, "one tile is multiplied while at least one other is in flight");
-  return t.STAGES * sizeof(Place);
+  return t.STAGES * sizeof(RingPlace);
 }
 
 // The lanes of a warp hold its part of the tile together.
-template <Tile t, int VEC, class Place>
+template <Tile t, int VEC, class RingPlace>
 struct OfFragments : CopiedByThreads<t, 1, VEC> {
   static_assert(t.WM % 32 == 0 && t.WN % 32 == 0, "four mma multiply for 32 rows and 32 columns");
-  static constexpr int shared_bytes = ring_bytes<t, Place>();
+  static constexpr int shared_bytes = ring_bytes<t, RingPlace>();
   static constexpr Sharing sharing = Sharing::ordered;
   static constexpr Multiplier multiplier = Multiplier::mma_tf32;
 };
 
 // A copy engine fills the ring.
-template <Tile t, class Place, Multiplier by, int BYTES_OF_ELEMENT = 4>
+template <Tile t, class RingPlace, Multiplier by, int BYTES_OF_ELEMENT = 4>
 struct CopiedInBoxes : Launch<t> {
   static_assert(t.BM <= 256, "a box has at most 256 rows");
   static_assert(t.BK * BYTES_OF_ELEMENT == 128, "a row of a box takes all 32 banks");
   static constexpr int block_x = t.threads();
-  static constexpr int shared_bytes = ring_bytes<t, Place>();
+  static constexpr int shared_bytes = ring_bytes<t, RingPlace>();
   static constexpr Sharing sharing = Sharing::ordered;
   static constexpr auto share_out = parts_of_K;
   static constexpr Multiplier multiplier = by;

@@ -182,7 +182,7 @@ void Launches::trace(const machine::ProgramLaunch& launch, const void* kernel) {
     if (watches) machine.recorder = nullptr;
     machine.touched = [&](std::vector<machine::Touched> all) { touched = std::move(all); };
     const double begun_s = machine::used_s();
-    machine.launched = [&](const machine::Launch& run, model::Counts counts) {
+    machine.launched = [&](const machine::RequestedLaunch& run, model::Counts counts) {
       if (any_cut_short && !counts.hazards.empty()) {
         note_doubt(kernel);
         counts.hazards.clear();
@@ -278,7 +278,7 @@ model::Audit audited(const Options& options) {
   machine::Machine machine{
       &gpu, machine::blocks_may_wait() ? machine::Blocks::kSample : machine::Blocks::kFirst};
   machine.audit = &audit;
-  machine.launched = [&](const machine::Launch& launch, const model::Counts&) {
+  machine.launched = [&](const machine::RequestedLaunch& launch, const model::Counts&) {
     trace::resolve_lines(audit, trace::kernel_lines(launch.kernel));
   };
   hold_prints();

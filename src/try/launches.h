@@ -38,9 +38,10 @@ struct Kernels {
   };
   std::deque<Entry> entries;  // in the order of their first launches; never moved
 
-  void add_launch(const machine::Launch& launch, const model::Counts& counts, int M, int N);
+  void add_launch(
+      const machine::RequestedLaunch& launch, const model::Counts& counts, int M, int N);
   // Adds a launch of the other copy of a kernel, which has the same name.
-  void add_hazards(const machine::Launch& launch, const model::Counts& counts);
+  void add_hazards(const machine::RequestedLaunch& launch, const model::Counts& counts);
   // Of a launch of the kernel whose traced copy is `function`.
   void add_hazard(const void* function, const model::Hazard& hazard);
 

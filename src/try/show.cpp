@@ -23,7 +23,8 @@
 
 namespace attempt {
 
-void Kernels::add_launch(const machine::Launch& launch, const model::Counts& counts, int M, int N) {
+void Kernels::add_launch(
+    const machine::RequestedLaunch& launch, const model::Counts& counts, int M, int N) {
   for (Entry& entry : entries) {
     if (entry.function != launch.kernel) continue;
     model::add(entry.counts, counts);
@@ -54,7 +55,7 @@ void Kernels::add_launch(const machine::Launch& launch, const model::Counts& cou
   entry.variant.kernel.name = entry.name.c_str();
 }
 
-void Kernels::add_hazards(const machine::Launch& launch, const model::Counts& counts) {
+void Kernels::add_hazards(const machine::RequestedLaunch& launch, const model::Counts& counts) {
   const std::string name = machine::function_name(launch.kernel);
   for (Entry& entry : entries) {
     if (entry.name != name) continue;

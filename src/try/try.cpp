@@ -193,7 +193,7 @@ guard::Outcome try_sgemm(
   machine.host_variables = true;
   machine.blocks =
       flags.trace == lab::Trace::all ? machine::Blocks::kAll : machine::Blocks::kSample;
-  machine.launched = [&](const machine::Launch& launch, const model::Counts& counts) {
+  machine.launched = [&](const machine::RequestedLaunch& launch, const model::Counts& counts) {
     kernels.add_launch(launch, counts, p.M, p.N);
   };
   ShowRecorder recorder(options.show);
@@ -233,7 +233,7 @@ guard::Outcome try_sgemm(
     // A launch may need everything that the previous one did.
     const bool all_again = kernels.several_launches();
     machine.blocks = all_again ? machine::Blocks::kAll : machine::Blocks::kAllButSample;
-    machine.launched = [&](const machine::Launch& launch, const model::Counts& counts) {
+    machine.launched = [&](const machine::RequestedLaunch& launch, const model::Counts& counts) {
       kernels.add_hazards(launch, counts);
     };
     if (all_again) result = p.C;

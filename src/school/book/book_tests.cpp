@@ -32,10 +32,10 @@ bool skipped(const std::string& program, const std::string& why) {
 }
 
 // A folder with such a program, where a book can be written.
-struct Place {
+struct Book {
   testing::Folder folder;
   std::string out = folder / "book";
-  Place() { write_program("program", kProgram); }
+  Book() { write_program("program", kProgram); }
   void write_program(const std::string& name, const std::string& text) const {
     folder.write(name, text);
     fs::permissions(folder / name, fs::perms::owner_all);
@@ -50,8 +50,8 @@ struct Place {
 };
 
 // One book for all cases of this process, without answers; empty if there is no pandoc.
-const Place* written() {
-  static const Place place;
+const Book* written() {
+  static const Book place;
   if (skipped("pandoc", " to write the book")) return nullptr;
   static const testing::Output output = place.write();
   if (output.err == kTooOld) {
@@ -110,7 +110,7 @@ std::set<std::string> folded_answers() {
 }
 
 // What a browser makes of the page after its script, and `script`, have run.
-std::string in_browser(const Place& place, const std::string& script, const std::string& flags) {
+std::string in_browser(const Book& place, const std::string& script, const std::string& flags) {
   const testing::Folder folder;
   fs::copy(place.out, folder.path(), fs::copy_options::recursive);
   std::string html = place.page("stage-5.html");
@@ -128,7 +128,7 @@ std::string in_browser(const Place& place, const std::string& script, const std:
 }  // namespace
 
 TEST_CASE("the book has a page for each chapter, each exercise and the sessions") {
-  const Place* book = written();
+  const Book* book = written();
   if (book == nullptr) return;
   const std::string index = book->page("index.html"), text = contents("walkthrough.md");
   int chapters = 0, players = 0;
@@ -159,7 +159,7 @@ TEST_CASE("the book has a page for each chapter, each exercise and the sessions"
 }
 
 TEST_CASE("every link of the book leads to something in the book") {
-  const Place* book = written();
+  const Book* book = written();
   if (book == nullptr) return;
   const std::map<fs::path, std::string> files = files_of(book->out);
   std::map<fs::path, std::set<std::string>> ids;
@@ -192,7 +192,7 @@ TEST_CASE("every link of the book leads to something in the book") {
 }
 
 TEST_CASE("a chapter of the book shows the source that it names") {
-  const Place* book = written();
+  const Book* book = written();
   if (book == nullptr) return;
   std::vector<std::string> lines = {""};
   std::istringstream in(contents("gemm_steps.cu"));
@@ -225,7 +225,7 @@ TEST_CASE("a chapter of the book shows the source that it names") {
 }
 
 TEST_CASE("answers for lecturers are in the book only on request, and solutions never") {
-  const Place* book = written();
+  const Book* book = written();
   if (book == nullptr) return;
   const std::set<std::string> answers = folded_answers();
   CHECK(answers.size() > 20);
@@ -241,13 +241,13 @@ TEST_CASE("answers for lecturers are in the book only on request, and solutions 
   };
   CHECK(found_in(book->out) == 0);
   CHECK(book->page("teaching.html").find("edits of exercises/solutions") == std::string::npos);
-  const Place with_answers;
+  const Book with_answers;
   CHECK(with_answers.write("1").exit_code == 0);
   CHECK(found_in(with_answers.out) == static_cast<int>(answers.size()));
 }
 
 TEST_CASE("a book replaces a book, and nothing else") {
-  const Place place;
+  const Book place;
   place.write_program("bin/pandoc", "#!/bin/bash\necho new > \"$BOOK/index.html\"\n");
   const auto written = [&] {
     const testing::Output output = place.write("", place.folder / "bin");
@@ -294,7 +294,7 @@ TEST_CASE("a book replaces a book, and nothing else") {
 }
 
 TEST_CASE("a book that cannot be written is refused in one sentence") {
-  const Place place;
+  const Book place;
   const testing::Output without = testing::run(
       "PATH=/nonexistent /bin/bash src/school/book/book.sh '" + place.out + "' " +
       place.folder / "program");
@@ -319,7 +319,7 @@ TEST_CASE("a text that a book cannot show is refused, with its place") {
   if (written() == nullptr) return;
   // A lesson of a few lines, with one sentence in the text or on the lecturers' page.
   const auto refusal_of = [](const std::string& text, const std::string& teaching) {
-    const Place place;
+    const Book place;
     fs::create_directories(place.folder / "lesson/src/school");
     fs::copy("src/school/book", place.folder / "lesson/src/school/book");
     place.folder.write(
@@ -359,7 +359,7 @@ TEST_CASE("a text that a book cannot show is refused, with its place") {
 }
 
 TEST_CASE("the book's search finds by keyboard, and its colours change where nothing is stored") {
-  const Place* book = written();
+  const Book* book = written();
   if (book == nullptr || skipped("chromium", " to try the book's search and colours")) return;
   const std::string script = R"(
     addEventListener('error', event => document.title = event.message);

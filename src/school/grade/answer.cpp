@@ -113,13 +113,13 @@ Character first_character(std::string_view text) {
 // Spaces, hyphens, apostrophes, dots and the accents that follow a letter are not letters.
 bool is_letter(const std::string& character) {
   if (character.size() == 1) return std::isalpha(static_cast<unsigned char>(character[0])) != 0;
-  struct Range {
+  struct Span {
     std::string_view first, last;
   };
   // UTF-8 sorts in the order of its code points.
-  constexpr Range kNoLetters[] = {{"\u0080", "\u00BF"}, {"\u02B0", "\u036F"}, {"\u2000", "\u206F"},
-                                  {"\u3000", "\u3004"}, {"\u30FB", "\u30FB"}, {"\uFF00", "\uFF0F"}};
-  return std::none_of(std::begin(kNoLetters), std::end(kNoLetters), [&](const Range& range) {
+  constexpr Span kNoLetters[] = {{"\u0080", "\u00BF"}, {"\u02B0", "\u036F"}, {"\u2000", "\u206F"},
+                                 {"\u3000", "\u3004"}, {"\u30FB", "\u30FB"}, {"\uFF00", "\uFF0F"}};
+  return std::none_of(std::begin(kNoLetters), std::end(kNoLetters), [&](const Span& range) {
     return range.first <= character && character <= range.last;
   });
 }
@@ -177,8 +177,8 @@ std::string for_table(std::string name) {
 namespace {
 
 // The lines between the markers.
-std::vector<Range> regions_of(const std::vector<std::string>& lines, const std::string& name) {
-  std::vector<Range> regions;
+std::vector<LineRange> regions_of(const std::vector<std::string>& lines, const std::string& name) {
+  std::vector<LineRange> regions;
   bool inside = false;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const std::string line = trimmed(lines[i]);
@@ -200,8 +200,8 @@ std::vector<Range> regions_of(const std::vector<std::string>& lines, const std::
   return regions;
 }
 
-bool is_blank(const std::vector<std::string>& lines, const std::vector<Range>& regions) {
-  for (const Range& region : regions) {
+bool is_blank(const std::vector<std::string>& lines, const std::vector<LineRange>& regions) {
+  for (const LineRange& region : regions) {
     for (std::size_t i = region.first; i < region.end; ++i) {
       if (!trimmed(lines[i]).empty()) return false;
     }
@@ -214,8 +214,8 @@ bool is_blank(const std::vector<std::string>& lines, const std::vector<Range>& r
 std::string assembled(
     const std::string& skeleton, const std::string& answer, const std::string& answer_name) {
   const std::vector<std::string> frame = lines_of(skeleton), own = lines_of(answer);
-  const std::vector<Range> holes = regions_of(frame, "skeleton");
-  const std::vector<Range> regions = regions_of(own, answer_name);
+  const std::vector<LineRange> holes = regions_of(frame, "skeleton");
+  const std::vector<LineRange> regions = regions_of(own, answer_name);
   if (holes.size() != regions.size()) {
     throw model::Refusal(
         answer_name + ": " + std::to_string(regions.size()) + " times a line \"" + kRegionBegins +
@@ -266,7 +266,7 @@ std::string emptied(const std::string& kernel) {
   const std::vector<std::string> lines = lines_of(kernel);
   std::string text;
   std::size_t done = 0;
-  for (const Range& region : regions_of(lines, "kernel")) {
+  for (const LineRange& region : regions_of(lines, "kernel")) {
     for (; done < region.first; ++done) text += lines[done] + "\n";
     done = region.end;
   }

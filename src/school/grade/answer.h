@@ -12,7 +12,7 @@
 namespace grade {
 
 // Counted from 0; `end` is the line after the last.
-struct Range {
+struct LineRange {
   std::size_t first, end;
 };
 

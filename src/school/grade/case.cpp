@@ -238,8 +238,8 @@ void run_traced(Case& c, machine::Machine machine) {
     machine.blocks = machine::Blocks::kSample;
     machine.sample = blocks_of_large;
   }
-  std::optional<machine::Launch> first;
-  machine.launched = [&](const machine::Launch& launch, const model::Counts&) {
+  std::optional<machine::RequestedLaunch> first;
+  machine.launched = [&](const machine::RequestedLaunch& launch, const model::Counts&) {
     if (!first) first = launch;
   };
   machine.wrote = [&](std::span<const std::uint64_t> last) {
@@ -249,7 +249,7 @@ void run_traced(Case& c, machine::Machine machine) {
       !on_fenced(c, [&](std::span<const machine::GlobalArray> arrays, const auto& kernel) {
         c.row.counts = trace::trace(machine, arrays, kernel);
       });
-  const machine::Launch& launch = first.value();
+  const machine::RequestedLaunch& launch = first.value();
   c.row.launch = lab::LaunchShape{
       {launch.grid.x, launch.grid.y, launch.grid.z},
       {launch.block.x, launch.block.y, launch.block.z},

@@ -85,7 +85,7 @@ void check_sign(std::string_view rest, const std::string& name, std::size_t i) {
 }  // namespace
 
 std::vector<Token> tokens_of(
-    const std::vector<std::string>& lines, Range range, const std::string& name) {
+    const std::vector<std::string>& lines, LineRange range, const std::string& name) {
   std::vector<Token> tokens;
   bool in_comment = false;
   std::size_t comment_line = 0;
@@ -373,7 +373,7 @@ std::set<std::string> helpers_in(const std::vector<std::string>& skeleton) {
 }
 
 void check_kernel_code(
-    const std::vector<std::string>& lines, Range range, const std::string& name,
+    const std::vector<std::string>& lines, LineRange range, const std::string& name,
     const std::set<std::string>& helpers) {
   const std::vector<Token> tokens = tokens_of(lines, range, name);
   Brackets brackets;

@@ -29,7 +29,7 @@ struct Token {
 // from us: preprocessor lines except #pragma unroll, backslashes outside of comments and at the
 // ends of lines, control characters, text in quotes.
 std::vector<Token> tokens_of(
-    const std::vector<std::string>& lines, Range range, const std::string& name);
+    const std::vector<std::string>& lines, LineRange range, const std::string& name);
 
 // The names that a student's kernel may use, and those that it may not.
 
@@ -67,7 +67,7 @@ std::set<std::string> helpers_in(const std::vector<std::string>& skeleton);
 // the skeleton's helpers and the code's own, text in quotes, static variables, and unmatched
 // closing braces.
 void check_kernel_code(
-    const std::vector<std::string>& lines, Range range, const std::string& name,
+    const std::vector<std::string>& lines, LineRange range, const std::string& name,
     const std::set<std::string>& helpers);
 
 }  // namespace grade

@@ -16,13 +16,13 @@ namespace {
 constexpr int kWidth = 80;  // columns of a terminal
 
 // A row of the table: its name, and a cell for every case.
-struct Row {
+struct VerdictRow {
   std::string name;
   std::vector<std::string> cells;
 };
 
-std::vector<Row> rows_of(std::span<const Case> cases) {
-  std::vector<Row> rows;
+std::vector<VerdictRow> rows_of(std::span<const Case> cases) {
+  std::vector<VerdictRow> rows;
   const auto row = [&](const std::string& name, const auto& cell) {
     rows.push_back({name, {}});
     for (const Case& c : cases) rows.back().cells.push_back(cell(c));
@@ -58,9 +58,9 @@ std::vector<Row> rows_of(std::span<const Case> cases) {
 // other.
 std::string table_of(std::span<const Case> cases) {
   if (cases.empty()) return "";
-  const std::vector<Row> rows = rows_of(cases);
+  const std::vector<VerdictRow> rows = rows_of(cases);
   std::size_t name = 0, cell = 0;
-  for (const Row& row : rows) {
+  for (const VerdictRow& row : rows) {
     name = std::max(name, row.name.size());
     for (const std::string& text : row.cells) cell = std::max(cell, text.size());
   }
@@ -70,7 +70,7 @@ std::string table_of(std::span<const Case> cases) {
   std::string table;
   for (std::size_t first = 0; first < cases.size(); first += across) {
     table += "\n";
-    for (const Row& row : rows) {
+    for (const VerdictRow& row : rows) {
       table += text::pad_right(row.name, static_cast<int>(name));
       for (std::size_t i = first; i < std::min(first + across, cases.size()); ++i) {
         table += text::pad_left(row.cells[i], static_cast<int>(cell + 2));

@@ -58,11 +58,11 @@ bool says_with_other_numbers(const std::string& quoted, const std::string& real)
 }
 
 // A run of quoted lines between two "...".
-struct Part {
+struct QuotedLines {
   std::size_t begin, end;  // in the quoted lines
 };
-std::vector<Part> parts_of(const Lines& quoted) {
-  std::vector<Part> parts{{0, 0}};
+std::vector<QuotedLines> parts_of(const Lines& quoted) {
+  std::vector<QuotedLines> parts{{0, 0}};
   for (std::size_t i = 0; i < quoted.size(); ++i) {
     if (is_ellipsis(quoted[i])) {
       parts.push_back({i + 1, i + 1});
@@ -77,7 +77,7 @@ std::vector<Part> parts_of(const Lines& quoted) {
 template <class Same>
 std::vector<std::size_t> places(const Lines& quoted, const Lines& real, Same same) {
   std::vector<std::size_t> found;
-  const std::vector<Part> parts = parts_of(quoted);
+  const std::vector<QuotedLines> parts = parts_of(quoted);
   std::size_t from = 0;
   for (std::size_t p = 0; p < parts.size(); ++p) {
     const std::size_t length = parts[p].end - parts[p].begin;
@@ -189,7 +189,7 @@ std::vector<Chapter> chapters(const Lines& markdown) {
   return all;
 }
 
-std::vector<Command> commands(const Block& block) {
+std::vector<Command> commands(const FencedBlock& block) {
   std::vector<Command> all;
   bool goes_on = false;
   for (std::size_t i = 0; i < block.lines.size(); ++i) {
@@ -261,10 +261,10 @@ std::string malformed(const std::string& command, const Built& built) {
 
 std::string difference(const Lines& quoted, const Lines& real) {
   const std::vector<std::size_t> found = places(quoted, real, says);
-  const std::vector<Part> parts = parts_of(quoted);
+  const std::vector<QuotedLines> parts = parts_of(quoted);
   if (found.size() == parts.size()) return "";
   std::string what = "these lines are not in the output, or not in this place:\n";
-  const Part& missing = parts[found.size()];
+  const QuotedLines& missing = parts[found.size()];
   for (std::size_t i = missing.begin; i < missing.end; ++i) what += quoted[i] + "\n";
   if (missing.begin == missing.end) what = "the quoted output is not whole: write ... for the rest";
   return what;
@@ -273,7 +273,7 @@ std::string difference(const Lines& quoted, const Lines& real) {
 Lines mended(const Lines& quoted, const Lines& real) {
   if (difference(quoted, real).empty()) return quoted;
   const std::vector<std::size_t> found = places(quoted, real, says_with_other_numbers);
-  const std::vector<Part> parts = parts_of(quoted);
+  const std::vector<QuotedLines> parts = parts_of(quoted);
   Lines result = quoted;
   for (std::size_t p = 0; p < found.size(); ++p) {
     for (std::size_t i = parts[p].begin; i < parts[p].end; ++i) {

@@ -30,7 +30,7 @@ std::string squeezed(const std::string& text);
 // The lines with their ends.
 std::string joined(const Lines& lines);
 
-struct Block {
+struct FencedBlock {
   int line;          // of its opening ``` in the file, from 1
   std::string info;  // the text after ```
   Lines lines;
@@ -46,7 +46,7 @@ struct Chapter {
   std::string title;  // of a heading "## ..."
   int line;
   Lines prose;  // everything outside of blocks, comments and figures
-  std::vector<Block> blocks;
+  std::vector<FencedBlock> blocks;
   std::vector<Figure> figures;
 
   int words() const;  // in the prose
@@ -59,7 +59,7 @@ struct Command {
   Lines quoted;
 };
 // The commands of a console block. A command that ends in a backslash continues on the next line.
-std::vector<Command> commands(const Block& block);
+std::vector<Command> commands(const FencedBlock& block);
 
 // The commands that the prose quotes between backticks, without output.
 std::vector<Command> inline_commands(const Chapter& chapter);

@@ -15,7 +15,7 @@
 #include "testing/pattern.h"
 #include "testing/program.h"
 
-using lesson::Block, lesson::Chapter, lesson::Command, lesson::Figure, lesson::joined,
+using lesson::FencedBlock, lesson::Chapter, lesson::Command, lesson::Figure, lesson::joined,
     lesson::Lines;
 
 namespace {
@@ -42,7 +42,7 @@ const lesson::Output& output_of(const std::string& command) {
 template <class Visit>
 void for_each_block(const std::string& kind, Visit visit) {
   for (const Chapter& chapter : walkthrough()) {
-    for (const Block& block : chapter.blocks) {
+    for (const FencedBlock& block : chapter.blocks) {
       if (block.info == kind || block.info.starts_with(kind + " ")) visit(block);
     }
   }
@@ -81,7 +81,7 @@ int occurrences(const std::string& text, const std::string& of) {
 
 TEST_CASE("the walkthrough's commands work, and print what it quotes") {
   int quoted = 0;
-  for_each_block("console", [&](const Block& block) {
+  for_each_block("console", [&](const FencedBlock& block) {
     if (block.info != "console") return;
     for (const Command& command : lesson::commands(block)) {
       CAPTURE(command.line);
@@ -109,7 +109,7 @@ TEST_CASE("the walkthrough's commands within a sentence work") {
 }
 
 TEST_CASE("the walkthrough's commands for a GPU are well-formed") {
-  for_each_block("console", [&](const Block& block) {
+  for_each_block("console", [&](const FencedBlock& block) {
     if (block.info == "console") return;
     CAPTURE(block.line);
     CHECK(block.info == "console gpu");
@@ -123,7 +123,7 @@ TEST_CASE("the walkthrough's commands for a GPU are well-formed") {
 
 TEST_CASE("the walkthrough's diffs are those of the source") {
   int diffs = 0;
-  for_each_block("diff", [&](const Block& block) {
+  for_each_block("diff", [&](const FencedBlock& block) {
     CAPTURE(block.line);
     REQUIRE(block.lines.size() > 2);
     REQUIRE(block.lines[0].starts_with("--- "));
@@ -139,7 +139,7 @@ TEST_CASE("the walkthrough's diffs are those of the source") {
 
 TEST_CASE("the walkthrough's code is in the files that it names") {
   int blocks = 0;
-  for_each_block("c++", [&](const Block& block) {
+  for_each_block("c++", [&](const FencedBlock& block) {
     CAPTURE(block.line);
     REQUIRE(block.info.starts_with("c++ "));
     const Lines file = lesson::read_lines(block.info.substr(4));
@@ -154,7 +154,7 @@ TEST_CASE("the walkthrough's code is in the files that it names") {
 
 TEST_CASE("every block of the walkthrough names its kind") {
   for (const Chapter& chapter : walkthrough()) {
-    for (const Block& block : chapter.blocks) {
+    for (const FencedBlock& block : chapter.blocks) {
       CAPTURE(block.line);
       CHECK(testing::whole_match(block.info, R"(console|console gpu|c\+\+ [\w/.]+|diff|text)"));
     }
@@ -222,7 +222,7 @@ TEST_CASE("the walkthrough has a chapter with the same parts for every stage") {
     CHECK(occurrences(text, "<summary>Question: ") >= 2);
     CHECK((stage.number < 4 || occurrences(text, "**The ceiling.**") == 1));
     const auto has = [&](const std::string& info) {
-      return std::any_of(found->blocks.begin(), found->blocks.end(), [&](const Block& b) {
+      return std::any_of(found->blocks.begin(), found->blocks.end(), [&](const FencedBlock& b) {
         return b.info == info;
       });
     };
@@ -402,13 +402,13 @@ const Lines& teaching() {
 }
 
 // A line of the page, with its position.
-struct Place {
+struct PageLine {
   std::string line, session, part;  // the headings above it
   bool hidden, fenced;              // between <details> and </details>, in a block of code
 };
-std::vector<Place> places() {
-  std::vector<Place> all;
-  Place at{"", "", "", false, false};
+std::vector<PageLine> places() {
+  std::vector<PageLine> all;
+  PageLine at{"", "", "", false, false};
   for (const std::string& line : teaching()) {
     const bool fence = line.starts_with("```");
     if (!at.fenced && line.starts_with("## ")) at.session = line.substr(3), at.part = "";
@@ -431,7 +431,7 @@ struct Question {
 // By their headings.
 std::map<std::string, Question> questions() {
   std::map<std::string, Question> all;
-  for (const Place& place : places()) {
+  for (const PageLine& place : places()) {
     if (!place.part.starts_with("Question ") || place.line.empty() || place.line[0] == '#')
       continue;
     Question& question = all[place.part];
@@ -468,7 +468,7 @@ TEST_CASE("the commands of the lecturer's page work, and print what it quotes") 
   for (const Chapter& chapter : chapters(teaching())) {
     CAPTURE(chapter.title);
     std::vector<Command> all = inline_commands(chapter);
-    for (const Block& block : chapter.blocks) {
+    for (const FencedBlock& block : chapter.blocks) {
       if (block.info != "console") continue;
       for (const Command& command : commands(block)) all.push_back(command);
     }
@@ -489,7 +489,7 @@ TEST_CASE("the commands of the lecturer's page work, and print what it quotes") 
 TEST_CASE("each session's timetable fills 90 minutes, with ten for each of three questions") {
   std::map<std::string, int> until;
   std::map<std::string, std::set<std::string>> planned, there;
-  for (const Place& place : places()) {
+  for (const PageLine& place : places()) {
     if (!place.session.starts_with("Session ")) continue;
     if (place.part.starts_with("Question ")) there[place.session].insert(place.part);
     const testing::Match row =
@@ -548,11 +548,11 @@ TEST_CASE("the slides have all questions, commands and figures, but no answers")
     }
   }
   std::set<std::string> shown;
-  for (const Place& place : places()) {
+  for (const PageLine& place : places()) {
     if (!place.hidden) shown.insert(place.line);
   }
   int hidden = 0, commands_shown = 0;
-  for (const Place& place : places()) {
+  for (const PageLine& place : places()) {
     if (!place.session.starts_with("Session ") || place.line.empty()) continue;
     CAPTURE(place.line);
     const bool marks = place.line[0] == '#' || place.line[0] == '<' || place.line[0] == '!';

@@ -226,7 +226,7 @@ std::string number_for(const std::string& mark, const std::filesystem::path& res
 }
 
 // A fragment where it stands in a text.
-struct Place {
+struct Quotation {
   Span span;
   std::vector<std::pair<Span, std::string>> numbers;  // with their marks
   bool is_from_elsewhere;                             // all of it
@@ -234,9 +234,9 @@ struct Place {
 
 // The fragment at `begin`, if it stands there. A space of it stands for any blanks and ends of
 // lines.
-std::optional<Place> place_at(
+std::optional<Quotation> place_at(
     const std::string& text, std::size_t begin, const std::string& fragment) {
-  Place place{{begin, 0}, {}, false};
+  Quotation place{{begin, 0}, {}, false};
   std::size_t at = begin;
   for (std::size_t i = 0; i < fragment.size(); ++i) {
     if (fragment[i] == '{') {
@@ -260,9 +260,9 @@ std::optional<Place> place_at(
 }
 
 // The fragments of that text, one after the other.
-std::vector<Place> places_of(
+std::vector<Quotation> places_of(
     const std::string& name, const std::string& text, const Lines& sources) {
-  std::vector<Place> places;
+  std::vector<Quotation> places;
   bool is_of_text = false;
   for (std::size_t i = 0, from = 0; i < sources.size(); ++i) {
     const std::string& source = sources[i];
@@ -270,7 +270,7 @@ std::vector<Place> places_of(
     if (is_name) is_of_text = source == "# " + name;
     if (is_name || !is_of_text || source.empty()) continue;
     const std::string fragment = source.substr(0, source.find(" <- "));
-    std::optional<Place> place;
+    std::optional<Quotation> place;
     while (!place && from < text.size()) place = place_at(text, from++, fragment);
     if (!place) {
       throw std::runtime_error(
@@ -302,7 +302,7 @@ Lines measurements(const std::string& text) {
     }
   };
   for (Chapter& chapter : chapters(split(text, "\n"))) {
-    for (const Block& block : chapter.blocks) {
+    for (const FencedBlock& block : chapter.blocks) {
       if (block.info == "text")
         chapter.prose.insert(chapter.prose.end(), block.lines.begin(), block.lines.end());
     }
@@ -341,7 +341,7 @@ Quoted quoted(
     without_known.replace(span.at, span.length, span.length, ' ');
   };
   std::size_t shift = 0;  // of what follows the corrections so far
-  for (const Place& place : places_of(name, text, sources)) {
+  for (const Quotation& place : places_of(name, text, sources)) {
     if (place.is_from_elsewhere) know(place.span);
     const std::string words = squeezed(text.substr(place.span.at, place.span.length));
     for (const auto& [span, mark] : place.numbers) {

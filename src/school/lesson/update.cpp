@@ -54,7 +54,7 @@ int mend(const std::filesystem::path& file, const lesson::Built& built) {
   lesson::Lines text = lesson::read_lines(file);
   int left = 0;
   for (const lesson::Chapter& chapter : lesson::chapters(text)) {
-    for (const lesson::Block& block : chapter.blocks) {
+    for (const lesson::FencedBlock& block : chapter.blocks) {
       if (block.info != "console") continue;
       for (const lesson::Command& command : lesson::commands(block)) {
         if (command.quoted.empty()) continue;

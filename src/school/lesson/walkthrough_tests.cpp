@@ -513,12 +513,12 @@ const std::string& kernel(const std::string& name) {
 
 // Accesses per thread, and sectors or wavefronts per request, of the kernel's n-th line that does
 // `action` ("SMEM load  As"), from 0.
-struct Request {
+struct LineCost {
   double per_thread = -1, per_request = -1;
-  bool operator==(const Request&) const = default;
+  bool operator==(const LineCost&) const = default;
 };
-Request request(const std::string& name, const std::string& action, int n = 0) {
-  Request found;
+LineCost request(const std::string& name, const std::string& action, int n = 0) {
+  LineCost found;
   for (const std::string& line : testing::lines_of(kernel(name))) {
     const std::size_t at = line.find("| " + action + " ");
     if (at == std::string::npos || n-- > 0) continue;
@@ -544,23 +544,23 @@ int sectors_of_loads(const std::string& name) {
 }  // namespace
 
 TEST_CASE("chapter 1 on paper: 4 sectors of A and 1 of B, 640 for all of C") {
-  CHECK(request("naive<4, 4>", "GMEM load  A") == Request{8, 4});
-  CHECK(request("naive<4, 4>", "GMEM load  B") == Request{8, 1});
+  CHECK(request("naive<4, 4>", "GMEM load  A") == LineCost{8, 4});
+  CHECK(request("naive<4, 4>", "GMEM load  B") == LineCost{8, 1});
   CHECK(sectors_of_loads("naive<4, 4>") == 640);
 }
 
 TEST_CASE("chapter 2 on paper: a sector per request, 256 for all of C") {
-  CHECK(request("coalesced<4, 4>", "GMEM load  A") == Request{8, 1});
-  CHECK(request("coalesced<4, 4>", "GMEM load  B") == Request{8, 1});
+  CHECK(request("coalesced<4, 4>", "GMEM load  A") == LineCost{8, 1});
+  CHECK(request("coalesced<4, 4>", "GMEM load  B") == LineCost{8, 1});
   CHECK(sectors_of_loads("coalesced<4, 4>") == 256);
 }
 
 TEST_CASE("chapter 3 on paper: 4 loads from global memory, 16 from shared, 64 sectors") {
   const std::string name = "shared_memory_tiling<4, 4, 4>";
-  CHECK(request(name, "GMEM load  A") == Request{2, 1});
-  CHECK(request(name, "GMEM load  B") == Request{2, 1});
-  CHECK(request(name, "SMEM load  As") == Request{8, 1});
-  CHECK(request(name, "SMEM load  Bs") == Request{8, 1});
+  CHECK(request(name, "GMEM load  A") == LineCost{2, 1});
+  CHECK(request(name, "GMEM load  B") == LineCost{2, 1});
+  CHECK(request(name, "SMEM load  As") == LineCost{8, 1});
+  CHECK(request(name, "SMEM load  Bs") == LineCost{8, 1});
   CHECK(sectors_of_loads(name) == 64);
 }
 
@@ -574,27 +574,27 @@ TEST_CASE("chapter 4 on paper: 8 loads from global memory, 24 from shared") {
 TEST_CASE("chapter 5 on paper: a load of As takes 2 wavefronts, one of Bs 1") {
   const std::string name = "thread_tiling_2d<4, 4, 4, 2, 2>";
   CHECK(request(name, "GMEM load  A").per_thread + request(name, "GMEM load  B").per_thread == 16);
-  CHECK(request(name, "SMEM load  As") == Request{16, 2});
-  CHECK(request(name, "SMEM load  Bs") == Request{16, 1});
+  CHECK(request(name, "SMEM load  As") == LineCost{16, 2});
+  CHECK(request(name, "SMEM load  Bs") == LineCost{16, 1});
 }
 
 TEST_CASE("chapter 6 on paper: 8 float4 from global memory, 16 from shared") {
   const std::string name = "vectorized<8, 8, 4, 4, 4, 4>";
-  CHECK(request(name, "GMEM load  A") == Request{4, 4});
-  CHECK(request(name, "GMEM load  B") == Request{4, 4});
-  CHECK(request(name, "SMEM load  As") == Request{8, 1});
-  CHECK(request(name, "SMEM load  Bs") == Request{8, 1});
+  CHECK(request(name, "GMEM load  A") == LineCost{4, 4});
+  CHECK(request(name, "GMEM load  B") == LineCost{4, 4});
+  CHECK(request(name, "SMEM load  As") == LineCost{8, 1});
+  CHECK(request(name, "SMEM load  Bs") == LineCost{8, 1});
 }
 
 TEST_CASE("chapter 7 on paper: rows of 8 and of 12 conflict, a float4 after four rows helps") {
   for (int store = 0; store < 4; ++store) {
     CAPTURE(store);
-    CHECK(request("vectorized<8, 8, 8, 4, 4, 4>", "SMEM store As", store) == Request{4, 2});
-    CHECK(request("conflict_free<8, 8, 8, 4, 4, 4>", "SMEM store As", store) == Request{4, 2});
-    CHECK(request("padded_by_four_rows", "SMEM store As", store) == Request{4, 1});
+    CHECK(request("vectorized<8, 8, 8, 4, 4, 4>", "SMEM store As", store) == LineCost{4, 2});
+    CHECK(request("conflict_free<8, 8, 8, 4, 4, 4>", "SMEM store As", store) == LineCost{4, 2});
+    CHECK(request("padded_by_four_rows", "SMEM store As", store) == LineCost{4, 1});
   }
-  CHECK(request("padded_by_four_rows", "SMEM load  As") == Request{8, 1});
-  CHECK(request("padded_by_four_rows", "SMEM load  Bs") == Request{8, 1});
+  CHECK(request("padded_by_four_rows", "SMEM load  As") == LineCost{8, 1});
+  CHECK(request("padded_by_four_rows", "SMEM load  Bs") == LineCost{8, 1});
 }
 
 TEST_CASE("chapter 8 on paper: lanes in a column need 10 floats per step, in a square 8") {
@@ -607,16 +607,16 @@ TEST_CASE("chapter 8 on paper: lanes in a column need 10 floats per step, in a s
   CHECK(floats_per_step("thread_tiling_2d<8, 2, 4, 2, 2>") == 10);
   CHECK(floats_per_step("thread_tiling_2d<4, 4, 4, 2, 2>") == 8);
   // Stage 8's own kernel: two neighbouring lanes load the same float4.
-  CHECK(request("warp_tiling<8, 8, 4, 8, 8, 4, 4, 4>", "SMEM load  As") == Request{8, 1});
-  CHECK(request("warp_tiling<8, 8, 4, 8, 8, 4, 4, 4>", "SMEM load  Bs") == Request{8, 1});
+  CHECK(request("warp_tiling<8, 8, 4, 8, 8, 4, 4, 4>", "SMEM load  As") == LineCost{8, 1});
+  CHECK(request("warp_tiling<8, 8, 4, 8, 8, 4, 4, 4>", "SMEM load  Bs") == LineCost{8, 1});
 }
 
 TEST_CASE("chapter 9 on paper: every step is read once, and both tiles are copied ahead") {
   const std::string name = "async_pipeline<8, 8, 4, 8, 8, 4, 4, 3, 4>";
-  CHECK(request(name, "GMEM copy  A") == Request{16, 1});
-  CHECK(request(name, "GMEM copy  B") == Request{4, 4});
-  CHECK(request(name, "SMEM load  dynamic", 0) == Request{8, 1});
-  CHECK(request(name, "SMEM load  dynamic", 1) == Request{8, 1});
+  CHECK(request(name, "GMEM copy  A") == LineCost{16, 1});
+  CHECK(request(name, "GMEM copy  B") == LineCost{4, 4});
+  CHECK(request(name, "SMEM load  dynamic", 0) == LineCost{8, 1});
+  CHECK(request(name, "SMEM load  dynamic", 1) == LineCost{8, 1});
 }
 
 TEST_CASE(

@@ -119,7 +119,7 @@ bool is_integer(std::string_view name, bool (*is_stem)(std::string_view)) {
   return bytes_of_suffix(name.back()) > 0 && is_stem(name.substr(0, name.size() - 1));
 }
 
-bool is_vector(const Instruction& instruction) {
+bool is_vector(const AsmInstruction& instruction) {
   for (const Operand& operand : instruction.operands) {
     if (operand.text.starts_with("%xmm")) return true;
   }
@@ -159,7 +159,7 @@ int x87_bytes(std::string_view name) {
   }
 }
 
-int integer_bytes(const Instruction& instruction) {
+int integer_bytes(const AsmInstruction& instruction) {
   const std::string_view name = instruction.name;
   if (name.starts_with("set")) return 1;
   // movzbl and movslq name both sizes: first the memory's, then the register's.
@@ -182,11 +182,11 @@ int integer_bytes(const Instruction& instruction) {
 
 }  // namespace
 
-std::optional<Instruction> instruction_in(std::string_view line) {
+std::optional<AsmInstruction> instruction_in(std::string_view line) {
   if (!line.starts_with('\t') && !line.starts_with(' ')) return std::nullopt;
   std::string_view rest = trimmed(line.substr(0, line.find('#')));
   if (rest.empty() || rest[0] == '.' || rest.ends_with(':')) return std::nullopt;
-  Instruction instruction;
+  AsmInstruction instruction;
   const auto next_word = [&rest] {
     const std::string_view word = rest.substr(0, rest.find_first_of(" \t"));
     rest = trimmed(rest.substr(word.size()));
@@ -204,7 +204,7 @@ std::optional<Instruction> instruction_in(std::string_view line) {
   return instruction;
 }
 
-std::optional<Access> access_of(const Instruction& instruction) {
+std::optional<Access> access_of(const AsmInstruction& instruction) {
   const std::string_view name = instruction.name;
   if (starts_with_one_of(name, {"lea", "nop", "prefetch", "call", "j", "endbr", "clflush"})) {
     return std::nullopt;
@@ -238,7 +238,7 @@ std::optional<Access> access_of(const Instruction& instruction) {
   return access;
 }
 
-std::optional<StringAccess> string_access_of(const Instruction& instruction) {
+std::optional<StringAccess> string_access_of(const AsmInstruction& instruction) {
   const std::string_view name = instruction.name;
   const bool moves = name.starts_with("movs"), fills = name.starts_with("stos");
   if (!instruction.operands.empty() || name.size() != 5 || (!moves && !fills)) return std::nullopt;
@@ -266,7 +266,7 @@ std::string whole_register(std::string_view name) {
   return std::string(name);
 }
 
-std::vector<std::string> written_by(const Instruction& instruction) {
+std::vector<std::string> written_by(const AsmInstruction& instruction) {
   const std::string_view name = instruction.name;
   std::vector<std::string> written;
   const auto add = [&](std::string_view reg) { written.push_back(whole_register(reg)); };
@@ -321,7 +321,7 @@ Displacement displacement_in(std::string_view text) {
 }
 
 // The address that an operand means, valid while its registers keep their values.
-struct Place {
+struct OperandAddress {
   std::string around;  // everything except the number
   long begin;
 };
@@ -361,12 +361,12 @@ class Pass {
     bool stores;
     int bytes;  // how many of them were not seen yet
     int all;
-    std::optional<Place> seen;  // the place of the first of them
+    std::optional<OperandAddress> seen;  // the place of the first of them
   };
 
   // Whether only zeros are kept of what is loaded: so g++ puts the last four of a class's twelve
   // bytes, which a function has returned, into memory. On a GPU there is no such load.
-  bool is_masked_out(const Instruction& load) const {
+  bool is_masked_out(const AsmInstruction& load) const {
     if (load.operands.size() != 2 || !load.operands[0].is_memory || at_ + 1 == lines_.size())
       return false;
     const auto next = instruction_in(lines_[at_ + 1]);
@@ -384,9 +384,9 @@ class Pass {
     merged_.clear();
   }
 
-  Place place_of(const Operand& operand) const {
+  OperandAddress place_of(const Operand& operand) const {
     const Displacement displacement = displacement_in(operand.displacement);
-    Place place{operand.thread_local_segment ? "%fs:" : "", displacement.number};
+    OperandAddress place{operand.thread_local_segment ? "%fs:" : "", displacement.number};
     place.around += displacement.symbol;
     for (const std::string& reg : {operand.base, operand.index}) {
       const auto times = times_written_.find(reg);
@@ -432,7 +432,7 @@ class Pass {
 
   // Whether the compiler has announced this access, or an access of the same statement that
   // contains it.
-  bool is_announced(bool stores, int bytes, const Place& place) {
+  bool is_announced(bool stores, int bytes, const OperandAddress& place) {
     for (Announced& announced : announced_) {
       if (announced.stores != stores) continue;
       const bool again = announced.seen && announced.seen->around == place.around &&
@@ -447,7 +447,7 @@ class Pass {
     return false;
   }
 
-  void follow(const Instruction& instruction) {
+  void follow(const AsmInstruction& instruction) {
     if (instruction.name == "call") {
       const std::string target = instruction.operands.empty() ? "" : instruction.operands[0].text;
       if (target.starts_with("__tsan_")) return hear(target);
@@ -471,7 +471,7 @@ class Pass {
           announced_.begin(), announced_.end(),
           [&](const auto& one) { return one.stores == stores && !one.seen; });
       if (announced == announced_.end()) return true;
-      announced->seen = Place{};
+      announced->seen = OperandAddress{};
       consumes_ = true;
       return false;
     };
@@ -485,7 +485,7 @@ class Pass {
   }
 
   void follow(const Access& access) {
-    const Place place = place_of(*access.operand);
+    const OperandAddress place = place_of(*access.operand);
     const auto silent = [&](bool stores) {
       return !merged_.contains({at_, stores}) && !is_announced(stores, access.bytes, place);
     };
@@ -502,7 +502,7 @@ class Pass {
   // The assembly does not tell how the class is aligned. A class of 8 or 16 bytes is taken for a
   // class of doubles if one of its parts is moved as a double, else for a class of floats. Types
   // with a larger alignment, such as float4, announce their own copies (cuda/vector_types.h).
-  void merge(const Place& place, Announcement& announcement) {
+  void merge(const OperandAddress& place, Announcement& announcement) {
     const bool rest_is_announced =
         std::any_of(announced_.begin(), announced_.end(), [&](const Announced& announced) {
           return announced.stores == announcement.stores && announced.bytes > 0;
@@ -517,7 +517,7 @@ class Pass {
       if (instruction->name == "call" || instruction->name.starts_with('j')) break;
       const auto access = access_of(*instruction);
       if (access && access->stores == announcement.stores && access->loads != access->stores) {
-        const Place next = place_of(*access->operand);
+        const OperandAddress next = place_of(*access->operand);
         if (next.around == place.around && next.begin == end) {
           end += access->bytes;
           has_doubles |= instruction->name == "movsd";
@@ -552,12 +552,12 @@ class Pass {
              "\n\tcall\tsimt_announce@PLT\n\tleaq\t8(%rsp), %rsp\n\tpopq\t%rdi\n\tpopfq\n";
   }
 
-  void note_written(const Instruction& instruction) {
+  void note_written(const AsmInstruction& instruction) {
     for (const std::string& reg : written_by(instruction)) ++times_written_[reg];
   }
 
   // Records what the pass must know about the values in registers.
-  void note_values(const Instruction& instruction) {
+  void note_values(const AsmInstruction& instruction) {
     const std::vector<Operand>& operands = instruction.operands;
     for (const std::string& reg : written_by(instruction)) {
       built_ins_.erase(reg);

@@ -21,14 +21,14 @@ struct Operand {
   std::string displacement, base, index, scale;
 };
 
-struct Instruction {
+struct AsmInstruction {
   std::string prefix;  // "rep", "lock" or nothing
   std::string name;
   std::vector<Operand> operands;
 };
 
 // Returns nothing if `line` is a label, a directive or a comment.
-std::optional<Instruction> instruction_in(std::string_view line);
+std::optional<AsmInstruction> instruction_in(std::string_view line);
 
 // How an instruction accesses the memory that an operand names.
 struct Access {
@@ -38,7 +38,7 @@ struct Access {
 };
 
 // Returns nothing if it accesses no memory, or only the stack implicitly (push and call).
-std::optional<Access> access_of(const Instruction& instruction);
+std::optional<Access> access_of(const AsmInstruction& instruction);
 
 // String instructions (rep movsq) access what %rsi and %rdi point to, %rcx times this many bytes.
 struct StringAccess {
@@ -46,10 +46,10 @@ struct StringAccess {
   int unit_bytes;
   bool repeated;
 };
-std::optional<StringAccess> string_access_of(const Instruction& instruction);
+std::optional<StringAccess> string_access_of(const AsmInstruction& instruction);
 
 // The 64-bit registers, as "%rax", that the instruction changes, except those that a call changes.
-std::vector<std::string> written_by(const Instruction& instruction);
+std::vector<std::string> written_by(const AsmInstruction& instruction);
 
 // "%rax" for "%al", "%ax", "%eax" and "%rax"; other registers are returned unchanged.
 std::string whole_register(std::string_view name);

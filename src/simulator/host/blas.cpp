@@ -145,7 +145,7 @@ void BlasCall::require(bool holds, const std::string& why) {
 
 void BlasCall::require_on_gpu(const char* name, const void* pointer, std::int64_t bytes) {
   if (bytes <= 0 || status_ != CUBLAS_STATUS_SUCCESS) return;
-  const Place place = place_of(pointer);
+  const Pointed place = place_of(pointer);
   if (place.for_gpu && static_cast<std::size_t>(bytes) <= place.bytes) return;
   // A GPU would stop at an illegal address.
   status_ = CUBLAS_STATUS_EXECUTION_FAILED;

@@ -37,12 +37,12 @@ struct Arithmetic {
   cudaDataType scalars;
 };
 
-struct Shape {
+struct BlasShape {
   int m, n, k;
 };
 
 struct Product {
-  Shape shape;
+  BlasShape shape;
   Operand A, B;
   Result C;
   Arithmetic arithmetic;
@@ -123,7 +123,7 @@ struct Batch {
 };
 
 cublasStatus_t gemm(
-    BlasCall call, Shape shape, Operand A, Operand B, Result C, Arithmetic arithmetic,
+    BlasCall call, BlasShape shape, Operand A, Operand B, Result C, Arithmetic arithmetic,
     const void* alpha, const void* beta, const Batch& batch = {}) {
   const auto [m, n, k] = shape;
   call.require(m >= 0 && n >= 0 && k >= 0 && batch.count >= 0, "a size is negative");

@@ -29,7 +29,7 @@ cudaError_t check(
         cudaErrorInvalidPitchValue, side + "'s rows are " + in_bytes(rows.pitch) +
                                         " apart, and each is " + in_bytes(rows.width) + " wide");
   }
-  const Place place = place_of(pointer);
+  const Pointed place = place_of(pointer);
   const std::string named = place.name.empty() ? side : side + ", " + place.name + ",";
   if (place.freed) return call.hazard(cudaErrorInvalidValue, named + " was freed before");
   if (for_gpu && !place.for_gpu) {

@@ -46,7 +46,7 @@ std::size_t left(const void* pointer, const void* begin, std::size_t bytes) {
 
 }  // namespace
 
-Place place_of(const void* pointer) {
+Pointed place_of(const void* pointer) {
   if (const auto array = machine::array_at(pointer)) {
     return {
         array->kind != machine::MemoryKind::device, true, array->name,
@@ -223,7 +223,7 @@ cudaError_t cudaHostUnregister(void* pointer) {
 
 cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned) {
   const Call call;
-  const Place place = place_of(host);
+  const Pointed place = place_of(host);
   if (device == nullptr || !place.for_gpu || !place.for_host) {
     return call.fails(
         cudaErrorInvalidValue,
@@ -245,7 +245,7 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
   const Call call;
   if (attributes == nullptr) return call.fails(cudaErrorInvalidValue, "there is no result");
-  const Place place = place_of(pointer);
+  const Pointed place = place_of(pointer);
   auto* const address = const_cast<void*>(pointer);
   const auto array = machine::array_at(pointer);
   const bool managed = array && array->kind == MemoryKind::managed;

@@ -9,14 +9,14 @@
 
 namespace host {
 
-struct Place {
+struct Pointed {
   bool for_host, for_gpu;                            // who may access it
   std::string name;                                  // empty: unknown
   std::size_t bytes = static_cast<std::size_t>(-1);  // from the pointer to the end, if known
   bool freed = false;
 };
 
-Place place_of(const void* pointer);
+Pointed place_of(const void* pointer);
 
 // A __device__ or __constant__ variable is the GPU's. Host code that was given its address is
 // remembered here.

@@ -77,7 +77,7 @@ curandStatus_t generate(
     call.note(why);
     return CURAND_STATUS_NOT_INITIALIZED;
   }
-  const Place place = place_of(numbers);
+  const Pointed place = place_of(numbers);
   if (!place.for_gpu || place.bytes / sizeof(T) < count) {
     call.note("the numbers need memory of the GPU, and room for all of them");
     return CURAND_STATUS_LAUNCH_FAILURE;

@@ -544,7 +544,7 @@ void start_load(const BulkLoad& load, void* barrier, const void* place) {
   BlockBarrier& counted = barrier_at(barrier, place);
   const std::size_t bytes = load.map.box_bytes();
   if (BlockObserver* observer = running_worker->observer()) {
-    const AsyncAction::Copy copy{
+    const AsyncAction::BoxCopy copy{
         load.shared, bytes, inside(load.map, load.x, load.y), load.map.swizzle};
     observer->async_action({AsyncAction::Kind::load, counted.number, 0, &copy}, place);
   }
@@ -556,7 +556,7 @@ void start_load(const BulkLoad& load, void* barrier, const void* place) {
 void start_store(const BulkStore& store, const void* place) {
   Worker& worker = *running_worker;
   if (BlockObserver* observer = worker.observer()) {
-    const AsyncAction::Copy copy{
+    const AsyncAction::BoxCopy copy{
         store.shared, store.map.box_bytes(), inside(store.map, store.x, store.y),
         store.map.swizzle};
     observer->async_action({AsyncAction::Kind::store, 0, 0, &copy}, place);

@@ -29,11 +29,11 @@ std::size_t whole_pages(std::size_t bytes) {
 
 // Addresses without memory. They are reserved before main, because the limits for a user's program
 // count addresses (guard/child.cpp).
-struct Range {
+struct ReservedAddresses {
   char* begin = nullptr;
   std::size_t bytes = std::size_t{256} << 30;
 
-  Range() {
+  ReservedAddresses() {
     // Some systems give a process fewer addresses.
     for (; bytes > 4 * kMargin; bytes /= 2) {
       void* reserved =
@@ -49,7 +49,7 @@ struct Range {
            bytes;
   }
 };
-const Range range;
+const ReservedAddresses range;
 
 // Changed only by host code, between launches.
 using Arrays = std::map<const char*, DeviceArray>;  // by their first address

@@ -116,12 +116,12 @@ class FirstFailure {
   std::atomic<bool> any_ = false;
 };
 
-Launch launch_of(const void* kernel, Extent grid, Extent block, int shared_bytes) {
+RequestedLaunch launch_of(const void* kernel, Extent grid, Extent block, int shared_bytes) {
   return {kernel, grid, block, static_cast<int>(static_shared_bytes(kernel)), shared_bytes};
 }
 
 void run_blocks(
-    const Launch& launch, void (*body)(void*), void* context, std::size_t context_bytes) {
+    const RequestedLaunch& launch, void (*body)(void*), void* context, std::size_t context_bytes) {
   const Machine& machine = *session->machine;
   LaunchObserver* const observer = session->observer;
   ChosenBlocks chosen(launch.grid, machine);
@@ -269,7 +269,7 @@ void simt::run_grid(
   }
   if (model::has_fatal(session->counts)) return;  // further errors would only follow from that
   name_kernel(function_name(kernel));
-  const Launch launch = launch_of(kernel, grid, block, shared_bytes);
+  const RequestedLaunch launch = launch_of(kernel, grid, block, shared_bytes);
   require_launchable(*session->machine->gpu, launch);
   if (launches_aside == 0 || session->machine->traces_aside) {
     return run_blocks(launch, thread, context, context_bytes);
@@ -319,7 +319,7 @@ constexpr int kInvalidValue = 1, kInvalidConfiguration = 9;
 
 }  // namespace
 
-void require_launchable(const model::Gpu& gpu, const Launch& launch) {
+void require_launchable(const model::Gpu& gpu, const RequestedLaunch& launch) {
   const Extent grid = launch.grid, block = launch.block;
   const int static_bytes = launch.static_shared_bytes, dynamic_bytes = launch.dynamic_shared_bytes;
   const auto refuse = [](const std::string& why, int error = kInvalidConfiguration) {

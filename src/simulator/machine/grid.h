@@ -27,7 +27,7 @@ namespace machine {
 using simt::Extent;
 
 // A launch, as requested.
-struct Launch {
+struct RequestedLaunch {
   const void* kernel;
   Extent grid, block;
   int static_shared_bytes, dynamic_shared_bytes;
@@ -71,7 +71,7 @@ struct Machine {
   bool hazards = true;                              // whether to look for hazards in traced blocks
   std::function<void(std::int64_t)> progress = {};  // called after finished blocks; may be empty
   // Called after every launch with the counts of its traced blocks; may be empty.
-  std::function<void(const Launch&, const model::Counts&)> launched = {};
+  std::function<void(const RequestedLaunch&, const model::Counts&)> launched = {};
   // If hazards are looked for, receives for each word of the result array the thread of the launch
   // that wrote it last: counted from 1 through all blocks; 0 is none. May be empty.
   std::function<void(std::span<const std::uint64_t>)> wrote = {};
@@ -128,7 +128,7 @@ struct LaunchRefusal : model::Refusal {
 };
 
 // Throws a LaunchRefusal.
-void require_launchable(const model::Gpu& gpu, const Launch& launch);
+void require_launchable(const model::Gpu& gpu, const RequestedLaunch& launch);
 
 // The threads of the operating system that run blocks, as seen by code outside of the machine.
 // Signal handlers may call all of these functions.

@@ -53,13 +53,13 @@ struct AsyncAction {
   bool multiplies_by() const {
     return kind == Kind::multiply_by || kind == Kind::multiply_by_transposed;
   }
-  struct Copy {
+  struct BoxCopy {
     const void* shared;
     std::size_t bytes;
     PartOfMatrix matrix;
     model::Swizzle swizzle;
   };
-  const Copy* copy = nullptr;
+  const BoxCopy* copy = nullptr;
   std::uint32_t copies = 0;
 };
 
@@ -147,7 +147,7 @@ class BlockObserver {
 class LaunchObserver {
  public:
   virtual ~LaunchObserver() = default;
-  virtual void begin_launch(const Launch& launch) = 0;
+  virtual void begin_launch(const RequestedLaunch& launch) = 0;
   // How many threads of the operating system may run blocks in parallel. Asked for the first block
   // of the launch, and again for the others.
   virtual int most_workers() const = 0;

@@ -246,7 +246,7 @@ std::size_t end_of_name(const std::string& name) {
   return name.size();
 }
 
-struct Range {
+struct AddressRange {
   std::uintptr_t begin = 0, end = 0;
   bool holds(std::uintptr_t address) const { return begin <= address && address < end; }
 };
@@ -254,7 +254,7 @@ struct Range {
 // The program's memory that host code may change, and the part of it that is constant after the
 // program was loaded.
 struct Writable {
-  Range all, constant;
+  AddressRange all, constant;
 };
 Writable writable_memory() {
   Writable found;
@@ -264,7 +264,7 @@ Writable writable_memory() {
         for (int i = 0; i < info->dlpi_phnum; ++i) {
           const ElfW(Phdr)& segment = info->dlpi_phdr[i];
           const std::uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
-          const Range range{begin, begin + segment.p_memsz};
+          const AddressRange range{begin, begin + segment.p_memsz};
           if (segment.p_type == PT_LOAD && (segment.p_flags & PF_W) != 0) ranges.all = range;
           if (segment.p_type == PT_GNU_RELRO) ranges.constant = range;
         }

@@ -300,7 +300,7 @@ void Edits::replace(const Token& first, const Token& last, std::string text) {
 namespace {
 
 // Follows a source's line markers.
-class Place {
+class LineMarkers {
  public:
   void go_on(std::string_view text) {
     for (const char c : text) {
@@ -358,7 +358,7 @@ std::string Edits::applied() const {
   });
   std::string text;
   std::size_t done = 0;
-  Place place;
+  LineMarkers place;
   for (const Edit& edit : sorted) {
     const std::string_view kept = source_.substr(done, edit.at - done);
     const std::string_view replaced = source_.substr(edit.at, edit.bytes);

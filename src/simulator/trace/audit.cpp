@@ -66,8 +66,8 @@ struct Statement {
   std::optional<Announced> postponed{};
 };
 
-// State of the signal handlers, so it has no members that own memory.
-struct State {
+// AuditState of the signal handlers, so it has no members that own memory.
+struct AuditState {
   bool active = false;
   model::Audit* into = nullptr;
   double most_used_s = std::numeric_limits<double>::infinity();
@@ -83,7 +83,7 @@ struct State {
   bool opened_for_machine = false;  // some of those that are closed otherwise
   struct sigaction before[2];
 };
-State state;
+AuditState state;
 
 std::int64_t running_thread() {
   return static_cast<std::int64_t>(

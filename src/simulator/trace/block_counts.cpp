@@ -113,7 +113,7 @@ RequestCost compute(int traffic, const model::WarpAccess& access) {
 const RequestCost& RequestCosts::of(int traffic, const model::WarpAccess& access) {
   // A loop repeats the distances between the lanes' addresses and, sooner or later, the alignment.
   const std::uint64_t base = access.address[std::countr_zero(access.active)];
-  Request request{
+  RememberedRequest request{
       access.active,
       access.bytes,
       access.matrices,

@@ -66,14 +66,14 @@ class RequestCosts {
 
  private:
   static constexpr int kRemembered = 1024;
-  struct Request {
+  struct RememberedRequest {
     std::uint32_t active;  // of one geometry only
     int bytes, matrices, traffic, alignment;
     std::array<std::uint64_t, model::kWarpSize> distances;
-    bool operator==(const Request&) const = default;
+    bool operator==(const RememberedRequest&) const = default;
   };
   struct Remembered {
-    Request request{};
+    RememberedRequest request{};
     RequestCost cost{};
   };
   std::vector<Remembered> remembered_;

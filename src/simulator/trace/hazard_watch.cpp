@@ -427,15 +427,15 @@ void HazardWatch::agent_copy_from(
 HazardWatch::Actor HazardWatch::reading(
     std::size_t array, std::uint64_t byte, int bytes, int thread) const {
   if (!is_copied_from_[array]) return kNobody;
-  const auto is_read = [&](const Copy& copy) {
+  const auto is_read = [&](const CopyUnderWay& copy) {
     return copy.reads && copy.array == array && copy.byte < byte + bytes &&
            byte < copy.byte + copy.bytes;
   };
-  for (const Copy& copy : agent_copies_) {
+  for (const CopyUnderWay& copy : agent_copies_) {
     if (is_read(copy) && !order_.knows(thread, copy.agent, copy.moment)) return copy.actor;
   }
   for (const auto& copies : copies_) {
-    for (const Copy& copy : copies.in_flight()) {
+    for (const CopyUnderWay& copy : copies.in_flight()) {
       if (is_read(copy) && order_.is_before(copy.moment, copy.actor.thread, thread)) {
         return copy.actor;
       }
@@ -621,10 +621,10 @@ void HazardWatch::commit(int thread) {
 
 void HazardWatch::wait(int thread, std::uint64_t groups_in_flight) {
   copies_[thread].wait(
-      groups_in_flight, [&](const Copy& copy) { arrived(copy, order_.now(thread)); });
+      groups_in_flight, [&](const CopyUnderWay& copy) { arrived(copy, order_.now(thread)); });
 }
 
-void HazardWatch::arrived(const Copy& copy, ThreadOrder::Moment moment) {
+void HazardWatch::arrived(const CopyUnderWay& copy, ThreadOrder::Moment moment) {
   if (copy.reads && order_.has_fences()) arrived_.push_back(copy);
   cells_.for_each(copy.array, copy.byte, copy.bytes, [&](Cell& cell, std::uint64_t, Cell& word) {
     if (copy.reads) return note_load(cell, copy.actor, How::plain, moment);
@@ -644,7 +644,7 @@ void HazardWatch::arrive_copied(
 void HazardWatch::completed(std::uint32_t barrier, std::uint64_t phase) {
   arrivals_.complete(barrier, phase, [&](const CopyArrival& arrival) {
     copies_[arrival.thread].wait_for_first(
-        arrival.copies, [&](const Copy& copy) { arrived(copy, arrival.moment); });
+        arrival.copies, [&](const CopyUnderWay& copy) { arrived(copy, arrival.moment); });
   });
 }
 

@@ -287,7 +287,7 @@ class HazardWatch {
   const std::vector<Found>& found() const { return found_; }
 
  private:
-  struct Copy : Load {
+  struct CopyUnderWay : Load {
     bool reads = false;  // its source; otherwise what it stores
     ThreadOrder::Moment moment = 0;
     int agent = -1;  // that makes it; -1: it is a cp.async
@@ -305,7 +305,7 @@ class HazardWatch {
   // The one who started a copy that may still read these bytes.
   Actor reading(std::size_t array, std::uint64_t byte, int bytes, int thread) const;
   // From that moment of its thread on, the copy acts like a store by the thread.
-  void arrived(const Copy& copy, ThreadOrder::Moment moment);
+  void arrived(const CopyUnderWay& copy, ThreadOrder::Moment moment);
   // An earlier access by another thread that must be ordered with this one but is not; kNone if
   // there is none.
   // `place`: the cell's address if locks order threads at present. Of lanes that stored together,
@@ -337,13 +337,13 @@ class HazardWatch {
   const model::WarpGeometry geometry_;
   ThreadOrder order_;
   WatchedCells cells_;
-  std::vector<bool> is_shared_;                     // by array
-  std::vector<std::uintptr_t> begins_;              // by array
-  std::vector<machine::AsyncGroups<Copy>> copies_;  // per thread
+  std::vector<bool> is_shared_;                             // by array
+  std::vector<std::uintptr_t> begins_;                      // by array
+  std::vector<machine::AsyncGroups<CopyUnderWay>> copies_;  // per thread
   CopyArrivals arrivals_;
-  std::vector<Copy> agent_copies_;      // what agents read of global memory
-  std::vector<bool> is_copied_from_;    // by array, in this block
-  std::set<std::uint32_t> copy_sites_;  // where a cp.async loads its source
+  std::vector<CopyUnderWay> agent_copies_;  // what agents read of global memory
+  std::vector<bool> is_copied_from_;        // by array, in this block
+  std::set<std::uint32_t> copy_sites_;      // where a cp.async loads its source
   std::vector<Load> arrived_;
   std::vector<ReadOfNothing> reads_of_nothing_;  // in this epoch
   // Races of a plain store and an atomic or volatile read, which are none if the element turns out

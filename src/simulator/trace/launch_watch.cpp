@@ -17,7 +17,7 @@ std::uint32_t BlockOrder::release(
   const auto number = static_cast<std::uint32_t>(places_.size());
   const auto [entry, is_new] = numbers_.try_emplace(address, number);
   if (is_new) places_.emplace_back();
-  Place& place = places_[entry->second];
+  Released& place = places_[entry->second];
   auto& [last_state, last] =
       place.last.try_emplace({block, thread}, ~std::uint64_t{0}, 0).first->second;
   if (last_state == state) return last;
@@ -87,7 +87,7 @@ bool BlockOrder::is_before(
   };
   std::vector<Read> reads = reads_of(second, strictness);
   for (const Read& read : reads) {
-    const Place& place = places_[read.place];
+    const Released& place = places_[read.place];
     const auto releases = place.of_block.find(first.block);
     if (releases == place.of_block.end()) continue;
     for (const std::uint32_t position : releases->second) {

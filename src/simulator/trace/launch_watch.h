@@ -110,13 +110,13 @@ class BlockOrder {
     Instant at = 0;
     Fenced wide = {}, any = {};
   };
-  struct Place {
+  struct Released {
     std::vector<std::uint32_t> releases;
     std::map<std::pair<std::int64_t, int>, std::pair<std::uint64_t, std::uint32_t>> last;
     // By block: the positions of its releases in `releases`.
     std::unordered_map<std::int64_t, std::vector<std::uint32_t>> of_block;
   };
-  struct Block {
+  struct KnownReleases {
     std::vector<Acquired> acquired;
     std::vector<std::vector<std::uint32_t>> known;
   };
@@ -126,8 +126,8 @@ class BlockOrder {
   std::mutex lock_;
   std::vector<Release> releases_;
   std::unordered_map<std::uint64_t, std::uint32_t> numbers_;  // of places, by address
-  std::vector<Place> places_;
-  std::unordered_map<std::int64_t, Block> blocks_;
+  std::vector<Released> places_;
+  std::unordered_map<std::int64_t, KnownReleases> blocks_;
 };
 
 // Whether an access is one of an update of an element, such as `sum += x`.

@@ -598,46 +598,46 @@ int b_at(int k, int column) {
   return (k * 5 + column * 2) % 9 - 4;
 }
 
-enum class Shape { k16_f16, k16_f16_f16, k16_bf16, k8_f16, k8_tf32, k4_tf32, k32_s8 };
+enum class Mmas { k16_f16, k16_f16_f16, k16_bf16, k8_f16, k8_tf32, k4_tf32, k32_s8 };
 
-template <Shape shape>
+template <Mmas shape>
 __global__ void multiply(const u32* as, const u32* bs, u32* out) {
   u32 a[4], b[2], d[4] = {};
   for (int i = 0; i < 4; ++i) a[i] = as[i * 32 + threadIdx.x];
   for (int i = 0; i < 2; ++i) b[i] = bs[i * 32 + threadIdx.x];
   float* const f = reinterpret_cast<float*>(d);
-  if constexpr (shape == Shape::k16_f16) {
+  if constexpr (shape == Mmas::k16_f16) {
     asm volatile(
         "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
         "{%10,%11,%12,%13};\n"
         : "=f"(f[0]), "=f"(f[1]), "=f"(f[2]), "=f"(f[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "f"(f[0]), "f"(f[1]),
           "f"(f[2]), "f"(f[3]));
-  } else if constexpr (shape == Shape::k16_f16_f16) {
+  } else if constexpr (shape == Mmas::k16_f16_f16) {
     asm volatile(
         "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%0, %1}, {%2, %3, %4, %5}, {%6, %7}, "
         "{%8, %9};\n"
         : "=r"(d[0]), "=r"(d[1])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "r"(d[0]), "r"(d[1]));
-  } else if constexpr (shape == Shape::k16_bf16) {
+  } else if constexpr (shape == Mmas::k16_bf16) {
     asm volatile(
         "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
         "{%8, %9}, {%0, %1, %2, %3};"
         : "+f"(f[0]), "+f"(f[1]), "+f"(f[2]), "+f"(f[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-  } else if constexpr (shape == Shape::k8_f16) {
+  } else if constexpr (shape == Mmas::k8_f16) {
     asm volatile(
         "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, "
         "%1, %2, %3};"
         : "+f"(f[0]), "+f"(f[1]), "+f"(f[2]), "+f"(f[3])
         : "r"(a[0]), "r"(a[1]), "r"(b[0]));
-  } else if constexpr (shape == Shape::k8_tf32) {
+  } else if constexpr (shape == Mmas::k8_tf32) {
     asm volatile(
         "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
         "{%8, %9}, {%0, %1, %2, %3};"
         : "+f"(f[0]), "+f"(f[1]), "+f"(f[2]), "+f"(f[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-  } else if constexpr (shape == Shape::k4_tf32) {
+  } else if constexpr (shape == Mmas::k4_tf32) {
     asm volatile(
         "mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, "
         "%1, %2, %3};"
@@ -654,21 +654,21 @@ __global__ void multiply(const u32* as, const u32* bs, u32* out) {
 }
 
 // The fragments are spread as in the figures of the PTX ISA 9.0, "Matrix fragments for mma".
-template <Shape shape>
+template <Mmas shape>
 std::string multiplies() {
-  constexpr int depth = shape == Shape::k32_s8                              ? 32
-                        : shape == Shape::k8_f16 || shape == Shape::k8_tf32 ? 8
-                        : shape == Shape::k4_tf32                           ? 4
-                                                                            : 16;
-  constexpr int bits = shape == Shape::k32_s8                               ? 8
-                       : shape == Shape::k8_tf32 || shape == Shape::k4_tf32 ? 32
-                                                                            : 16;
+  constexpr int depth = shape == Mmas::k32_s8                             ? 32
+                        : shape == Mmas::k8_f16 || shape == Mmas::k8_tf32 ? 8
+                        : shape == Mmas::k4_tf32                          ? 4
+                                                                          : 16;
+  constexpr int bits = shape == Mmas::k32_s8                              ? 8
+                       : shape == Mmas::k8_tf32 || shape == Mmas::k4_tf32 ? 32
+                                                                          : 16;
   const auto encoded = [](int value) {
     const auto real = static_cast<float>(value);
-    return bits == 8                  ? static_cast<u32>(value) & 255
-           : bits == 32               ? bits_of(real)
-           : shape == Shape::k16_bf16 ? brain(real)
-                                      : half(real);
+    return bits == 8                 ? static_cast<u32>(value) & 255
+           : bits == 32              ? bits_of(real)
+           : shape == Mmas::k16_bf16 ? brain(real)
+                                     : half(real);
   };
   constexpr int kInWord = 32 / bits;
   std::vector<u32> as(128), bs(64), expected(128);
@@ -688,11 +688,11 @@ std::string multiplies() {
       int sum = 0;
       for (int k = 0; k < depth; ++k)
         sum += a_at(l / 4 + i / 2 * 8, k) * b_at(k, l % 4 * 2 + i % 2);
-      if (shape == Shape::k16_f16_f16) {
+      if (shape == Mmas::k16_f16_f16) {
         expected[i / 2 * 32 + l] |= half(static_cast<float>(sum)) << i % 2 * 16;
       } else {
         expected[i * 32 + l] =
-            shape == Shape::k32_s8 ? static_cast<u32>(sum) : bits_of(static_cast<float>(sum));
+            shape == Mmas::k32_s8 ? static_cast<u32>(sum) : bits_of(static_cast<float>(sum));
       }
     }
   }
@@ -1029,13 +1029,13 @@ extern const std::vector<trace::Check> trace::ptx_checks = {
     {"redux", reduces},
     {"atom and red as in CUDA C++", adds_alike},
     {"red of two halves", adds_halves},
-    {"mma m16n8k16 f16, sums in f32", multiplies<Shape::k16_f16>},
-    {"mma m16n8k16 f16, sums in f16", multiplies<Shape::k16_f16_f16>},
-    {"mma m16n8k16 bf16", multiplies<Shape::k16_bf16>},
-    {"mma m16n8k8 f16", multiplies<Shape::k8_f16>},
-    {"mma m16n8k8 tf32", multiplies<Shape::k8_tf32>},
-    {"mma m16n8k4 tf32", multiplies<Shape::k4_tf32>},
-    {"mma m16n8k32 s8", multiplies<Shape::k32_s8>},
+    {"mma m16n8k16 f16, sums in f32", multiplies<Mmas::k16_f16>},
+    {"mma m16n8k16 f16, sums in f16", multiplies<Mmas::k16_f16_f16>},
+    {"mma m16n8k16 bf16", multiplies<Mmas::k16_bf16>},
+    {"mma m16n8k8 f16", multiplies<Mmas::k8_f16>},
+    {"mma m16n8k8 tf32", multiplies<Mmas::k8_tf32>},
+    {"mma m16n8k4 tf32", multiplies<Mmas::k4_tf32>},
+    {"mma m16n8k32 s8", multiplies<Mmas::k32_s8>},
     {"wgmma m64n16k16 bf16, a in shared memory", multiplies_together<false>},
     {"wgmma m64n16k16 bf16, a in registers", multiplies_together<true>},
     {"wgmma m64n16k16 bf16, both transposed", multiplies_together<false, true>},

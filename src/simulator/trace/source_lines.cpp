@@ -56,8 +56,6 @@ Site* Sites::find_or_make(Token path, Token token, std::uintptr_t address) {
 
 namespace {
 
-using Place = machine::CodePlace;
-
 std::string own_path() {
   std::array<char, PATH_MAX> path;
   const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
@@ -129,14 +127,14 @@ struct Frame {
   std::string file;
   int line;
 };
-using Frames = std::map<Place, std::vector<Frame>>;
+using Frames = std::map<machine::CodePlace, std::vector<Frame>>;
 
 // For each place, its source lines, innermost first: more than one if a function was inlined. What
 // was looked up is kept.
-const Frames& lines_of(const std::vector<Place>& places) {
+const Frames& lines_of(const std::vector<machine::CodePlace>& places) {
   static Frames known;
   Places unknown;
-  for (const Place place : places) {
+  for (const machine::CodePlace place : places) {
     if (!known.contains(place)) unknown.push_back(place);
   }
   if (unknown.empty()) return known;
@@ -145,7 +143,7 @@ const Frames& lines_of(const std::vector<Place>& places) {
   std::vector<Frame>* current = nullptr;
   for (std::string text; std::getline(answer, text);) {
     if (text.starts_with("0x")) {
-      Place place = 0;
+      machine::CodePlace place = 0;
       std::from_chars(text.data() + 2, text.data() + text.size(), place, 16);
       current = &known[place];
       continue;
@@ -170,17 +168,17 @@ const std::string& own_file(const SourceRange& kernel) {
 // The output of addr2line for some places.
 class LineTable {
  public:
-  explicit LineTable(std::vector<Place> places) {
+  explicit LineTable(std::vector<machine::CodePlace> places) {
     std::sort(places.begin(), places.end());
     places.erase(std::unique(places.begin(), places.end()), places.end());
     lines_ = &lines_of(places);
   }
 
   // The calls are outermost first.
-  CodeLine find(const SourceRange& kernel, const std::vector<Place>& path) const {
+  CodeLine find(const SourceRange& kernel, const std::vector<machine::CodePlace>& path) const {
     CodeLine found;
     const Frame* innermost = nullptr;  // of the user's
-    for (const Place place : path) {
+    for (const machine::CodePlace place : path) {
       const auto known = lines_->find(place);
       if (known == lines_->end()) continue;
       const std::vector<Frame>& frames = known->second;
@@ -287,7 +285,7 @@ std::string source_text(const std::string& file) {
 }
 
 SourceRange kernel_lines(const void* kernel) {
-  const Place place = machine::place_of_code(kernel);
+  const machine::CodePlace place = machine::place_of_code(kernel);
   const Frames& lines = lines_of({place});
   const auto found = lines.find(place);
   if (found == lines.end() || found->second.empty()) return {};
@@ -299,7 +297,7 @@ SourceRange kernel_lines(const void* kernel) {
 }
 
 void resolve_lines(std::vector<model::LineCounts>& lines, const SourceRange& kernel) {
-  std::vector<Place> places;
+  std::vector<machine::CodePlace> places;
   for (const model::LineCounts& line : lines) {
     places.insert(places.end(), line.places.begin(), line.places.end());
   }
@@ -324,7 +322,7 @@ void resolve_lines(std::vector<model::LineCounts>& lines, const SourceRange& ker
 }
 
 void resolve_lines(std::vector<model::Hazard>& hazards, const SourceRange& kernel) {
-  std::vector<Place> places;
+  std::vector<machine::CodePlace> places;
   for (const model::Hazard& hazard : hazards) {
     for (const model::Hazard::Actor* actor : {&hazard.first, &hazard.second}) {
       places.insert(places.end(), actor->places.begin(), actor->places.end());
@@ -335,8 +333,8 @@ void resolve_lines(std::vector<model::Hazard>& hazards, const SourceRange& kerne
   // Of two accesses, it does not matter which one is first.
   const auto what = [](const model::Hazard& h) {
     const auto lines = std::minmax(
-        std::pair(h.first.line, h.first.helper_line),
-        std::pair(h.second.line, h.second.helper_line));
+        {std::pair(h.first.line, h.first.helper_line),
+         std::pair(h.second.line, h.second.helper_line)});
     return std::tuple(h.kind, lines.first, lines.second, h.array);
   };
   std::sort(hazards.begin(), hazards.end(), [&](const model::Hazard& a, const model::Hazard& b) {
@@ -392,7 +390,7 @@ void look_up_lines(std::span<const model::Recording> recordings) {
 }
 
 void resolve_lines(model::Recording& recording, const SourceRange& kernel) {
-  std::vector<Place> places;
+  std::vector<machine::CodePlace> places;
   for (const model::RecordedSite& site : recording.sites) {
     places.insert(places.end(), site.places.begin(), site.places.end());
   }

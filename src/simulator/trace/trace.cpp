@@ -23,7 +23,7 @@ class Tracing : public machine::LaunchObserver {
   Tracing(const machine::Machine& machine, std::span<const machine::GlobalArray> matrices)
       : machine_(machine), matrices_(matrices) {}
 
-  void begin_launch(const machine::Launch& launch) override {
+  void begin_launch(const machine::RequestedLaunch& launch) override {
     audit_of_launch_ = machine_.audit;
     if (machine_.hazards) {
       watch_.emplace(matrices_);

@@ -106,8 +106,8 @@ class WarpTracer : public machine::BlockObserver {
   model::Audit* audit_;                  // null after a block was audited
   std::optional<AuditedBlock> audited_;  // the running block
   int warp_ = 0;
-  std::vector<machine::AsyncAction::Copy> copies_;  // that the running block has started
-  bool has_multiplied_ = false;                     // a thread of the block, by wgmma
+  std::vector<machine::AsyncAction::BoxCopy> copies_;  // that the running block has started
+  bool has_multiplied_ = false;                        // a thread of the block, by wgmma
 };
 
 }  // namespace trace

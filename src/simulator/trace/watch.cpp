@@ -639,7 +639,7 @@ void Watch::part_of_matrix(
 }
 
 void Watch::load_tile(int thread, const machine::AsyncAction& action, Token path, Token token) {
-  const machine::AsyncAction::Copy& copy = *action.copy;
+  const machine::AsyncAction::BoxCopy& copy = *action.copy;
   use_barrier(thread, action.number, true, path, token);
   const int agent = agents_.number(AsyncAgents::Kind::copies, action.number);
   agents_.actions(agent).push_back(threads_.act(agent));
@@ -665,7 +665,7 @@ std::int64_t Watch::box_bytes_in_flight(int thread) {
 }
 
 void Watch::store_tile(int thread, const machine::AsyncAction& action, Token path, Token token) {
-  const machine::AsyncAction::Copy& copy = *action.copy;
+  const machine::AsyncAction::BoxCopy& copy = *action.copy;
   part_of_matrix(thread, copy.matrix, true, path, token);
   const auto address = reinterpret_cast<std::uintptr_t>(copy.shared);
   const Token access = make_token(place_of(token), Kind::kLoad, kBoxSite);

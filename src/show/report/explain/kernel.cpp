@@ -220,8 +220,8 @@ bool is_read(const model::RowSwizzle& swizzle, int chunk) {
 }
 
 // The turns of the lanes that read together, if each chunk lies where `place` says.
-template <class Place>
-int wavefronts(const model::RowSwizzle& swizzle, Place place) {
+template <class Placement>
+int wavefronts(const model::RowSwizzle& swizzle, Placement place) {
   constexpr int kBytes = 16;
   model::WarpAccess access{.active = 0, .bytes = kBytes, .address = {}};
   int lane = 0;

@@ -137,7 +137,7 @@ double larger(double a, double b) {
 #define REAL(...) \
   real<[](UNUSED double a, UNUSED double b, UNUSED double c) { return (__VA_ARGS__); }>
 
-constexpr Row kComputes[] = {
+constexpr PtxRow kComputes[] = {
     computes("add sat? " INTEGERS, "dss", INTEGER(a + b)),
     computes("sub sat? " INTEGERS, "dss", INTEGER(a - b)),
     computes("mul lo " INTEGERS, "dss", INTEGER(product(a, b))),
@@ -266,7 +266,7 @@ void run_selp(Execution& thread, const Instruction& i) {
   const Operand& chosen = thread.is_true(i.operand(3)) ? i.operand(1) : i.operand(2);
   thread.write(i.operand(0), thread.read(chosen, i.type));
 }
-constexpr Row kOthers[] = {
+constexpr PtxRow kOthers[] = {
     decoded("mov", decode_mov),
     {"setp " COMPARISONS " ftz? " COMPARABLE, "dss", run_setp},
     {"setp " COMPARISONS " #and|or|xor? ftz? " COMPARABLE, "dsss", run_setp},
@@ -274,9 +274,9 @@ constexpr Row kOthers[] = {
 
 }  // namespace
 
-std::span<const Row> arithmetic() {
-  static const std::vector<Row> rows = [] {
-    std::vector<Row> all(std::begin(kComputes), std::end(kComputes));
+std::span<const PtxRow> arithmetic() {
+  static const std::vector<PtxRow> rows = [] {
+    std::vector<PtxRow> all(std::begin(kComputes), std::end(kComputes));
     all.insert(all.end(), std::begin(kOthers), std::end(kOthers));
     return all;
   }();

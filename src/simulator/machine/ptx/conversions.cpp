@@ -86,7 +86,7 @@ void run_same(Execution& thread, const Instruction& i) {
 #define SHARED "shared|shared::cta|shared::cluster"
 // Every state space but shared memory has the generic addresses here. A block is a cluster of its
 // own: its shared memory has its own addresses.
-constexpr Row kRows[] = {
+constexpr PtxRow kRows[] = {
     computes("cvt pack sat u8|s8|u16|s16 s32 b32?", "dss?s", pack),
     computes(TO_REAL " f16|bf16|tf32|f32|f64 " REALS, "ds", real_to_real),
     computes(TO_REAL " f16x2|bf16x2 f32", "dss", real_to_real),
@@ -99,7 +99,7 @@ constexpr Row kRows[] = {
     {"mapa shared::cluster? u32|u64", "dss", run_same}};
 }  // namespace
 
-std::span<const Row> conversions() {
+std::span<const PtxRow> conversions() {
   return kRows;
 }
 

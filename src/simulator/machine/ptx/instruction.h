@@ -114,16 +114,16 @@ using Decode = bool(Instruction& instruction, Modifiers& modifiers);
 // and roundings (as `mode`), ftz, sat and relu are remembered in any case. `operands`: d is
 // written, s is read, a is an address, b a box in global memory, l a label. D and S are lists of 2
 // to the power of `mode` registers. What follows a ? may be missing.
-struct Row {
+struct PtxRow {
   std::string_view name, operands;
   Run* run;
   Evaluate* evaluate = nullptr;  // in place of `run`
   Decode* decode = nullptr;      // in place of both, and of `operands`
 };
-constexpr Row computes(std::string_view name, std::string_view operands, Evaluate* evaluate) {
+constexpr PtxRow computes(std::string_view name, std::string_view operands, Evaluate* evaluate) {
   return {name, operands, nullptr, evaluate};
 }
-constexpr Row decoded(std::string_view name, Decode* decode) {
+constexpr PtxRow decoded(std::string_view name, Decode* decode) {
   return {name, "", nullptr, nullptr, decode};
 }
 
@@ -131,14 +131,14 @@ constexpr Row decoded(std::string_view name, Decode* decode) {
 bool decode_hint(Instruction& instruction, Modifiers& modifiers);
 
 // The files of this folder, one for each kind of instruction.
-std::span<const Row> arithmetic();
-std::span<const Row> conversions();
-std::span<const Row> control();
-std::span<const Row> memory_accesses();
-std::span<const Row> async_copies();
-std::span<const Row> barriers();
-std::span<const Row> matrices();
-std::span<const Row> warpgroups();
+std::span<const PtxRow> arithmetic();
+std::span<const PtxRow> conversions();
+std::span<const PtxRow> control();
+std::span<const PtxRow> memory_accesses();
+std::span<const PtxRow> async_copies();
+std::span<const PtxRow> barriers();
+std::span<const PtxRow> matrices();
+std::span<const PtxRow> warpgroups();
 
 // Sets `run`; false if the instruction is not known.
 bool find_meaning(Instruction& instruction);

@@ -141,7 +141,7 @@ bool decode_mma(Instruction& i, Modifiers& modifiers) {
 }
 
 #define ROWS_OF_MATRICES " sync aligned? m8n8 =x1|x2|x4 #trans? shared|shared::cta? b16"
-constexpr Row kMatrices[] = {
+constexpr PtxRow kMatrices[] = {
     {"ldmatrix" ROWS_OF_MATRICES, "Da", run_ldmatrix},
     {"stmatrix" ROWS_OF_MATRICES, "aS", run_stmatrix},
     {"movmatrix sync aligned m8n8 trans b16", "ds", run_movmatrix},
@@ -245,7 +245,7 @@ bool decode_multiply(Instruction& i, Modifiers& modifiers) {
          std::all_of(operands.begin() + 2, operands.end(), is_input);
 }
 
-constexpr Row kWarpgroups[] = {
+constexpr PtxRow kWarpgroups[] = {
     {"wgmma fence sync aligned", "", run_wgmma_fence},
     {"wgmma commit_group sync aligned", "", run_wgmma_commit},
     {"wgmma wait_group sync aligned", "s", run_wgmma_wait},
@@ -253,11 +253,11 @@ constexpr Row kWarpgroups[] = {
 
 }  // namespace
 
-std::span<const Row> matrices() {
+std::span<const PtxRow> matrices() {
   return kMatrices;
 }
 
-std::span<const Row> warpgroups() {
+std::span<const PtxRow> warpgroups() {
   return kWarpgroups;
 }
 

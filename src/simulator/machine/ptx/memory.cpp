@@ -248,11 +248,11 @@ bool decode_atomic(Instruction& i, Modifiers& modifiers) {
          (swapped == 0 || is_input(i.operand(first + 2)));
 }
 
-constexpr Row kAccesses[] = {decoded("ld|ldu|st", decode), decoded("atom|red", decode_atomic)};
+constexpr PtxRow kAccesses[] = {decoded("ld|ldu|st", decode), decoded("atom|red", decode_atomic)};
 
 }  // namespace
 
-std::span<const Row> memory_accesses() {
+std::span<const PtxRow> memory_accesses() {
   return kAccesses;
 }
 
@@ -371,7 +371,7 @@ void run_wait_bulk(Execution& thread, const Instruction& i) {
 #define BOX BULK "tensor =1d|2d|3d|4d|5d tile? "
 #define TO_GLOBAL "global shared::cta bulk_group"
 #define TO_SHARED "shared::cluster|shared::cta global mbarrier::complete_tx::bytes"
-constexpr Row kCopies[] = {
+constexpr PtxRow kCopies[] = {
     {"cp async commit_group", "", run_commit},
     {"cp async wait_group", "s", run_wait},
     {"cp async wait_all", "", run_wait_all},
@@ -387,7 +387,7 @@ constexpr Row kCopies[] = {
 
 }  // namespace
 
-std::span<const Row> async_copies() {
+std::span<const PtxRow> async_copies() {
   return kCopies;
 }
 

@@ -150,7 +150,7 @@ void remember(Instruction& i, std::string_view modifier) {
   i.relu |= modifier == "relu";
 }
 
-bool takes_name(const Row& row, Instruction& i, Modifiers& modifiers) {
+bool takes_name(const PtxRow& row, Instruction& i, Modifiers& modifiers) {
   const std::vector<std::string_view> words = split(row.name, ' ');
   for (std::size_t n = 1; n < words.size(); ++n) {
     std::string_view names = words[n], taken;
@@ -181,7 +181,7 @@ bool fits(char letter, const Operand& operand, std::uint32_t mode) {
   return is_list(operand, std::size_t{1} << mode, letter == 'D' ? is_output : is_input);
 }
 
-bool has_operands(const Row& row, const Instruction& i) {
+bool has_operands(const PtxRow& row, const Instruction& i) {
   std::size_t operand = 0;
   bool optional = false;
   for (const char letter : row.operands) {
@@ -193,7 +193,7 @@ bool has_operands(const Row& row, const Instruction& i) {
   return operand == i.line.operands.size();
 }
 
-bool is_meant(const Row& row, Instruction& i) {
+bool is_meant(const PtxRow& row, Instruction& i) {
   Modifiers modifiers(i.line);
   if (!takes_name(row, i, modifiers)) return false;
   if (row.decode != nullptr) return row.decode(i, modifiers) && modifiers.empty();
@@ -203,13 +203,13 @@ bool is_meant(const Row& row, Instruction& i) {
   return true;
 }
 
-const std::vector<const Row*>& rows_of(std::string_view opcode) {
-  static std::map<std::string_view, std::vector<const Row*>> all = [] {
-    std::map<std::string_view, std::vector<const Row*>> rows_of;
+const std::vector<const PtxRow*>& rows_of(std::string_view opcode) {
+  static std::map<std::string_view, std::vector<const PtxRow*>> all = [] {
+    std::map<std::string_view, std::vector<const PtxRow*>> rows_of;
     for (const auto rows :
          {arithmetic, conversions, control, memory_accesses, async_copies, barriers, matrices,
           warpgroups}) {
-      for (const Row& row : rows()) {
+      for (const PtxRow& row : rows()) {
         for (const std::string_view name : split(split(row.name, ' ')[0], '|')) {
           rows_of[name].push_back(&row);
         }
@@ -217,7 +217,7 @@ const std::vector<const Row*>& rows_of(std::string_view opcode) {
     }
     return rows_of;
   }();
-  static const std::vector<const Row*> none;
+  static const std::vector<const PtxRow*> none;
   const auto found = all.find(opcode);
   return found == all.end() ? none : found->second;
 }
@@ -225,7 +225,7 @@ const std::vector<const Row*>& rows_of(std::string_view opcode) {
 }  // namespace
 
 bool find_meaning(Instruction& instruction) {
-  for (const Row* row : rows_of(instruction.line.opcode)) {
+  for (const PtxRow* row : rows_of(instruction.line.opcode)) {
     Instruction meant{.line = instruction.line};
     if (!is_meant(*row, meant)) continue;
     instruction = std::move(meant);

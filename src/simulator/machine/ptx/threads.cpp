@@ -141,7 +141,7 @@ void run_redux(Execution& thread, const Instruction& i) {
 
 #define IN_SHARED " shared|shared::cta|shared::cluster? "
 #define ORDER " release|acquire|relaxed? cta|cluster?"
-constexpr Row kBarriers[] = {
+constexpr PtxRow kBarriers[] = {
     {"bar|barrier cta? sync aligned?", "s?s", run_sync},
     {"bar|barrier cta? arrive aligned?", "ss", run_arrive_named},
     {"bar|barrier warp sync", "s", run_warp_sync},
@@ -191,7 +191,7 @@ bool decode_policy(Instruction& i, Modifiers& modifiers) {
 void run_setmaxnreg(Execution& thread, const Instruction& i) {
   set_registers(static_cast<int>(thread.read(i.operand(0))), i.mode == 1, thread.place);
 }
-constexpr Row kControl[] = {
+constexpr PtxRow kControl[] = {
     {"bra uni?", "l", run_bra},
     {"trap", "", run_trap},
     {"nanosleep u32", "s", run_sleep},
@@ -207,11 +207,11 @@ bool decode_hint(Instruction& i, Modifiers& modifiers) {
   return true;
 }
 
-std::span<const Row> barriers() {
+std::span<const PtxRow> barriers() {
   return kBarriers;
 }
 
-std::span<const Row> control() {
+std::span<const PtxRow> control() {
   return kControl;
 }
 
