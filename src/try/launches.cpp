@@ -344,7 +344,7 @@ guard::Outcome step_program(const Options& options, bool on_terminal, std::FILE*
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   const model::Gpu gpu = lab::choose_model(options.flags, false);
   machine::Machine machine{&gpu, machine::Blocks::kSample};
-  trace::Recorder recorder = step::step_recorder();
+  model::Recorder recorder = step::step_recorder();
   machine.recorder = &recorder;
   Launches launches(machine, options.launches, options.limit_s);
   run_main(options, launches);

@@ -11,9 +11,9 @@
 #include "lab/run.h"
 #include "model/error.h"
 #include "model/gpus.h"
+#include "model/recording.h"
 #include "simulator/guard/guard.h"
 #include "simulator/machine/grid.h"
-#include "simulator/trace/recorder.h"
 #include "text/numbers.h"
 #include "try/options.h"
 
@@ -47,7 +47,7 @@ class ShowRecorder {
   // Follows the first hazard, in place of the usual remedies (report::hazard_sentence).
   std::optional<std::string> remedy;
 
-  trace::Recorder* wanted() { return page_.empty() ? nullptr : &recorder_; }
+  model::Recorder* wanted() { return page_.empty() ? nullptr : &recorder_; }
 
   // Runs `trace`. While recording, a kernel's fault is kept, to be shown.
   void keep_fault(const std::function<void()>& trace);
@@ -61,7 +61,7 @@ class ShowRecorder {
 
  private:
   std::string page_;
-  trace::Recorder recorder_;
+  model::Recorder recorder_;
   std::optional<machine::KernelFault> fault_;
 };
 

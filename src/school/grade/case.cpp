@@ -259,7 +259,7 @@ void run_traced(Case& c, machine::Machine machine) {
   c.kernel = launch.kernel;
 }
 
-void run_recorded(Case& c, trace::Recorder& recorder) {
+void run_recorded(Case& c, model::Recorder& recorder) {
   machine::Machine machine{&grading_gpu()};
   machine.recorder = &recorder;
   guard::on_fresh_thread([&] { guard::watched([&] { run_traced(c, machine); }); });

@@ -7,10 +7,10 @@
 #include <span>
 #include <string>
 
+#include "model/recording.h"
 #include "school/grade/exercise.h"
 #include "simulator/guard/guard.h"
 #include "simulator/machine/grid.h"
-#include "simulator/trace/recorder.h"
 #include "simulator/trace/trace.h"
 
 namespace grade {
@@ -31,7 +31,7 @@ void run_traced(Case& c, machine::Machine machine);
 void run_watched(Case& c, bool audited = false);
 
 // Runs it again, and records the blocks that `recorder` selects.
-void run_recorded(Case& c, trace::Recorder& recorder);
+void run_recorded(Case& c, model::Recorder& recorder);
 
 // The guard of a process that calls lock_child(runs, ...), then run_watched() `runs` times, and
 // run_recorded() at most as often.

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "lab/run.h"
+#include "model/recording.h"
 #include "model/warp_access.h"
 #include "school/grade/case.h"
 #include "show/report/hazard_sentence.h"
 #include "show/report/source.h"
-#include "simulator/trace/recorder.h"
 #include "simulator/trace/source_lines.h"
 #include "text/numbers.h"
 
@@ -128,7 +128,7 @@ std::optional<Reach> first_reach(
 std::string who_reaches(const Case& c, const model::LineCounts& line) {
   const auto& grid = c.row.launch->grid;
   const std::int64_t across = grid.x, last = c.row.counts->blocks - 1;
-  trace::Recorder recorder{
+  model::Recorder recorder{
       .blocks = {line.worst_block, 0, across - 1, last - across + 1, last},
       .most_events = kMostEvents};
   Case again = c;

@@ -8,12 +8,12 @@
 #include "lab/device.h"
 #include "lab/measure.h"
 #include "lab/problem.h"
+#include "model/recording.h"
 #include "model/refusal.h"
 #include "model/stage.h"
 #include "show/page/data.h"
 #include "show/pictures/svg.h"
 #include "show/step/step_command.h"
-#include "simulator/trace/recorder.h"
 #include "simulator/trace/source_lines.h"
 #include "text/echoed.h"
 #include "text/file.h"
@@ -136,7 +136,7 @@ struct Measured {
 Measured measured(
     const model::StageTable& traced, const model::Stage& stage, const model::Variant& variant,
     const lab::Problem& p, const lab::Run& run) {
-  trace::Recorder recorder{.blocks = {0}, .most_events = kMostSteps};
+  model::Recorder recorder{.blocks = {0}, .most_events = kMostSteps};
   lab::Means means{{&run.gpu, machine::Blocks::kSample}};
   means.machine.recorder = &recorder;
   lab::Floats C;

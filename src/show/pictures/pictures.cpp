@@ -13,9 +13,9 @@
 #include "lab/problem.h"
 #include "lab/run.h"
 #include "model/ceiling.h"
+#include "model/recording.h"
 #include "model/refusal.h"
 #include "show/pictures/block_times.h"
-#include "simulator/trace/recorder.h"
 #include "text/echoed.h"
 #include "text/file.h"
 #include "text/numbers.h"
@@ -65,7 +65,7 @@ constexpr const char* kGpu = "H200";  // the GPU of the recorded times in the la
 // Traces some blocks of that stage's default variant; `recorder` has the first.
 lab::Measurement measured(
     const model::StageTable& table, const model::Stage& stage, const lab::Problem& p,
-    trace::Recorder* recorder) {
+    model::Recorder* recorder) {
   lab::Means means{{model::find_gpu(kGpu), machine::Blocks::kSample}};
   means.machine.recorder = recorder;
   lab::Floats C;
@@ -138,7 +138,7 @@ bool swizzles_B(const model::Stage& stage) {
 
 Traced traced(const model::StageTable& table, const model::Stage& stage) {
   const lab::Problem p = lab::random_problem({kSide, kSide, kSide}, 1, 0, 1);
-  trace::Recorder recorder{.blocks = {0}};
+  model::Recorder recorder{.blocks = {0}};
   lab::Row row{measured(table, stage, p, &recorder)};
   row.number = stage.number;
   row.name = stage.name;

@@ -9,10 +9,10 @@
 #include "lab/problem.h"
 #include "model/ceiling.h"
 #include "model/gpus.h"
+#include "model/recording.h"
 #include "model/warp_access.h"
 #include "show/pictures/pictures.h"
 #include "show/pictures/svg.h"
-#include "simulator/trace/recorder.h"
 #include "simulator/trace/trace.h"
 #include "text/numbers.h"
 
@@ -213,7 +213,7 @@ FirstWave first_wave(
 
   std::vector<std::int64_t> blocks(gpu.sms);
   std::iota(blocks.begin(), blocks.end(), 0);
-  trace::Recorder recorder{.blocks = blocks};
+  model::Recorder recorder{.blocks = blocks};
   machine::Machine machine{&gpu, machine::Blocks::kSample, false};
   machine.recorder = &recorder;
   machine.sample = [&](machine::Extent grid) {

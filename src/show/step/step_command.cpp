@@ -46,14 +46,14 @@ std::set<int> used_arrays(const model::Recording& recording) {
 
 }  // namespace
 
-trace::Recorder step_recorder() {
+model::Recorder step_recorder() {
   return {{0, 1}, kMostSteps};
 }
 
 RecordedRun record_run(
     machine::Machine machine, std::span<const machine::GlobalArray> arrays,
     const std::function<void()>& host) {
-  trace::Recorder recorder = step_recorder();
+  model::Recorder recorder = step_recorder();
   machine.recorder = &recorder;
   machine.blocks = machine::Blocks::kSample;
   RecordedRun run;

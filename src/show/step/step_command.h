@@ -15,7 +15,6 @@
 #include "show/step/frame.h"
 #include "show/step/navigation.h"
 #include "show/step/scene.h"
-#include "simulator/trace/recorder.h"
 #include "simulator/trace/trace.h"
 
 namespace step {
@@ -26,7 +25,7 @@ struct RecordedRun {
   std::string fault;  // the fault that stopped a kernel; empty if there was none
 };
 // What records them.
-trace::Recorder step_recorder();
+model::Recorder step_recorder();
 RecordedRun record_run(
     machine::Machine machine, std::span<const machine::GlobalArray> arrays,
     const std::function<void()>& host);

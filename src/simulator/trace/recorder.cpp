@@ -127,7 +127,8 @@ void EventRecord::crash(const model::Hazard& hazard) {
   recording_->hazards.push_back({hazard, recording_->events.size() - 1});
 }
 
-void add_event(const Recorder& recorder, model::Recording& recording, model::RecordedEvent event) {
+void add_event(
+    const model::Recorder& recorder, model::Recording& recording, model::RecordedEvent event) {
   std::vector<model::RecordedEvent>& events = recording.events;
   if (events.size() >= recorder.most_events) {
     recording.complete = false;

@@ -50,10 +50,9 @@ class EventRecord {
   std::int64_t block_ = 0;
 };
 
-using model::Recorder;  // passed to trace() by Machine::recorder
-
 // EventRecord calls these as the launch runs. `site` is in recording.sites.
-void add_event(const Recorder& recorder, model::Recording& recording, model::RecordedEvent event);
+void add_event(
+    const model::Recorder& recorder, model::Recording& recording, model::RecordedEvent event);
 
 // The latest event of `recording` in which that thread of the block touches that byte from that
 // site; RecordedHazard::kNone if there is none.

@@ -246,7 +246,7 @@ Recorded record(std::vector<std::int64_t> blocks, std::size_t most_events = 1'00
       {"A", A.data(), kElements * sizeof(float)},
       {"B", B.data(), kElements * sizeof(float)},
       {"C", C.data(), kElements * sizeof(float), true}};
-  Recorder recorder{std::move(blocks), most_events};
+  model::Recorder recorder{std::move(blocks), most_events};
   machine::Machine machine{model::find_gpu("RTX 3090")};
   machine.recorder = &recorder;
   const model::Variant& variant = small_tiles();
