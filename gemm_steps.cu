@@ -2168,7 +2168,6 @@ __global__ void __launch_bounds__((BM / 128 + 1) * 128, 1) proven_parts(
   }
 }
 
-#ifndef KERNELS_ALONE  // which examples/eight.cu asks for
 using model::Tile;
 
 // Where C has few results for what is read, other tiles suit it, and K can be cut into parts
@@ -2434,6 +2433,7 @@ constexpr Tile kPartsInBoxes[] = {{.BM = 128, .BN = 128, .BK = kPartK, .STAGES =
 constexpr Tile kChunksInBoxes[] = {{.BM = 256, .BN = 128, .BK = kChunk, .STAGES = 4}};
 
 using model::variants;
+#ifndef KERNELS_ALONE  // which examples/eight.cu asks for
 const std::vector<model::Variant> few_in_tf32 = model::few<Tf32Parts, kFewSplit>(kInTf32Parts);
 
 // Number, name, what the program says of it, variants, needs, precision (model/stage.h explains

@@ -15,7 +15,7 @@ awk -f "$root/src/text/declarations.awk" "$root/gemm_steps.cu" |
   done
 
 echo '#line 1 "gemm_steps.cu"'
-sed '/^const std::vector<model::Stage> stages = /,$d' "$root/gemm_steps.cu"
+sed '/^#ifndef KERNELS_ALONE/,$d' "$root/gemm_steps.cu"
 echo '#line 1 "changed_kernels.cuh"'
 awk -v into=. -f "$root/src/text/edits.awk" "$root/src/lab/experiments/changes.txt" >list
 while IFS="$(printf '\t')" read -r name file words kernel; do
