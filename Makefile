@@ -43,10 +43,10 @@ WARNINGS := -Wall -Wextra -Wshadow $(if $(filter 1,$(WERROR)),-Werror)
 # -Og compiles in half of -O1's time.
 CXXFLAGS := -std=c++20 -Og $(WARNINGS) -fopenmp $(INCLUDES) $(EXTRA_CXXFLAGS)
 
-# HARDENED=build recompiles the files that hardening changes, and takes the others from that folder.
-ANEW := $(if $(HARDENED),src/simulator/machine/% src/simulator/trace/% src/simulator/guard/% src/try/% src/school/grade/%,%)
+# HARDENED=build recompiles the files that hardening changes, and takes the others, and all tests, from that folder.
+ANEW := $(if $(HARDENED),$(filter-out %_tests.cpp,$(wildcard $(patsubst %,src/%/*.cpp,$(addprefix simulator/,machine machine/ptx trace guard) try school/grade))),%)
 # The files of a room in JOINED are compiled together, which takes two thirds of the time, as all.o, or
-# as hot.o if their code runs long. APART: files with flags of their own, or in programs without their room.
+# as hot.o if their code runs long; a wing's tests as all_tests.o. APART: files with flags of their own, or in programs without their room.
 JOINED := $(addprefix src/,$(addsuffix /,text model flags cluster try school/grade $(addprefix simulator/,trace host guard rewrite machine/ptx) \
 	lab lab/profile lab/experiments $(addprefix show/,report report/explain step)))
 MAINS := %_tests.cpp %/alone.cpp %/mpi.cpp $(addprefix src/,cluster/no_gpus.cpp lab/bench_tracer.cpp lab/bench_cpu.cpp)
@@ -56,7 +56,7 @@ APART = $(MAINS) $(RUNNERS) $(ANSWER) %/lesson_source.cpp %/recorded.cpp %/befor
 HOT_FILES := cpu_reference.cpp $(addprefix src/,simulator/machine/% $(addprefix simulator/trace/,block_counts.cpp hazard_watch.cpp \
 	hooks.cpp launch_watch.cpp recorder.cpp thread_order.cpp warp_log.cpp warp_tracer.cpp watch.cpp) $(addprefix model/,counts.cpp tensor_core.cpp warp_access.cpp) \
 	lab/measure.cpp lab/problem.cpp)
-unit = $(if $(filter $(JOINED),$(dir $1)),$(if $(filter $(APART),$1),$(1:.cpp=),$(dir $1)$(if $(filter $(HOT_FILES),$1),hot,all)),$(1:.cpp=))
+unit = $(if $(filter %_tests.cpp,$1),src/$(word 2,$(subst /, ,$1))/all_tests,$(if $(filter $(JOINED),$(dir $1)),$(if $(filter $(APART),$1),$(1:.cpp=),$(dir $1)$(if $(filter $(HOT_FILES),$1),hot,all)),$(1:.cpp=)))
 OBJECTS = $(sort $(foreach file,$1,$(if $(filter $(ANEW),$(file)),$(BUILD),$(HARDENED))/$(call unit,$(file)).o))
 EVERY_FILE := $(wildcard $(addsuffix .cpp,$(addprefix src/,*/* */*/* */*/*/*)))
 # Code that users' programs and the tests need, but the main program does not.
@@ -97,10 +97,10 @@ $(BUILD)/%.o: %.cpp $(BUILD)/host.flags | $(BUILD)/src/standard.h.gch
 	$(call say,g++,$<)
 	mkdir -p $(@D)
 	$(CXX) $(CXXFLAGS) $(addprefix -include ,$(HEADERS)) $(DEPENDENCIES) -c $< -o $(NEW) $(KEEP)
-JOINT := $(filter $(ANEW),$(foreach file,$(EVERY_FILE),$(if $(filter %/all %/hot,$(call unit,$(file))),$(file))))
+JOINT := $(filter $(ANEW),$(foreach file,$(EVERY_FILE),$(if $(filter %/all %/hot %/all_tests,$(call unit,$(file))),$(file))))
 $(foreach file,$(JOINT),$(eval $(call OBJECTS,$(file)): $(file)))
 $(call OBJECTS,$(JOINT)): $(BUILD)/host.flags | $(BUILD)/src/standard.h.gch
-	$(call say,g++,$(firstword $(dir $(filter %.cpp,$^)))*.cpp)
+	$(call say,g++,$(subst hot,*,$(subst all,*,$(@:$(BUILD)/%.o=%.cpp))))
 	mkdir -p $(@D)
 	printf '#include "%s"\n' $(filter %.cpp,$^) | $(CXX) $(CXXFLAGS) $(addprefix -include ,$(HEADERS)) $(DEPENDENCIES) -x c++ -c - -o $(NEW) $(KEEP)
 $(BUILD)/%.h.gch: $(BUILD)/host.flags

@@ -241,7 +241,7 @@ TEST_CASE("the largest matrices that flags allow do not overflow the formulas") 
 
 namespace {
 
-constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 std::string in_words(const Streams& s) {
   const auto [M, N, K] = s.shape;
@@ -317,13 +317,13 @@ TEST_CASE("with less memory there are more passes, and too little is refused wit
           "memory, and has 4.00 MB free");
     }
   }
-  CHECK(passes_of(streams(shape, grid, 512, true, kUnlimited), 0) == 1);
+  CHECK(passes_of(streams(shape, grid, 512, true, kNoLimit), 0) == 1);
   CHECK(most > 10);
 }
 
 TEST_CASE("a device whose memory just suffices for one pass makes one, and a byte less makes two") {
   const Shape shape{2048, 1024, 1024};
-  const Streams all = streams(shape, {1, 1}, 256, true, kUnlimited);
+  const Streams all = streams(shape, {1, 1}, 256, true, kNoLimit);
   const auto bytes = static_cast<double>(predicted_load(all, 0).bytes_held);
   CHECK(all.columns == 1024);
   CHECK(streams(shape, {1, 1}, 256, true, bytes).columns == 1024);
@@ -335,20 +335,20 @@ TEST_CASE("a device whose memory just suffices for one pass makes one, and a byt
 
 TEST_CASE("more steps than can be listed are refused") {
   CHECK_THROWS_AS(
-      streams({INT_MAX, INT_MAX, INT_MAX}, {1, 2}, 4096, false, kUnlimited), model::Refusal);
+      streams({INT_MAX, INT_MAX, INT_MAX}, {1, 2}, 4096, false, kNoLimit), model::Refusal);
 }
 
 TEST_CASE("sides near 2^31 are cut into blocks without overflow") {
-  const Streams tall = streams({INT_MAX, 1, 1}, {2, 1}, 4096, false, kUnlimited);
+  const Streams tall = streams({INT_MAX, 1, 1}, {2, 1}, 4096, false, kNoLimit);
   for (const std::vector<StreamStep>& steps : tall.steps) {
     CHECK(steps.size() == 262144);
     CHECK(steps.back().rows.size > 0);
   }
   CHECK(tall.steps.back().back().rows.end() == INT_MAX);
-  const Streams deep = streams({1, 1, INT_MAX}, {1, 1}, 4096, false, kUnlimited);
+  const Streams deep = streams({1, 1, INT_MAX}, {1, 1}, 4096, false, kNoLimit);
   REQUIRE(deep.steps[0].size() == 524288);
   CHECK(deep.steps[0].back().k.end() == INT_MAX);
-  const Streams wide = streams({1, INT_MAX, 1}, {1, 1}, 4096, false, kUnlimited);
+  const Streams wide = streams({1, INT_MAX, 1}, {1, 1}, 4096, false, kNoLimit);
   CHECK(wide.columns == INT_MAX);
   REQUIRE(wide.steps[0].size() == 1);
   CHECK(wide.steps[0][0].columns == Part{0, INT_MAX});

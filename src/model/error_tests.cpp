@@ -17,7 +17,7 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
 // A product in plain fp32, with what compare() needs to judge it.
-struct Product {
+struct Judged {
   int M, N, K;
   float alpha, beta;
   std::vector<float> C0, C;
@@ -35,7 +35,7 @@ struct Product {
   }
 };
 
-Product product(int M, int N, int K, float alpha, float beta) {
+Judged product(int M, int N, int K, float alpha, float beta) {
   std::mt19937 random(M * 31 + N * 7 + K);
   std::uniform_real_distribution<float> uniform(-1, 1);
   const auto matrix = [&](int elements) {
@@ -44,7 +44,7 @@ Product product(int M, int N, int K, float alpha, float beta) {
     return values;
   };
   const std::vector<float> A = matrix(M * K), B = matrix(K * N);
-  Product p{M, N, K, alpha, beta, matrix(M * N), {}, {}, {}};
+  Judged p{M, N, K, alpha, beta, matrix(M * N), {}, {}, {}};
   for (int i = 0; i < M * N; ++i) {
     float sum = 0;
     double exact = 0, magnitude = 0;
@@ -82,7 +82,7 @@ TEST_CASE("a correct fp32 result is within the bound") {
 
 TEST_CASE("one element off by twice the bound fails; the first one, row by row, is named") {
   for (const float beta : {0.0f, 2.5f}) {
-    Product p = product(17, 9, 64, -0.75f, beta);
+    Judged p = product(17, 9, 64, -0.75f, beta);
     for (const int i : {7 * 9 + 4, 7 * 9 + 5, 12 * 9}) {
       p.C[i] = static_cast<float>(p.exact[i] + 2 * p.bound(i));
     }
@@ -97,7 +97,7 @@ TEST_CASE("one element off by twice the bound fails; the first one, row by row, 
 }
 
 TEST_CASE("one element just outside the bound fails, one just inside passes") {
-  Product p = product(17, 9, 64, 1, 1);
+  Judged p = product(17, 9, 64, 1, 1);
   p.C[70] = static_cast<float>(p.exact[70] + 1.01 * p.bound(70));
   CHECK(!p.compared().bound_ok);
   p.C[70] = static_cast<float>(p.exact[70] - 1.01 * p.bound(70));
@@ -156,7 +156,7 @@ TEST_CASE("the norms are those of the difference and of the reference") {
 
 TEST_CASE("a NaN or an infinity fails unless the reference has it, too") {
   for (const float value : {kNan, kInf, -kInf}) {
-    Product p = product(5, 5, 5, 1, 0);
+    Judged p = product(5, 5, 5, 1, 0);
     p.C[13] = value;
     const Error error = p.compared();
     CHECK(!error.bound_ok);
@@ -246,7 +246,7 @@ TEST_CASE("a finite result is wrong if the exact one is beyond fp32") {
 }
 
 TEST_CASE("overflows are counted, and the other elements are judged as usual") {
-  Product p = product(40, 50, 16, 1, 0);
+  Judged p = product(40, 50, 16, 1, 0);
   for (const int i : {3, 700, 1999}) {
     p.exact[i] = p.magnitude[i] = 1e39;
     p.C[i] = kInf;
@@ -279,7 +279,7 @@ TEST_CASE("empty matrices agree, and K = 0 leaves beta C0") {
   CHECK(empty.relative == 0);
   CHECK(empty.max_abs == 0);
 
-  Product p = product(3, 4, 0, 1, 2.5f);
+  Judged p = product(3, 4, 0, 1, 2.5f);
   CHECK(p.compared().bound_ok);
   p.C[5] = 0;
   CHECK(!p.compared().bound_ok);
@@ -320,7 +320,7 @@ TEST_CASE("a C in half may be farther off by its own rounding, and overflows ear
 }
 
 TEST_CASE("the comparison is bitwise the same with any number of threads") {
-  Product p = product(300, 301, 3, 1, 0);
+  Judged p = product(300, 301, 3, 1, 0);
   p.C[299 * 301] = 9;
   p.C[150 * 301 + 3] = -9;
   const int threads_before = omp_get_max_threads();

@@ -117,6 +117,12 @@ inline std::filesystem::path built() {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path();
 }
 
+// The same as run(), with stderr in `out`. Of make's variables, the command sees the build folder
+// alone.
+inline Output bash(const std::string& command) {
+  return run("export BUILD='" + built().string() + "'; exec 2>&1; " + command);
+}
+
 // For a test that needs a terminal: says so if the system makes none, as in a bare chroot.
 inline bool there_is_no_terminal() {
   const int screen = posix_openpt(O_RDWR | O_NOCTTY);

@@ -15,7 +15,7 @@ OF_TESTS := -O0 -isystem build/deps/usr/include $(addprefix -isystem ,$(wildcard
 %_tests.o $(BUILD)/tests.o $(WITH_DOCTEST).gch: private CXXFLAGS += $(OF_TESTS)
 %_tests.o: private HEADERS = $(WITH_DOCTEST)
 $(BUILD)/tests.o: private HEADERS :=
-$(filter %_tests.o,$(TESTS)): | $(WITH_DOCTEST).gch
+$(filter $(BUILD)/%_tests.o,$(TESTS)): | $(WITH_DOCTEST).gch
 %/testing/pattern.o: private CXXFLAGS += -O2
 %/testing/pattern.o: private HEADERS :=
 

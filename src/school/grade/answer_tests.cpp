@@ -245,11 +245,7 @@ TEST_CASE("#pragma unroll may be written in every way; no other preprocessor lin
 
 namespace {
 
-using testing::contains;
-
-testing::Output bash(const std::string& command) {
-  return testing::run("export BUILD='" + testing::built().string() + "'; exec 2>&1; " + command);
-}
+using testing::bash, testing::contains;
 
 // An answer to exercise 7 with only wrong numbers.
 std::string wrong_for(const std::string& name) {

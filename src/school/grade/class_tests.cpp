@@ -13,21 +13,9 @@
 namespace grade {
 
 namespace fs = std::filesystem;
-using testing::contains;
+using testing::bash, testing::contains, testing::Output;
 
 namespace {
-
-struct Output {
-  int exit_code;
-  std::string text;  // stdout and stderr
-};
-
-// The environment contains only the folder in which `make grader` has built: beside the tests.
-Output bash(const std::string& command) {
-  const testing::Output output =
-      testing::run("export BUILD='" + testing::built().string() + "'; exec 2>&1; " + command);
-  return {output.exit_code, output.out};
-}
 
 // The answer that the edit `name` of `list` makes, in `folder`. Most are edits of solutions. If
 // these are missing, prints a message and returns nothing.
@@ -35,7 +23,7 @@ fs::path edited(const testing::Folder& folder, const std::string& list, const st
   if (fs::exists(list)) {
     const Output made =
         bash("awk -v into='" + folder.path().string() + "' -f src/text/edits.awk " + list);
-    CAPTURE(made.text);
+    CAPTURE(made.out);
     REQUIRE(made.exit_code == 0);
     const fs::path answer = folder.path() / (name + ".cu");
     if (fs::exists(answer)) return answer;
@@ -97,7 +85,7 @@ TEST_CASE("a class's table has a row for every student and exercise, and copies 
   fs::create_symlink(no_guard, folder.path() / "linker/01-index-and-guard.cu");
 
   const Output output = bash(grade_class(folder, "EX=1"));
-  CAPTURE(output.text);
+  CAPTURE(output.out);
   CHECK(output.exit_code == 0);
   const std::string table = testing::contents(folder / "class.csv");
   CAPTURE(table);
@@ -113,7 +101,7 @@ TEST_CASE("a class's table has a row for every student and exercise, and copies 
   CHECK(has_row("\"linker\",01-index-and-guard,not handed in,0,–,–,–,–,,5,"));
   CHECK(has_row("\"good\",01-index-and-guard,passed,3,yes,yes,yes,–,,5,"));
   CHECK(!contains(table, "1+1"));
-  CHECK(contains(output.text, "3 left out, see above"));
+  CHECK(contains(output.out, "3 left out, see above"));
   // What a session opens with, and what a list of marks needs.
   const std::string totals = testing::contents(folder / "class-students.csv");
   CHECK(totals.starts_with("student,01-index-and-guard,total\n"));
@@ -126,7 +114,7 @@ TEST_CASE("a class's table has a row for every student and exercise, and copies 
                            "01-index-and-guard,6,1,\"memory outside of A is read ("));
   CHECK(failures.ends_with(")\",2\n"));
   CHECK(contains(
-      output.text,
+      output.out,
       "\n01-index-and-guard       1 of 6 passed; commonest failure (2): memory outside of A is "
       "read"));
   CHECK(contains(
@@ -143,7 +131,7 @@ TEST_CASE("an interrupted grading of a class continues, and grades nothing twice
   folder.write("ada/04-tile-and-barriers.cu", answer);
   folder.write("bob/04-tile-and-barriers.cu", answer + "\n");
   const std::string digest =
-      bash("sha256sum < '" + folder / "ada/04-tile-and-barriers.cu" + "'").text.substr(0, 16);
+      bash("sha256sum < '" + folder / "ada/04-tile-and-barriers.cu" + "'").out.substr(0, 16);
   // An impossible verdict, which shows whether it was kept; one for a file that has changed since;
   // and the beginning of a row.
   folder.write(
@@ -155,10 +143,10 @@ TEST_CASE("an interrupted grading of a class continues, and grades nothing twice
   const Output other_seed = bash(grade_class(folder, "EX=4"));
   CHECK(other_seed.exit_code == 2);
   CHECK(
-      other_seed.text ==
+      other_seed.out ==
       "grade-class: " + partial + " was begun with SEED=77; remove it to begin anew\n");
   const Output output = bash(grade_class(folder, "EX=4 SEED="));
-  CAPTURE(output.text);
+  CAPTURE(output.out);
   CHECK(output.exit_code == 0);
   const std::string table = testing::contents(folder / "class.csv");
   CAPTURE(table);
@@ -191,9 +179,9 @@ TEST_CASE("a folder that grade-class does not understand is refused in a sentenc
        }) {
     const Output output = bash(settings + " src/school/grade/grade_class.sh");
     CAPTURE(settings);
-    CAPTURE(output.text);
+    CAPTURE(output.out);
     CHECK(output.exit_code == 2);
-    CHECK(contains(output.text, sentence));
+    CHECK(contains(output.out, sentence));
   }
 }
 
@@ -208,7 +196,7 @@ TEST_CASE("make grade-class takes settings from its command line, and none from 
       "FILE=/nonexistent.cu KERNEL=/nonexistent.cu SIMILAR=9 MEMORY_GB=x ANSWER_S=x "
       "make NVCC= \"${built[@]/#/--old-file=}\" BUILD=\"$BUILD\" DIR='" +
       folder.path().string() + "' EX=1 grade-class");
-  CAPTURE(output.text);
+  CAPTURE(output.out);
   CHECK(output.exit_code == 0);
   CHECK(contains(
       testing::contents(folder / "class.csv"),
@@ -221,11 +209,11 @@ TEST_CASE("the highest hint level is recorded and printed, and an invalid level 
   const std::string grade = "RECORD='" + record + "' SEED=5 src/school/grade/grade.sh 1 ";
   const std::string wrong = edited(folder, kDeceptions, "returns_early");
   CHECK(
-      bash("HINT=3 " + grade + wrong).text ==
+      bash("HINT=3 " + grade + wrong).out ==
       "HINT=3: give 0 (the symptom), 1 (where to look) or 2 (line and thread)\n");
   CHECK(!fs::exists(record));
   CHECK(bash("HINT=1 " + grade + wrong).exit_code == 1);
-  CHECK(contains(bash(grade + wrong).text, "highest hint level used so far: 1"));
+  CHECK(contains(bash(grade + wrong).out, "highest hint level used so far: 1"));
   CHECK(testing::whole_match(
       testing::contents(record),
       "date,exercise,seed,hint,verdict\n"
@@ -243,12 +231,12 @@ TEST_CASE("a hint of level 2 names the index that is out of range, and its dimen
   const Output output = bash(
       "SEED=5 HINT=2 src/school/grade/grade.sh 4 '" + (folder / "04-tile-and-barriers.cu") +
       "' | tr -s ' \\n' '  '");
-  CAPTURE(output.text);
-  CHECK(contains(output.text, "FAILED an index is outside of its array"));
+  CAPTURE(output.out);
+  CHECK(contains(output.out, "FAILED an index is outside of its array"));
   CHECK(contains(
-      output.text, "multiply, block (0, 0): thread (0, 0) uses index 8 of As on line " +
-                       line_with("As[k + 1][row]", answer) +
-                       ", in a dimension whose indices go from 0 to 7"));
+      output.out, "multiply, block (0, 0): thread (0, 0) uses index 8 of As on line " +
+                      line_with("As[k + 1][row]", answer) +
+                      ", in a dimension whose indices go from 0 to 7"));
 }
 
 TEST_CASE("an answer in any folder called src gets the line where it was stopped") {
@@ -258,10 +246,10 @@ TEST_CASE("an answer in any folder called src gets the line where it was stopped
   const std::string answer = folder / "src/01-index-and-guard.cu";
   const std::string text = testing::contents(answer);
   const auto stopped_at = [&](const Output& output, const char* line) {
-    return contains(output.text, "detail    " + answer + ":" + line_with(line, text) + "\n");
+    return contains(output.out, "detail    " + answer + ":" + line_with(line, text) + "\n");
   };
   const Output output = bash("SEED=5 HINT=2 LIMIT=1 src/school/grade/grade.sh 1 '" + answer + "'");
-  CAPTURE(output.text);
+  CAPTURE(output.out);
   CHECK(output.exit_code == 4);
   CHECK((stopped_at(output, "while (M > 0)") || stopped_at(output, "if (K < 0)")));
 }
@@ -275,21 +263,21 @@ TEST_CASE("an answer is shown and stepped through, even if it fails") {
   if (racing.empty()) return;
 
   const Output shown = bash("INSPECT=show " + settings + "src/school/grade/grade.sh 4 " + racing);
-  CAPTURE(shown.text);
+  CAPTURE(shown.out);
   CHECK(shown.exit_code == 1);
-  CHECK(contains(shown.text, "exercise 04-tile-and-barriers: M 16, N 32, K 16, seed 1"));
-  CHECK(contains(shown.text, "race on As"));
-  CHECK(contains(shown.text, "SMEM store of As"));
+  CHECK(contains(shown.out, "exercise 04-tile-and-barriers: M 16, N 32, K 16, seed 1"));
+  CHECK(contains(shown.out, "race on As"));
+  CHECK(contains(shown.out, "SMEM store of As"));
   CHECK(contains(testing::contents(page), "<svg"));
   CHECK(contains(testing::contents(record), ",04-tile-and-barriers,1,2,shown\n"));
 
   const Output stepped = bash(
       "INSPECT=step INSPECT_FLAGS='--until hazard --print' " + settings +
       "src/school/grade/grade.sh 4 " + racing);
-  CAPTURE(stepped.text);
+  CAPTURE(stepped.out);
   CHECK(stepped.exit_code == 1);
-  CHECK(contains(stepped.text, "As 8 x 16"));
-  CHECK(contains(stepped.text, "with no barrier between them"));
+  CHECK(contains(stepped.out, "As 8 x 16"));
+  CHECK(contains(stepped.out, "with no barrier between them"));
 
   // The remedy is the exercise's: exercise 0 allows no atomic.
   const std::string looping =
@@ -297,53 +285,53 @@ TEST_CASE("an answer is shown and stepped through, even if it fails") {
   for (const char* how :
        {"INSPECT=show ", "INSPECT=step INSPECT_FLAGS='--until hazard --print' "}) {
     const Output inspected = bash(how + settings + "src/school/grade/grade.sh 0 " + looping);
-    CAPTURE(inspected.text);
+    CAPTURE(inspected.out);
     CHECK(contains(
-        testing::replaced(inspected.text, "\\s+", " "), "one thread, one element, no loop"));
-    CHECK_FALSE(contains(inspected.text, "atomicAdd"));
+        testing::replaced(inspected.out, "\\s+", " "), "one thread, one element, no loop"));
+    CHECK_FALSE(contains(inspected.out, "atomicAdd"));
   }
 
   // A is stored column by column in this exercise, so a column of it is shown as a row.
   const Output columns = bash(
       "INSPECT=step INSPECT_FLAGS='--frame 1 --print' " + settings +
       "src/school/grade/grade.sh 3 " + edited(folder, kThird, "c_by_rows").string());
-  CAPTURE(columns.text);
+  CAPTURE(columns.out);
   CHECK(testing::first_match(
-      columns.text, "A \\d+ x (\\d+) [^]*C \\(\\1 x |C \\((\\d+) x [^]*A \\d+ x \\2 "));
+      columns.out, "A \\d+ x (\\d+) [^]*C \\(\\1 x |C \\((\\d+) x [^]*A \\d+ x \\2 "));
 
   // So is C, with a warp for each of its columns.
   const Output by_columns = bash(
       "SEED=2 INSPECT=show " + settings + "src/school/grade/grade.sh 3 " +
       edited(folder, kThird, "a_by_rows").string());
-  CAPTURE(by_columns.text);
-  CHECK(contains(by_columns.text, "columns 0 to 16 of C"));
-  CHECK(contains(by_columns.text, "\n  0123456789abcdefg\n  0123456789abcdefg\n"));
+  CAPTURE(by_columns.out);
+  CHECK(contains(by_columns.out, "columns 0 to 16 of C"));
+  CHECK(contains(by_columns.out, "\n  0123456789abcdefg\n  0123456789abcdefg\n"));
 
   // Not the smallest shape, 26 x 65 x 22: its rows are shorter than a warp is wide.
   const Output whole = bash(
       "SEED=3 INSPECT=show " + settings +
       "src/school/grade/grade.sh 1 exercises/solutions/01-index-and-guard.cu");
   CHECK(whole.exit_code == 0);
-  CHECK(contains(whole.text, "exercise 01-index-and-guard: M 16, N 64, K 64, seed 3"));
-  CHECK(contains(whole.text, "32.00 sectors/request"));
+  CHECK(contains(whole.out, "exercise 01-index-and-guard: M 16, N 64, K 64, seed 3"));
+  CHECK(contains(whole.out, "32.00 sectors/request"));
 
   const Output endless = bash(
       "INSPECT=show " + settings + "src/school/grade/grade.sh 1 " +
       edited(folder, kDeceptions, "endless").string());
   CHECK(endless.exit_code == 1);
-  CHECK(contains(endless.text, "it is still running after 1 s of processor time, perhaps in an"));
+  CHECK(contains(endless.out, "it is still running after 1 s of processor time, perhaps in an"));
 
   const Output early = bash(
       "INSPECT=show " + settings +
       "src/school/grade/grade.sh 2 exercises/02-count-loads/start.txt");
   CHECK(early.exit_code == 2);
-  CHECK(contains(early.text, "answer this exercise first"));
+  CHECK(contains(early.out, "answer this exercise first"));
 
   const Output sized = bash(
       "INSPECT=step INSPECT_FLAGS='--size 64' " + settings + "src/school/grade/grade.sh 4 " +
       racing);
   CHECK(sized.exit_code == 2);
-  CHECK(contains(sized.text, "an exercise draws its own shapes"));
+  CHECK(contains(sized.out, "an exercise draws its own shapes"));
 }
 
 // The table of a class: what is read, which points are given, and each student's feedback.
@@ -386,7 +374,7 @@ TEST_CASE("exports of learning platforms are graded, and only plain files are op
   fs::create_directory(folder.path() / "folder/01-index-and-guard.cu");
 
   const Output output = bash("HINT=1 " + grade_class(folder, "EX=1"));
-  CAPTURE(output.text);
+  CAPTURE(output.out);
   CHECK(output.exit_code == 0);
   const std::string table = testing::contents(folder / "class.csv");
   CAPTURE(table);
@@ -402,10 +390,10 @@ TEST_CASE("exports of learning platforms are graded, and only plain files are op
   CHECK(has_row("large", "refused,0,–,–,–,–,,5,more than 1 MB\n"));
   for (const char* name : {"fifo", "device", "folder"}) CHECK(has_row(name, "not handed in,0,"));
   CHECK(std::count(table.begin(), table.end(), '\n') == 11);
-  CHECK(contains(output.text, "notes.txt: left out, it is no answer to an exercise by its name"));
-  CHECK(contains(output.text, "fifo/01-index-and-guard.cu: left out, it is no plain file"));
-  CHECK(contains(output.text, "device/01-index-and-guard.cu: left out, it is a link"));
-  CHECK(contains(output.text, "10 students, 1 exercise: "));
+  CHECK(contains(output.out, "notes.txt: left out, it is no answer to an exercise by its name"));
+  CHECK(contains(output.out, "fifo/01-index-and-guard.cu: left out, it is no plain file"));
+  CHECK(contains(output.out, "device/01-index-and-guard.cu: left out, it is a link"));
+  CHECK(contains(output.out, "10 students, 1 exercise: "));
 
   // Each student's feedback, in the words of the hint level and without paths of this machine.
   const std::string feedback = testing::contents(folder / "class-feedback/Ada L.txt");
@@ -417,8 +405,8 @@ TEST_CASE("exports of learning platforms are graded, and only plain files are op
   // Another run replaces all of it, and mistakes none of it for a student's file.
   hand_in("class-feedback/old.txt", "");
   const Output again = bash(grade_class(folder, "EX=1"));
-  CAPTURE(again.text);
-  CHECK(contains(again.text, "10 students, 1 exercise: "));
+  CAPTURE(again.out);
+  CHECK(contains(again.out, "10 students, 1 exercise: "));
   CHECK(!fs::exists(folder.path() / "class-feedback/old.txt"));
   CHECK(!fs::exists(folder.path() / "class.csv.partial-feedback"));
 }
@@ -441,12 +429,12 @@ TEST_CASE(
   folder.write("zero/02-count-loads.txt", std::string("answer barriers: \0 1\n", 21));
   folder.write("turned \u202e/02-count-loads.txt", "answer barriers: 1\n");
   const Output output = bash(grade_class(folder, "EX='1 2'"));
-  CAPTURE(output.text);
+  CAPTURE(output.out);
   const std::string table = testing::contents(folder / "class.csv");
   CAPTURE(table);
-  CHECK(!contains(output.text, "warning"));
-  CHECK(!contains(output.text, "\u202e"));
-  CHECK(contains(output.text, "left out, it is a name with a line break or another control"));
+  CHECK(!contains(output.out, "warning"));
+  CHECK(!contains(output.out, "\u202e"));
+  CHECK(contains(output.out, "left out, it is a name with a line break or another control"));
   CHECK(contains(table, "\"nothing done\",01-index-and-guard,failed,0,no,–,–,–,"));
   CHECK(contains(table, "\"right\",01-index-and-guard,passed,3,yes,yes,yes,"));
   CHECK(contains(table, "\"twice\",01-index-and-guard,failed,2,yes,yes,no,"));
@@ -460,14 +448,14 @@ TEST_CASE("an answer that takes too long in total is distinguished from a kernel
   const testing::Folder folder, tools;
   folder.write("slow/01-index-and-guard.cu", with("  while (M > 0) {\n    if (K < 0) break;\n  }"));
   const Output output = bash("ANSWER_S=4 " + grade_class(folder, "EX=1 LIMIT=30"));
-  CAPTURE(output.text);
+  CAPTURE(output.out);
   CHECK(contains(testing::contents(folder / "class.csv"), "guard,too much CPU time,0,"));
   // As if an hour had passed.
   tools.write("timeout", "#!/bin/sh\nexit 124\n");
   const Output waiting = bash(
       "chmod +x '" + tools / "timeout" + "'; PATH='" + tools.path().string() + "':$PATH " +
       grade_class(folder, "EX=1"));
-  CAPTURE(waiting.text);
+  CAPTURE(waiting.out);
   CHECK(contains(testing::contents(folder / "class.csv"), "guard,took too long,0,"));
   CHECK(contains(
       testing::contents(folder / "class-feedback/slow.txt"),
@@ -485,7 +473,7 @@ TEST_CASE("a student's file may have a name like its exercise's, and no file is 
     folder.write(name, begun);
   }
   const Output output = bash(grade_class(folder, "EX='1 2'"));
-  CAPTURE(output.text);
+  CAPTURE(output.out);
   CHECK(output.exit_code == 0);
   const std::string table = testing::contents(folder / "class.csv");
   CAPTURE(table);
@@ -494,8 +482,7 @@ TEST_CASE("a student's file may have a name like its exercise's, and no file is 
     CHECK(contains(table, "\n\"" + std::string(name) + "\",01-index-and-guard,refused,0,"));
     // Columns stay aligned, whatever a name's letters.
     CHECK(contains(
-        output.text,
-        "\n01-index-and-guard       refused              " + std::string(name) + "\n"));
+        output.out, "\n01-index-and-guard       refused              " + std::string(name) + "\n"));
   }
   CHECK(contains(table, "\n\"cai\",01-index-and-guard,not handed in,0,"));
   for (const char* file :
@@ -505,10 +492,10 @@ TEST_CASE("a student's file may have a name like its exercise's, and no file is 
         "cai/02-count-loads.cu: left out, it is no answer to an exercise by its name",
         "dan/answers/deep: left out"}) {
     CAPTURE(std::string(file));
-    CHECK(contains(output.text, file));
+    CHECK(contains(output.out, file));
   }
-  CHECK(contains(output.text, "5 left out, see above"));
-  CHECK(contains(output.text, "8 students, 2 exercises: "));
+  CHECK(contains(output.out, "5 left out, see above"));
+  CHECK(contains(output.out, "8 students, 2 exercises: "));
 }
 
 TEST_CASE(
@@ -546,14 +533,14 @@ int main(int, char** command) {
   const Output output = bash(
       "export DIR='" + folder.path().string() + "' EX=1 SEED=5; '" + launcher +
       "' src/school/grade/grade_class.sh");
-  CAPTURE(output.text);
+  CAPTURE(output.out);
   CHECK(output.exit_code == 0);
   const std::string sentence =
       "grade: this system grants no filter of system calls (Function not "
       "implemented), so the kernel runs under limits alone";
-  const std::size_t place = output.text.find(sentence);
+  const std::size_t place = output.out.find(sentence);
   CHECK(place != std::string::npos);
-  CHECK(output.text.find(sentence, place + 1) == std::string::npos);
+  CHECK(output.out.find(sentence, place + 1) == std::string::npos);
   CHECK(contains(
       testing::contents(folder / "class.csv"), "\n\"bob\",01-index-and-guard,failed,0,no,"));
   CHECK(!contains(testing::contents(folder / "class-feedback/bob.txt"), "grants no filter"));

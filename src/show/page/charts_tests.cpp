@@ -17,11 +17,6 @@ namespace {
 
 using testing::contents;
 
-const std::string& data() {
-  static const std::string json = chart_data(stage_table_traced);
-  return json;
-}
-
 TEST_CASE("the numbers of the charts are those of their golden file") {
   pictures::RecordedGpu h200 = pictures::recorded_gpus().front();
   h200.ladders = {pictures::main_run(h200.ladders)};
@@ -55,7 +50,7 @@ testing::Browser& open_charts(const testing::Folder& folder, const std::string& 
 TEST_CASE("the charts show their findings, and the numbers of each mark by keyboard") {
   if (testing::there_is_no_browser()) return;
   const testing::Folder folder;
-  testing::Browser& browser = open_charts(folder, data());
+  testing::Browser& browser = open_charts(folder, chart_data(stage_table_traced));
   CHECK(browser.complaints() == std::vector<std::string>{});
   CHECK(browser.evaluate("document.documentElement.scrollWidth <= 390") == "true");
   CHECK(

@@ -284,14 +284,14 @@ TEST_CASE("a locked child makes no system call of another architecture") {
   // way.
   const Ended i386 = locked([] {
     long result = 20;
-    asm volatile("int $0x80" : "+a"(result)::"memory");
+    __asm__ volatile("int $0x80" : "+a"(result)::"memory");
   });
   CHECK(i386.how == Ended::died);
   CHECK(contains(i386.sentence, "system call 20 of another architecture"));
   // And i386's number of mmap, which is the number of an allowed call here.
   const Ended munmap = locked([] {
     long result = SYS_munmap;
-    asm volatile("int $0x80" : "+a"(result)::"memory");
+    __asm__ volatile("int $0x80" : "+a"(result)::"memory");
   });
   CHECK(contains(munmap.sentence, "of another architecture"));
   const Ended x32 = locked([] { syscall(0x40000000 | SYS_getpid); });

@@ -17,10 +17,6 @@
 namespace host {
 namespace {
 
-std::string last_note() {
-  return notes().empty() ? "" : notes().back().sentence;
-}
-
 // An array of the GPU with these values.
 template <class T>
 class OnGpu {
@@ -296,18 +292,20 @@ TEST_CASE("a wrong argument of cuBLAS gives its status, and a sentence") {
       cublasSgemm(blas, CUBLAS_OP_N, CUBLAS_OP_N, 4, 3, 1, &one, d, 3, d, 1, &one, d, 4) ==
       CUBLAS_STATUS_INVALID_VALUE);
   CHECK(
-      last_note() ==
+      notes().back().sentence ==
       "cublasSgemm: the leading dimension of A is 3, and its columns have 4 elements");
   CHECK(
       cublasSgemm(
           blas, CUBLAS_OP_N, CUBLAS_OP_N, 4, 3, 1, &one, on_host.data(), 4, d, 1, &one, d, 4) ==
       CUBLAS_STATUS_EXECUTION_FAILED);
-  CHECK(last_note() == "cublasSgemm: A is not memory of the GPU");
+  CHECK(notes().back().sentence == "cublasSgemm: A is not memory of the GPU");
   const auto gemv = [&](cublasHandle_t handle, int m) {
     return cublasSgemv(handle, CUBLAS_OP_N, m, 1, &one, d, m, d, 1, &one, d, 1);
   };
   CHECK(gemv(blas, 13) == CUBLAS_STATUS_EXECUTION_FAILED);
-  CHECK(last_note() == "cublasSgemv: A, data_, has 48 bytes from there on, and the call needs 52");
+  CHECK(
+      notes().back().sentence ==
+      "cublasSgemv: A, data_, has 48 bytes from there on, and the call needs 52");
   CHECK(gemv(nullptr, 1) == CUBLAS_STATUS_NOT_INITIALIZED);
   CHECK(
       std::string(cublasGetStatusName(CUBLAS_STATUS_NOT_INITIALIZED)) ==

@@ -13,22 +13,16 @@
 namespace trace {
 namespace {
 
-struct alignas(256) Arrays {
-  float in[1024];
-  float out[1024];
-};
-Arrays arrays;
-
 model::Audit audited(
     void (*run)(const float*, float*), std::int64_t most = 50'000, double most_s = 3600) {
+  alignas(256) static float in[1024], out[1024];
   model::Audit audit;
   audit.most_accesses = most;
   audit.most_s = most_s;
   machine::Machine machine{model::find_gpu("RTX 3090")};
   machine.audit = &audit;
-  const machine::GlobalArray known[] = {
-      {"in", arrays.in, sizeof arrays.in}, {"out", arrays.out, sizeof arrays.out}};
-  trace(machine, known, [&] { run(arrays.in, arrays.out); });
+  const machine::GlobalArray known[] = {{"in", in, sizeof in}, {"out", out, sizeof out}};
+  trace(machine, known, [&] { run(in, out); });
   return audit;
 }
 

@@ -26,21 +26,15 @@ std::vector<HazardKernel> all_kernels() {
   return all;
 }
 
-struct alignas(256) Arrays {
-  float in[1024];
-  float out[1024];
-};
-
 // The hazards in the order in which they are reported, without those that are only in memory.
 std::vector<model::Hazard> hazards_of(const HazardKernel& kernel, const char* gpu = "RTX 3090") {
-  static Arrays arrays;
+  alignas(256) static float in[1024], out[1024];
   for (int i = 0; i < 1024; ++i) {
-    arrays.in[i] = static_cast<float>(i);
-    arrays.out[i] = 0;
+    in[i] = static_cast<float>(i);
+    out[i] = 0;
   }
-  const machine::GlobalArray known[] = {
-      {"in", arrays.in, sizeof arrays.in}, {"out", arrays.out, sizeof arrays.out, true}};
-  return trace({model::find_gpu(gpu)}, known, [&] { kernel.run(arrays.in, arrays.out); }).hazards;
+  const machine::GlobalArray known[] = {{"in", in, sizeof in}, {"out", out, sizeof out, true}};
+  return trace({model::find_gpu(gpu)}, known, [&] { kernel.run(in, out); }).hazards;
 }
 
 std::string text_of(const std::vector<model::Hazard>& hazards) {
