@@ -47,11 +47,11 @@ CXXFLAGS := -std=c++20 -Og $(WARNINGS) -fopenmp $(INCLUDES) $(EXTRA_CXXFLAGS)
 ANEW := $(if $(HARDENED),$(filter-out %_tests.cpp,$(wildcard $(patsubst %,src/%/*.cpp,$(addprefix simulator/,machine machine/ptx trace guard) try school/grade))),%)
 # The files of a room in JOINED are compiled together, which takes two thirds of the time, as all.o, or
 # as hot.o if their code runs long; a wing's tests as all_tests.o. APART: files with flags of their own, or in programs without their room.
-JOINED := $(addprefix src/,$(addsuffix /,text model flags cluster try school/grade $(addprefix simulator/,trace host guard rewrite machine/ptx) \
-	lab lab/profile lab/experiments $(addprefix show/,report report/explain step)))
+JOINED := $(addprefix src/,$(addsuffix /,text model flags cluster try school/grade $(addprefix simulator/,trace host guard rewrite machine machine/ptx) \
+	lab lab/profile lab/experiments $(addprefix show/,report report/explain step pictures page)))
 MAINS := %_tests.cpp %/alone.cpp %/mpi.cpp $(addprefix src/,cluster/no_gpus.cpp lab/bench_tracer.cpp lab/bench_cpu.cpp)
 APART = $(MAINS) $(RUNNERS) $(ANSWER) %/lesson_source.cpp %/recorded.cpp %/before_main.cpp %/tensor_core.cpp %/rewriter.cpp %/random.cpp \
-	src/simulator/host/blas% %/architecture.cpp %/guarded_kernel.cpp %/assemble.cpp %/similar.cpp %/ladder.cpp %/index_mutants.cpp %/time.cpp %/watch.cpp %/launch_watch.cpp
+	src/simulator/host/blas% %/architecture.cpp %/guarded_kernel.cpp %/assemble.cpp %/similar.cpp %/ladder.cpp %/index_mutants.cpp %/time.cpp %/recorded_gpus.cpp src/simulator/machine/device_%
 # Code that runs long, as a profile shows, is optimized more.
 HOT_FILES := cpu_reference.cpp $(addprefix src/,simulator/machine/% $(addprefix simulator/trace/,block_counts.cpp hazard_watch.cpp \
 	hooks.cpp launch_watch.cpp recorder.cpp thread_order.cpp warp_log.cpp warp_tracer.cpp watch.cpp) $(addprefix model/,counts.cpp tensor_core.cpp warp_access.cpp) \
@@ -107,15 +107,14 @@ $(BUILD)/%.h.gch: $(BUILD)/host.flags
 	$(call say,g++,$*.h)
 	mkdir -p $(@D) && echo '#include "$(*:_hot=).h"' > $(NEW) && mv -f $(NEW) $(@:.gch=)
 	$(CXX) $(CXXFLAGS) $(DEPENDENCIES) -x c++-header $(@:.gch=) -o $(NEW) $(KEEP)
-# They have a precompiled header of their own. gdb reads an argument of simt::run_grid (src/try/debug/debug.sh).
+# They have a precompiled header of their own.
 HOT := $(call OBJECTS,$(filter $(HOT_FILES),$(SOURCES) $(FOR_USERS)))
 HOT_STANDARD := $(BUILD)/src/standard_hot.h
 $(HOT) $(HOT_STANDARD).gch: private CXXFLAGS += -O1
 $(HOT): private HEADERS = $(HOT_STANDARD)
 $(HOT): | $(HOT_STANDARD).gch
-$(BUILD)/src/simulator/machine/grid.o: private CXXFLAGS += -g
 $(BUILD)/cpu_reference.o $(BUILD)/src/model/tensor_core.o: private CXXFLAGS += -O2
-$(addprefix $(BUILD)/,cpu_reference.o src/model/tensor_core.o src/simulator/machine/grid.o): private HEADERS :=
+$(BUILD)/cpu_reference.o $(BUILD)/src/model/tensor_core.o: private HEADERS :=
 
 run: $(if $(FLAGS)$(wildcard $(PROGRAM)),$(PROGRAM),$(BUILD)/ladder) ## build, then run all stages (FLAGS=... for the program)
 ifneq ($(FLAGS)$(wildcard $(PROGRAM)),)

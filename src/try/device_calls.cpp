@@ -134,6 +134,7 @@ int try_printf(const char* format, ...) {
   va_end(again);
   flockfile(stdout);
   if (name_threads && machine::in_kernel()) {
+    using machine::blockIdx, machine::threadIdx;
     char name[128];
     const int bytes = std::snprintf(
         name, sizeof name, "[block %u,%u,%u thread %u,%u,%u] ", blockIdx.x, blockIdx.y, blockIdx.z,

@@ -63,7 +63,8 @@ class Words {
 void describe(char* words, std::size_t bytes) {
   Words text(words, bytes);
   text << std::string_view(machine::kernel_name()).substr(0, 255);
-  if (machine::in_kernel()) text << ", block " << blockIdx << ", thread " << threadIdx;
+  if (machine::in_kernel())
+    text << ", block " << machine::blockIdx << ", thread " << machine::threadIdx;
 }
 
 std::optional<guard::Thrown> explain(const std::exception& thrown, bool watching) {

@@ -183,7 +183,7 @@ namespace {
 
 // M, N and K of what is traced. The operations per byte hardly depend on K, once it is a multiple
 // of every BK.
-constexpr int kSide = 256, kDepth = 64;
+constexpr int kTracedSide = 256, kTracedDepth = 64;
 
 report::FactValue array(const std::vector<Facts>& objects) {
   std::string json;
@@ -201,8 +201,8 @@ class Tracer {
 
   lab::Run run_for(int size) {
     lab::Run run{};
-    run.M = run.N = kSide;
-    run.K = kDepth;
+    run.M = run.N = kTracedSide;
+    run.K = kTracedDepth;
     run.gpu = gpu_;
     for (const model::Stage& stage : table_.stages) {
       if (stage.variants.empty() || !model::why_not_run(stage, gpu_).empty()) continue;
@@ -221,7 +221,7 @@ class Tracer {
   const std::optional<model::Counts>& counts_of(const model::Variant& variant) {
     const auto known = counts_.find(&variant);
     if (known != counts_.end()) return known->second;
-    const lab::Problem p = lab::random_problem({kSide, kSide, kDepth}, 1, 0, 1);
+    const lab::Problem p = lab::random_problem({kTracedSide, kTracedSide, kTracedDepth}, 1, 0, 1);
     lab::Means means{{&gpu_, machine::Blocks::kSample}};
     means.machine.hazards = false;  // the tests look for them
     lab::Floats C;

@@ -1,1 +1,1 @@
-$(BUILD)/src/show/page/page.o: $(wildcard src/show/page/*.html src/show/page/*.css src/show/page/*.js)
+$(call OBJECTS,src/show/page/page.cpp): $(wildcard src/show/page/*.html src/show/page/*.css src/show/page/*.js)

@@ -151,7 +151,7 @@ double multiplying(const std::vector<Work>& work) {
 
 namespace {
 
-constexpr double kLeft = 90, kWide = 684;
+constexpr double kTimesLeft = 90, kTimesWide = 684;
 
 std::string blocks_text(int blocks) {
   return blocks == 1 ? "one block on an SM" : text::printed("%d blocks on an SM", blocks);
@@ -164,8 +164,8 @@ std::string percent(double share) {
 // Time runs from left to right, as far as there is room.
 struct Time {
   double scale;  // px per cycle
-  double x(double cycles) const { return kLeft + std::min(cycles * scale, kWide); }
-  bool shows(double cycles) const { return cycles * scale < kWide; }
+  double x(double cycles) const { return kTimesLeft + std::min(cycles * scale, kTimesWide); }
+  bool shows(double cycles) const { return cycles * scale < kTimesWide; }
 };
 
 void bar(
@@ -195,7 +195,7 @@ double draw_blocks(
   for (int block = 0; block < blocks; ++block) {
     const double of_block = high * stage.plan.places;
     svg.text(24, y + of_block / 2 + 4.5, text::printed("block %d", block), {.small = true});
-    svg.rect(kLeft, y, kWide, of_block, Fill::paper);
+    svg.rect(kTimesLeft, y, kTimesWide, of_block, Fill::paper);
     for (const Work& one : work) {
       if (one.block != block) continue;
       const double at = y + stage.plan.tiles[one.tile].place * high;
@@ -205,7 +205,7 @@ double draw_blocks(
       bar(svg, time, one.multiply_begin, one.multiply_end, at, high, Fill::one, words("multiply"));
     }
     y += of_block;
-    svg.line(kLeft, y, kLeft + kWide, y, "thin");
+    svg.line(kTimesLeft, y, kTimesLeft + kTimesWide, y, "thin");
   }
   if (blocks > 1) return y + 36;
   // A block that waits for its copies reaches a barrier after each copy; every block after each
@@ -223,7 +223,7 @@ double draw_blocks(
 
 double ticks(Svg& svg, double y, const Time& time) {
   constexpr int kStep = 1000;
-  svg.line(kLeft, y, kLeft + kWide, y, "thin");
+  svg.line(kTimesLeft, y, kTimesLeft + kTimesWide, y, "thin");
   for (int cycles = 0; time.shows(cycles); cycles += kStep) {
     svg.line(time.x(cycles), y, time.x(cycles), y + 5, "thin");
     svg.text(
@@ -265,7 +265,7 @@ Drawing draw_pipeline(
     const PacedStage& before, const PacedStage& after, const RecordedLadder& measured) {
   const std::string finding = finding_of(before, after, measured);
   constexpr double kTilesShown = 3.5;  // of one block of the stage before
-  const Time time{kWide / (kTilesShown * (before.pace.copy + before.pace.multiply))};
+  const Time time{kTimesWide / (kTilesShown * (before.pace.copy + before.pace.multiply))};
   Svg svg;
   double x = svg.legend(24, 66, Fill::warp, "a tile is copied");
   x = svg.legend(x, 66, Fill::waiting, "it is there, and waits");
@@ -359,7 +359,7 @@ namespace {
 struct Window {
   double last;     // cycles
   double y, high;  // px, of a warp's row
-  double x(double cycles) const { return kLeft + std::min(cycles / last, 1.0) * kWide; }
+  double x(double cycles) const { return kTimesLeft + std::min(cycles / last, 1.0) * kTimesWide; }
 };
 
 void draw_part(
@@ -445,10 +445,12 @@ Picture draw_block_life(const TracedStage& stage, const Pace& pace) {
       {.bold = true});
   svg.text(24, whole.y + warps * 6 + 4.5, text::printed("%d warps", warps), {.small = true});
   draw_spans(svg, whole, spans, "");
-  svg.rect(kLeft, whole.y - 3, whole.x(first.last) - kLeft, warps * whole.high + 6, Fill::outline);
+  svg.rect(
+      kTimesLeft, whole.y - 3, whole.x(first.last) - kTimesLeft, warps * whole.high + 6,
+      Fill::outline);
   const double below = whole.y + warps * whole.high + 3;
-  svg.line(kLeft, below, kLeft, first.y, "thin");
-  svg.line(whole.x(first.last), below, kLeft + kWide, first.y, "thin");
+  svg.line(kTimesLeft, below, kTimesLeft, first.y, "thin");
+  svg.line(whole.x(first.last), below, kTimesLeft + kTimesWide, first.y, "thin");
 
   svg.text(24, first.y - 14, "Start", {.bold = true});
   for (int warp = 0; warp < warps; ++warp) {
@@ -463,7 +465,7 @@ Picture draw_block_life(const TracedStage& stage, const Pace& pace) {
     if (s.warp > 0 || s.end >= first.last) continue;
     svg.line(first.x(s.end), first.y - 6, first.x(s.end), bottom + 6, "thick");
   }
-  svg.line(kLeft, bottom + 12, kLeft + kWide, bottom + 12, "thin");
+  svg.line(kTimesLeft, bottom + 12, kTimesLeft + kTimesWide, bottom + 12, "thin");
   svg.text(24, bottom + 30, "cycles", {.small = true});
   for (int cycles = 0; cycles < first.last; cycles += 500) {
     svg.line(first.x(cycles), bottom + 12, first.x(cycles), bottom + 17, "thin");
@@ -527,12 +529,14 @@ std::vector<StepTime> step_times(const StepPlan& plan, double load_cycles, doubl
 
 namespace {
 
-constexpr double kHigh = 24;
+constexpr double kStepHigh = 24;
 
 // From left to right, as far as there is room.
 struct StepScale {
   double first, scale;  // cycles; px per cycle
-  double x(double cycles) const { return kLeft + std::clamp((cycles - first) * scale, 0.0, kWide); }
+  double x(double cycles) const {
+    return kTimesLeft + std::clamp((cycles - first) * scale, 0.0, kTimesWide);
+  }
 };
 
 struct Steps {
@@ -553,10 +557,10 @@ void bar(
     const std::string& words) {
   const double x = time.x(from), width = time.x(to) - x;
   if (width < 1) return;
-  svg.rect(x, y, width, kHigh, fill);
+  svg.rect(x, y, width, kStepHigh, fill);
   if (text_width(words, {.small = true}) + 2 > width) return;
   svg.text(
-      x + width / 2, y + kHigh / 2 + 4.5, words,
+      x + width / 2, y + kStepHigh / 2 + 4.5, words,
       {.anchor = Anchor::middle, .small = true, .on_fill = true});
 }
 
@@ -570,26 +574,26 @@ double draw_warp(Svg& svg, double y, const Steps& steps, const StepScale& time) 
       {.bold = true});
   y += 18;
   svg.text(24, y + 16, "loads", {.small = true});
-  svg.text(24, y + kHigh + 16, "multiplies", {.small = true});
-  svg.rect(kLeft, y, kWide, 2 * kHigh, Fill::paper);
+  svg.text(24, y + kStepHigh + 16, "multiplies", {.small = true});
+  svg.rect(kTimesLeft, y, kTimesWide, 2 * kStepHigh, Fill::paper);
   for (std::size_t i = 0; i < steps.times.size(); ++i) {
     const StepTime& one = steps.times[i];
     const int k = steps.plan.steps[i].k % BK;
     bar(svg, time, one.load_begin, one.load_end, y, Fill::warp, text::printed("%d", k));
-    bar(svg, time, one.multiply_begin, one.multiply_end, y + kHigh, Fill::one,
+    bar(svg, time, one.multiply_begin, one.multiply_end, y + kStepHigh, Fill::one,
         text::printed("step %d", k));
     const bool behind_barrier = i > 0 && steps.plan.steps[i].epoch != steps.plan.steps[i - 1].epoch;
     const double at = time.x(one.load_begin);
-    if (!behind_barrier || at <= kLeft || at >= kLeft + kWide) continue;
-    svg.line(at, y - 6, at, y + 2 * kHigh + 6, "thick");
+    if (!behind_barrier || at <= kTimesLeft || at >= kTimesLeft + kTimesWide) continue;
+    svg.line(at, y - 6, at, y + 2 * kStepHigh + 6, "thick");
   }
-  return y + 2 * kHigh + 38;
+  return y + 2 * kStepHigh + 38;
 }
 
 double ticks(Svg& svg, double y, const StepScale& time) {
   constexpr int kStep = 200;
-  svg.line(kLeft, y, kLeft + kWide, y, "thin");
-  for (int cycles = 0; cycles * time.scale < kWide; cycles += kStep) {
+  svg.line(kTimesLeft, y, kTimesLeft + kTimesWide, y, "thin");
+  for (int cycles = 0; cycles * time.scale < kTimesWide; cycles += kStep) {
     const double x = time.x(time.first + cycles);
     svg.line(x, y, x, y + 5, "thin");
     svg.text(x, y + 18, text::grouped(cycles), {.anchor = Anchor::middle, .small = true});
@@ -640,7 +644,7 @@ Drawing draw_steps(
       {.small = true, .faint = true});
   // From two steps before the end of a tile far from the first.
   constexpr double kStepsShown = 6;
-  const double scale = kWide / (kStepsShown * (one.multiply_end - one.load_begin));
+  const double scale = kTimesWide / (kStepsShown * (one.multiply_end - one.load_begin));
   const int tile = static_cast<int>(steps.times.size()) / after.variant->BK / 2;
   const int first = tile * after.variant->BK - 2;
   double y = 122;

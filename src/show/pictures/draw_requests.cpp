@@ -18,7 +18,7 @@ namespace pictures {
 
 namespace {
 
-constexpr double kSectorsLeft = 24, kLaneWide = 11, kGap = 6, kSectorHigh = 18;
+constexpr double kSectorsLeft = 24, kLaneWide = 11, kLaneGap = 6, kSectorHigh = 18;
 constexpr int kSectorsAcross = 8;
 
 std::string summary(const Request& request, const model::Sectors& sectors) {
@@ -56,7 +56,7 @@ double draw_request(Svg& svg, double y, const Request& request, const model::Sec
   int at = 0;
   for (const model::Sector& sector : sectors) {
     const auto words = model::lanes_at_words(request.access, sector);
-    const double x = kSectorsLeft + at % kSectorsAcross * (words_of_sector * kLaneWide + kGap);
+    const double x = kSectorsLeft + at % kSectorsAcross * (words_of_sector * kLaneWide + kLaneGap);
     if (at > 0 && at % kSectorsAcross == 0) y += kSectorHigh + 24;
     for (int w = 0; w < words_of_sector;) {  // neighbours that are alike as one
       int last = w;
@@ -333,8 +333,8 @@ std::optional<Drawing> draw_banks(const BlockRequests& block) {
 
 namespace {
 
-constexpr int kSide = 32;  // rows and columns of the tile, of floats
-constexpr int kColumn = 3, kRow = 20;
+constexpr int kTileSide = 32;  // rows and columns of the tile, of floats
+constexpr int kShownColumn = 3, kShownRow = 20;
 
 // Where element (row, col) of the tile lies in shared memory, in words.
 struct Layout {
@@ -346,18 +346,18 @@ struct Layout {
 
 const Layout kLayouts[] = {
     {"as it is", "float tile[32][32], at [r][c]",
-     [](int row, int col) { return row * kSide + col; }, kSide* kSide},
+     [](int row, int col) { return row * kTileSide + col; }, kTileSide* kTileSide},
     {"padded", "float tile[32][33], at [r][c]",
-     [](int row, int col) { return row * (kSide + 1) + col; }, kSide*(kSide + 1)},
+     [](int row, int col) { return row * (kTileSide + 1) + col; }, kTileSide*(kTileSide + 1)},
     {"swizzled", "float tile[32][32], at [r][c ^ r]",
-     [](int row, int col) { return row * kSide + (col ^ row); }, kSide* kSide},
+     [](int row, int col) { return row * kTileSide + (col ^ row); }, kTileSide* kTileSide},
 };
 
 // One warp's load of a column or a row of the tile.
 model::WarpAccess load(const Layout& layout, bool of_column) {
   model::WarpAccess access{~0u, 4, {}};
   for (int lane = 0; lane < model::kWarpSize; ++lane) {
-    const int word = of_column ? layout.word(lane, kColumn) : layout.word(kRow, lane);
+    const int word = of_column ? layout.word(lane, kShownColumn) : layout.word(kShownRow, lane);
     access.address[lane] = 4 * static_cast<std::uint64_t>(word);
   }
   return access;
@@ -378,14 +378,14 @@ void draw(Svg& svg, double x, double y, const Layout& layout) {
         x + (bank + 0.5) * kCell, y - 5, text::printed("%d", bank),
         {.anchor = Anchor::middle, .small = true, .faint = true});
   }
-  const int rows = (layout.words + kSide - 1) / kSide;
-  svg.rect(x, y, kSide * kCell, rows * kCell, Fill::quiet);
-  svg.grid(x, y, kSide * kCell, rows * kCell, kSide, rows);
+  const int rows = (layout.words + kTileSide - 1) / kTileSide;
+  svg.rect(x, y, kTileSide * kCell, rows * kCell, Fill::quiet);
+  svg.grid(x, y, kTileSide * kCell, rows * kCell, kTileSide, rows);
   const model::WarpAccess row = load(layout, false), column = load(layout, true);
   const auto mark = [&](const model::WarpAccess& access, Fill fill) {
     for (int lane = 0; lane < model::kWarpSize; ++lane) {
       const int word = static_cast<int>(access.address[lane] / 4);
-      svg.rect(x + word % kSide * kCell, y + word / kSide * kCell, kCell, kCell, fill);
+      svg.rect(x + word % kTileSide * kCell, y + word / kTileSide * kCell, kCell, kCell, fill);
     }
   };
   mark(row, Fill::warp);
@@ -408,8 +408,9 @@ Picture draw_layouts() {
                " bytes.";
   }
   Svg svg;
-  double x = svg.legend(24, 66, Fill::one, text::printed("column %d, one word per lane", kColumn));
-  svg.legend(x, 66, Fill::warp, text::printed("row %d, one word per lane", kRow));
+  double x =
+      svg.legend(24, 66, Fill::one, text::printed("column %d, one word per lane", kShownColumn));
+  svg.legend(x, 66, Fill::warp, text::printed("row %d, one word per lane", kShownRow));
   for (int i = 0; i < 3; ++i) draw(svg, 24 + i * 256.0, 102, kLayouts[i]);
   svg.text(
       24, 486,

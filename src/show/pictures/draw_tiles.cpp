@@ -115,27 +115,27 @@ void fill(
   }
 }
 
-constexpr double kTop = 92;
+constexpr double kTilesTop = 92;
 
 // The whole matrices, to scale; returns the lowest y.
 double draw_matrices(Svg& svg, const TracedStage& stage, const Tile& tile) {
   const BlockRequests& s = stage.block;
   const double scale = 98.0 / std::max({s.M, s.N, s.K}), gap = 12;
   const double a_width = s.K * scale, b_height = s.K * scale;
-  const double x = 24 + a_width + gap, y = kTop + b_height + gap;
+  const double x = 24 + a_width + gap, y = kTilesTop + b_height + gap;
   const double width = s.N * scale, height = s.M * scale;
   svg.text(24, 68, "Matrices", {.bold = true});
   svg.rect(24, y, a_width, height, Fill::quiet);
-  svg.rect(x, kTop, width, b_height, Fill::quiet);
+  svg.rect(x, kTilesTop, width, b_height, Fill::quiet);
   svg.rect(x, y, width, height, Fill::quiet);
   svg.rect(24, y + tile.row0 * scale, a_width, tile.BM * scale, Fill::other);
-  svg.rect(x + tile.col0 * scale, kTop, tile.BN * scale, b_height, Fill::other);
+  svg.rect(x + tile.col0 * scale, kTilesTop, tile.BN * scale, b_height, Fill::other);
   svg.grid(x, y, width, height, s.N / tile.BN, s.M / tile.BM);
   svg.rect(
       x + tile.col0 * scale, y + tile.row0 * scale, tile.BN * scale, tile.BM * scale, Fill::other);
   svg.text(24, y + height + 18, text::printed("A %d × %d", s.M, s.K), {.small = true});
   svg.text(
-      x + width, kTop - 8, text::printed("B %d × %d", s.K, s.N),
+      x + width, kTilesTop - 8, text::printed("B %d × %d", s.K, s.N),
       {.anchor = Anchor::end, .small = true});
   const double lower = a_width < 40 ? 14 : 0;  // where both names do not fit into one line
   svg.text(
@@ -149,24 +149,24 @@ double draw_block(Svg& svg, const Tile& tile, int K) {
   constexpr double kLeft = 246, kDepth = 44, kGap = 12, kMost = 256;
   const double scale = kMost / std::max(tile.BM, tile.BN);
   const double k_scale = kDepth / tile.depth;
-  const double x = kLeft + kDepth + kGap, y = kTop + kDepth + kGap;
+  const double x = kLeft + kDepth + kGap, y = kTilesTop + kDepth + kGap;
   svg.text(kLeft, 68, text::printed("Block: %d × %d of C", tile.BM, tile.BN), {.bold = true});
   svg.rect(kLeft, y, kDepth, tile.BM * scale, Fill::quiet);
-  svg.rect(x, kTop, tile.BN * scale, kDepth, Fill::quiet);
+  svg.rect(x, kTilesTop, tile.BN * scale, kDepth, Fill::quiet);
   svg.rect(x, y, tile.BN * scale, tile.BM * scale, Fill::paper);
   fill(svg, tile.warp_A, kLeft, y, k_scale, scale, Fill::warp);
-  fill(svg, tile.warp_B, x, kTop, scale, k_scale, Fill::warp);
+  fill(svg, tile.warp_B, x, kTilesTop, scale, k_scale, Fill::warp);
   fill(svg, tile.warp_C, x, y, scale, scale, Fill::warp);
   svg.path(borders(tile.owner, x, y, scale), "hair");
   fill(svg, tile.thread_A, kLeft, y, k_scale, scale, Fill::one);
-  fill(svg, tile.thread_B, x, kTop, scale, k_scale, Fill::one);
+  fill(svg, tile.thread_B, x, kTilesTop, scale, k_scale, Fill::one);
   fill(svg, tile.thread_C, x, y, scale, scale, Fill::one);
   svg.rect(x, y, tile.BN * scale, tile.BM * scale, Fill::outline);
   const double below = y + tile.BM * scale;
   const std::string depth =
       tile.depth < K ? text::printed("%d of K", tile.depth) : text::printed("K = %d", K);
   svg.text(kLeft, below + 18, depth, {.small = true});
-  svg.text(x + tile.BN * scale, kTop - 8, depth, {.anchor = Anchor::end, .small = true});
+  svg.text(x + tile.BN * scale, kTilesTop - 8, depth, {.anchor = Anchor::end, .small = true});
   return below + 24;
 }
 
@@ -175,12 +175,12 @@ double draw_thread(Svg& svg, const Tile& tile) {
   constexpr double kLeft = 592, kGap = 8, kWide = 132, kHigh = 224, kMost = 30;
   const int rows = static_cast<int>(tile.rows.size()), cols = static_cast<int>(tile.cols.size());
   const double cell = std::floor(std::min({kWide / (cols + 1), kHigh / (rows + 1), kMost}));
-  const double x = kLeft + cell + kGap, y = kTop + cell + kGap;
+  const double x = kLeft + cell + kGap, y = kTilesTop + cell + kGap;
   svg.text(kLeft, 68, text::printed("Thread: %d × %d", rows, cols), {.bold = true});
   svg.rect(kLeft, y, cell, rows * cell, Fill::one);
   svg.grid(kLeft, y, cell, rows * cell, 1, rows);
-  svg.rect(x, kTop, cols * cell, cell, Fill::one);
-  svg.grid(x, kTop, cols * cell, cell, cols, 1);
+  svg.rect(x, kTilesTop, cols * cell, cell, Fill::one);
+  svg.grid(x, kTilesTop, cols * cell, cell, cols, 1);
   svg.rect(x, y, cols * cell, rows * cell, Fill::one);
   svg.path(
       [&] {
@@ -205,7 +205,7 @@ double draw_thread(Svg& svg, const Tile& tile) {
   double label_y = y + rows * cell + 18, free_from = 0;
   for (const auto& run : runs(tile.cols)) {
     const int length = run.second - run.first + 1;
-    if (at > 0) svg.line(x + at * cell, kTop, x + at * cell, y + rows * cell, "thick");
+    if (at > 0) svg.line(x + at * cell, kTilesTop, x + at * cell, y + rows * cell, "thick");
     // If many runs are narrow, some have no label.
     const double center = x + (at + length / 2.0) * cell;
     const double half = 4.0 * text::display_width(text_of(run));
@@ -264,7 +264,7 @@ Drawing draw_tiles(const TracedStage& stage) {
 
 namespace {
 
-constexpr int kLane = kThread % model::kWarpSize;
+constexpr int kThreadLane = kThread % model::kWarpSize;
 
 using Lanes = std::uint32_t;
 
@@ -313,14 +313,15 @@ WarpTile warp_tile_of(const TracedStage& stage) {
 Lanes together(const std::map<int, Lanes>& requests) {
   Lanes lanes = 0;
   for (const auto& [begin, those] : requests) {
-    if (those >> kLane & 1u) lanes |= those;
+    if (those >> kThreadLane & 1u) lanes |= those;
   }
   return lanes;
 }
 
 int loads(const std::map<int, Lanes>& requests) {
-  return static_cast<int>(std::count_if(
-      requests.begin(), requests.end(), [](const auto& one) { return one.second >> kLane & 1u; }));
+  return static_cast<int>(std::count_if(requests.begin(), requests.end(), [](const auto& one) {
+    return one.second >> kThreadLane & 1u;
+  }));
 }
 
 int most_lanes(const std::map<int, Lanes>& requests) {
@@ -347,11 +348,12 @@ std::string finding_of(const TracedStage& stage, const WarpTile& tile, std::size
 Drawing draw_lanes(const TracedStage& stage) {
   const WarpTile tile = warp_tile_of(stage);
   const int rows = static_cast<int>(tile.lane.size()), cols = static_cast<int>(tile.lane[0].size());
-  constexpr double kLeft = 104, kTop = 148, kBox = 62, kGap = 6;
+  constexpr double kLeft = 104, kTilesTop = 148, kBox = 62, kGap = 6;
   const double scale = std::min(672.0 / cols, 8.0);
   const Lanes with_A = together(tile.of_A), with_B = together(tile.of_B);
   Svg svg;
-  double x = svg.legend(24, 66, Fill::one, text::printed("lane %d, and what it loads", kLane));
+  double x =
+      svg.legend(24, 66, Fill::one, text::printed("lane %d, and what it loads", kThreadLane));
   x = svg.legend(x, 66, Fill::warp, "asks for the same float4 of A");
   svg.legend(x, 66, Fill::other, "asks for the same float4 of B");
   svg.text(
@@ -367,7 +369,7 @@ Drawing draw_lanes(const TracedStage& stage) {
     }
   }
   const auto fill_of = [&](int lane) {
-    return lane == kLane         ? Fill::one
+    return lane == kThreadLane   ? Fill::one
            : with_A >> lane & 1u ? Fill::warp
            : with_B >> lane & 1u ? Fill::other
                                  : Fill::paper;
@@ -375,7 +377,7 @@ Drawing draw_lanes(const TracedStage& stage) {
   for (int lane = 0; lane < model::kWarpSize; ++lane) {
     for (const Rectangle& r : rectangles(of_lane[lane])) {
       const double wide = r.cols * scale, high = r.rows * scale;
-      const double left = kLeft + r.col * scale, top = kTop + r.row * scale;
+      const double left = kLeft + r.col * scale, top = kTilesTop + r.row * scale;
       svg.rect(left, top, wide, high, fill_of(lane));
       svg.text(
           left + wide / 2, top + high / 2 + 4.5, text::printed("%d", lane),
@@ -384,22 +386,23 @@ Drawing draw_lanes(const TracedStage& stage) {
   }
   const auto box = [&](double left, double top, double wide, double high, Lanes lanes,
                        const char* unit) {
-    const bool shown = lanes >> kLane & 1u;
+    const bool shown = lanes >> kThreadLane & 1u;
     svg.rect(left, top, wide, high, shown ? Fill::one : Fill::quiet);
     svg.text(
         left + wide / 2, top + high / 2 + 4.5, text::printed("%d%s", std::popcount(lanes), unit),
         {.anchor = Anchor::middle, .small = true, .on_fill = shown});
   };
   for (const auto& [row, lanes] : tile.of_A) {
-    box(kLeft - kGap - kBox, kTop + row * scale, kBox, tile.wide_A * scale, lanes, " lanes");
+    box(kLeft - kGap - kBox, kTilesTop + row * scale, kBox, tile.wide_A * scale, lanes, " lanes");
   }
   for (const auto& [col, lanes] : tile.of_B) {
-    box(kLeft + col * scale, kTop - kGap - 22, tile.wide_B * scale, 22, lanes, "");
+    box(kLeft + col * scale, kTilesTop - kGap - 22, tile.wide_B * scale, 22, lanes, "");
   }
-  svg.text(24, kTop + rows * scale / 2 + 4, "A", {.anchor = Anchor::middle, .bold = true});
-  svg.text(kLeft - kGap - 4, kTop - kGap - 7, "B, lanes", {.anchor = Anchor::end, .small = true});
-  const std::string finding = finding_of(stage, tile, rectangles(of_lane[kLane]).size());
-  const double y = svg.paragraph(24, kTop + rows * scale + 34, finding, 752);
+  svg.text(24, kTilesTop + rows * scale / 2 + 4, "A", {.anchor = Anchor::middle, .bold = true});
+  svg.text(
+      kLeft - kGap - 4, kTilesTop - kGap - 7, "B, lanes", {.anchor = Anchor::end, .small = true});
+  const std::string finding = finding_of(stage, tile, rectangles(of_lane[kThreadLane]).size());
+  const double y = svg.paragraph(24, kTilesTop + rows * scale + 34, finding, 752);
   return {finding, svg.elements(), y + 4};
 }
 

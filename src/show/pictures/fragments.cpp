@@ -15,9 +15,9 @@ namespace pictures {
 
 namespace {
 
-constexpr int kWarp = 0;
-constexpr int kLane = 6;    // that is shown; its row of A and its k differ
-constexpr int kAtOnce = 4;  // floats of a load, each for an mma of its own
+constexpr int kShownWarp = 0;
+constexpr int kShownLane = 6;  // that is shown; its row of A and its k differ
+constexpr int kAtOnce = 4;     // floats of a load, each for an mma of its own
 constexpr model::MmaFragments kMma = model::fragments_of_mma(16, 8, 32);
 constexpr int kMmaColumns = 8;
 constexpr int kColumns = kAtOnce * kMmaColumns;  // of B and C, for these mma
@@ -73,7 +73,7 @@ std::vector<Access> in_first_columns(std::vector<Access> all, bool of_C) {
 Accesses accesses_of(const BlockRequests& block) {
   Accesses all;
   for (const Moved& moved : elements_moved(block)) {
-    if (block.warp.warp_of(moved.thread) != kWarp) continue;
+    if (block.warp.warp_of(moved.thread) != kShownWarp) continue;
     const Request& request = block.requests[moved.request];
     const Element& first = moved.elements[0];
     const Access access{block.warp.lane_of(moved.thread), first.row, first.col};
@@ -110,18 +110,18 @@ Columns columns_of(const BlockRequests& block) {
     require(row == k, "a lane loads another k than its mma takes");
     require(columns.loaded[j] < 0 || columns.loaded[j] == col, "lanes disagree about a column");
     columns.loaded[j] = col;
-    if (lane == kLane) columns.rows.push_back(k);
+    if (lane == kShownLane) columns.rows.push_back(k);
   }
   for (const int col : columns.loaded) require(col >= 0, "no lane loads a column");
 
   int first_row = INT_MAX;
   for (const Access& store : accesses.stores) {
-    if (store.lane == kLane) first_row = std::min(first_row, store.row);
+    if (store.lane == kShownLane) first_row = std::min(first_row, store.row);
   }
   for (const auto& [lane, row, col] : accesses.stores) {
-    if (lane != kLane || row != first_row) continue;
+    if (lane != kShownLane || row != first_row) continue;
     int number = 0;  // of those in the first row of each mma
-    while (number < kMma.d.per && columns.of(0, kMma.d.position(kLane, number).minor) != col)
+    while (number < kMma.d.per && columns.of(0, kMma.d.position(kShownLane, number).minor) != col)
       ++number;
     require(number < kMma.d.per, "a lane stores other sums than its own");
     require(columns.stored.try_emplace(number, col).second, "a lane stores a sum twice");
@@ -157,7 +157,7 @@ Cells of_shown_lane(const HeldMatrix& matrix) {
   Cells cells;
   for (std::size_t row = 0; row < matrix.size(); ++row) {
     for (std::size_t col = 0; col < matrix[row].size(); ++col) {
-      if (matrix[row][col].lane == kLane)
+      if (matrix[row][col].lane == kShownLane)
         cells.insert({static_cast<int>(row), static_cast<int>(col)});
     }
   }
@@ -201,7 +201,7 @@ void draw_lanes(Svg& svg, const Lattice& at, const HeldMatrix& matrix, int per) 
   svg.path(borders(blocks, at.x, at.y, at.wide), "thick");
   for (int row = 0; row < at.rows; ++row) {
     for (int col = 0; col < at.cols; ++col) {
-      const bool shown = matrix[row][col].lane == kLane;
+      const bool shown = matrix[row][col].lane == kShownLane;
       svg.text(
           at.left(col + 0.5), at.top(row + 0.5) + 4.5, text::printed("%d", matrix[row][col].lane),
           {.anchor = Anchor::middle, .bold = shown, .small = true, .on_fill = shown});
@@ -209,14 +209,14 @@ void draw_lanes(Svg& svg, const Lattice& at, const HeldMatrix& matrix, int per) 
   }
 }
 
-constexpr double kTop = 126, kCell = 18;
+constexpr double kMmaTop = 126, kCell = 18;
 
 // One mma, as a product is written: A to the left of the sums, B above them. Returns the lowest y.
 double draw_mma(Svg& svg) {
   const HeldMatrix A = held(kMma.a, false), B = held(kMma.b, true), D = held(kMma.d, false);
-  const double depth = kMma.a.minors * kCell, x = 24 + depth + 22, y = kTop + depth + 40;
+  const double depth = kMma.a.minors * kCell, x = 24 + depth + 22, y = kMmaTop + depth + 40;
   const Lattice of_A{24, y, kCell, kCell, kMma.a.minors, kMma.a.majors};
-  const Lattice of_B{x, kTop, kCell, kCell, kMma.b.majors, kMma.b.minors};
+  const Lattice of_B{x, kMmaTop, kCell, kCell, kMma.b.majors, kMma.b.minors};
   const Lattice of_D{x, y, kCell, kCell, kMma.d.minors, kMma.d.majors};
   const double below = of_A.top(of_A.rows);
   svg.text(24, 96, "One mma: the numbers are lanes", {.bold = true});
@@ -241,17 +241,18 @@ double draw_mma(Svg& svg) {
   name(of_B, 6, "B");
   name(of_D, 24, "sums");
 
-  const double corner = kTop + 18;
-  svg.text(24, corner, text::printed("%d / 4 = %d", kLane, kLane / 4), {.bold = true});
+  const double corner = kMmaTop + 18;
+  svg.text(24, corner, text::printed("%d / 4 = %d", kShownLane, kShownLane / 4), {.bold = true});
   svg.text(24, corner + 18, "row of A and of the", {.small = true});
   svg.text(24, corner + 34, "sums; column of B", {.small = true});
-  svg.text(24, corner + 62, text::printed("%d %% 4 = %d", kLane, kLane % 4), {.bold = true});
+  svg.text(
+      24, corner + 62, text::printed("%d %% 4 = %d", kShownLane, kShownLane % 4), {.bold = true});
   svg.text(24, corner + 80, "k in A and B;", {.small = true});
   svg.text(24, corner + 96, "pair in a row of sums", {.small = true});
   return below + 20;
 }
 
-constexpr double kLeft = 412, kWide = 364;  // of the columns
+constexpr double kColumnsLeft = 412, kColumnsWide = 364;  // of the columns
 
 void number_columns(Svg& svg, const Lattice& at, double y) {
   for (int col = 0; col < at.cols; col += kAtOnce) {
@@ -279,20 +280,20 @@ Cells all_cells(const Lattice& at) {
 
 // From the columns in shared memory to four mma, and from there to C. Returns the lowest y.
 double draw_columns(Svg& svg, const Columns& columns) {
-  constexpr double kColumn = kWide / kColumns, kSmall = 10;
-  constexpr double kApart = (kWide - kMmaColumns * kSmall) / (kAtOnce - 1);
+  constexpr double kColumn = kColumnsWide / kColumns, kSmall = 10;
+  constexpr double kApart = (kColumnsWide - kMmaColumns * kSmall) / (kAtOnce - 1);
   const Cells of_B = of_shown_lane(held(kMma.b, true));
-  const Lattice tile{kLeft, 140, kColumn, 13, kColumns, kMma.b.minors};
+  const Lattice tile{kColumnsLeft, 140, kColumn, 13, kColumns, kMma.b.minors};
   const double at_mma = tile.top(tile.rows) + 84, at_sums = at_mma + kMma.b.minors * kSmall + 8;
-  const Lattice of_C{kLeft, at_sums + 14 + 96, kColumn, 16, kColumns, 1};
+  const Lattice of_C{kColumnsLeft, at_sums + 14 + 96, kColumn, 16, kColumns, 1};
 
-  svg.text(kLeft, 96, "Four mma: each takes every fourth column", {.bold = true});
+  svg.text(kColumnsLeft, 96, "Four mma: each takes every fourth column", {.bold = true});
   svg.text(
-      kLeft, 116,
-      text::printed("%d columns of B in shared memory; two loads of lane %d", kColumns, kLane),
+      kColumnsLeft, 116,
+      text::printed("%d columns of B in shared memory; two loads of lane %d", kColumns, kShownLane),
       {.small = true});
   number_columns(svg, tile, tile.y - 5);
-  const int own = kMma.b.position(kLane, 0).major;  // the lane's column of each mma
+  const int own = kMma.b.position(kShownLane, 0).major;  // the lane's column of each mma
   Cells first, loaded, first_of_C, stored, sums_of_lane;
   for (int j = 0; j < kMmaColumns; ++j) {
     for (int row = 0; row < tile.rows; ++row) first.insert({row, columns.of(0, j)});
@@ -303,13 +304,13 @@ double draw_columns(Svg& svg, const Columns& columns) {
     for (const auto& [number, col] : columns.stored) stored.insert({0, col + x});
   }
   for (const auto& [number, col] : columns.stored) {
-    sums_of_lane.insert({0, kMma.d.position(kLane, number).minor});
+    sums_of_lane.insert({0, kMma.d.position(kShownLane, number).minor});
   }
   draw_marked(svg, tile, first, loaded);
   draw_marked(svg, of_C, first_of_C, stored);
 
   for (int x = 0; x < kAtOnce; ++x) {
-    const double left = kLeft + x * kApart;
+    const double left = kColumnsLeft + x * kApart;
     const Lattice mma{left, at_mma, kSmall, kSmall, kMmaColumns, kMma.b.minors};
     const Lattice sums{left, at_sums, kSmall, 14, kMmaColumns, 1};
     draw_marked(svg, mma, x == 0 ? all_cells(mma) : Cells{}, of_B);
@@ -318,7 +319,7 @@ double draw_columns(Svg& svg, const Columns& columns) {
         tile.left(columns.of(x, own) + 0.5), tile.top(tile.rows), mma.left(own + 0.5), mma.y,
         "thick");
     for (const auto& [number, col] : columns.stored) {
-      const int j = kMma.d.position(kLane, number).minor;
+      const int j = kMma.d.position(kShownLane, number).minor;
       svg.line(
           sums.left(j + 0.5), sums.top(1), of_C.left(columns.of(x, j) + 0.5), of_C.y,
           number == 0 ? "thick" : "dashed");
@@ -330,7 +331,7 @@ double draw_columns(Svg& svg, const Columns& columns) {
         tile.left(columns.of(0, own)), tile.top(row), kAtOnce * kColumn, tile.high, Fill::outline);
   }
   const auto name = [&](double y, const std::string& words) {
-    svg.text(kLeft - 8, y, words, {.anchor = Anchor::end, .small = true});
+    svg.text(kColumnsLeft - 8, y, words, {.anchor = Anchor::end, .small = true});
   };
   for (const int row : columns.rows) name(tile.top(row + 0.5) + 4.5, text::printed("k %d", row));
   name(at_mma + kMma.b.minors * kSmall / 2 + 4.5, "B");
@@ -343,7 +344,7 @@ double draw_columns(Svg& svg, const Columns& columns) {
         of_C.left(col + kAtOnce / 2.0), of_C.top(1) + 32, text::printed("d%d", number),
         {.anchor = Anchor::middle, .bold = true, .small = true});
   }
-  svg.text(kLeft, of_C.top(1) + 32, "two stores to a row of C:", {.small = true});
+  svg.text(kColumnsLeft, of_C.top(1) + 32, "two stores to a row of C:", {.small = true});
   return of_C.top(1) + 38;
 }
 
@@ -355,13 +356,13 @@ Drawing draw_fragments(const TracedStage& stage) {
       text::printed(
           "The lanes of a warp hold the matrices of an mma together: lane %d has %d of the %d × %d "
           "elements of A, %d of the %d × %d of B, and %d of the sums. ",
-          kLane, kMma.a.elements(), kMma.a.majors, kMma.a.minors, kMma.b.elements(), kMma.b.minors,
-          kMma.b.majors, kMma.d.elements()) +
+          kShownLane, kMma.a.elements(), kMma.a.majors, kMma.a.minors, kMma.b.elements(),
+          kMma.b.minors, kMma.b.majors, kMma.d.elements()) +
       "It loads four neighbouring columns of B as one float4, and each of them goes to another "
       "mma, "
       "so d0 of the four mma are four neighbours in a row of C again.";
   Svg svg;
-  double x = svg.legend(24, 66, Fill::one, text::printed("lane %d's elements", kLane));
+  double x = svg.legend(24, 66, Fill::one, text::printed("lane %d's elements", kShownLane));
   svg.legend(x, 66, Fill::warp, "mma 0: the columns that it takes, and their sums");
   double y = std::max(draw_mma(svg), draw_columns(svg, columns));
   y = svg.paragraph(24, y + 26, finding, 752);

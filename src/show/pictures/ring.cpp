@@ -298,22 +298,22 @@ Ring ring_of(const TracedStage& stage, const Pace& pace) {
 
 namespace {
 
-constexpr double kLeft = 132, kWide = 644, kHigh = 22;
+constexpr double kRingLeft = 132, kRingWide = 644, kRingHigh = 22;
 
-struct Time {
+struct RingTime {
   double scale;  // px per cycle
-  double x(double cycles) const { return kLeft + std::min(cycles * scale, kWide); }
+  double x(double cycles) const { return kRingLeft + std::min(cycles * scale, kRingWide); }
 };
 
 void bar(
-    Svg& svg, const Time& time, double from, double to, double y, Fill fill,
+    Svg& svg, const RingTime& time, double from, double to, double y, Fill fill,
     const std::string& words = "") {
   const double x = time.x(from), width = time.x(to) - x;
   if (width < 0.5) return;
-  svg.rect(x, y, width, kHigh, fill);
+  svg.rect(x, y, width, kRingHigh, fill);
   if (words.empty() || text_width(words, {.small = true}) > width) return;
   svg.text(
-      x + width / 2, y + kHigh / 2 + 4.5, words,
+      x + width / 2, y + kRingHigh / 2 + 4.5, words,
       {.anchor = Anchor::middle, .small = true, .on_fill = true});
 }
 
@@ -340,32 +340,32 @@ double released(const RingTile& tile) {
 }
 
 void name(Svg& svg, double y, const std::string& words) {
-  svg.text(24, y + kHigh / 2 + 4.5, words, {.small = true});
-  svg.rect(kLeft, y, kWide, kHigh, Fill::paper);
+  svg.text(24, y + kRingHigh / 2 + 4.5, words, {.small = true});
+  svg.rect(kRingLeft, y, kRingWide, kRingHigh, Fill::paper);
 }
 
 // A row for each place; returns the y below.
-double draw_places(Svg& svg, double y, const Time& time, const Ring& ring) {
+double draw_places(Svg& svg, double y, const RingTime& time, const Ring& ring) {
   for (int place = 0; place < ring.places; ++place) {
-    name(svg, y + place * kHigh, text::printed("place %d", place));
+    name(svg, y + place * kRingHigh, text::printed("place %d", place));
   }
   for (std::size_t k = 0; k < ring.tiles.size(); ++k) {
     const RingTile& tile = ring.tiles[k];
-    const double at = y + tile.place * kHigh, begin = multiply_begin(tile);
+    const double at = y + tile.place * kRingHigh, begin = multiply_begin(tile);
     bar(svg, time, tile.copy_begin, tile.copy_end, at, Fill::warp, k_tile(k));
     bar(svg, time, tile.copy_end, begin, at, Fill::waiting);
     if (tile.split) bar(svg, time, tile.split->begin, tile.split->end, at, Fill::quiet, "low");
     bar(svg, time, begin, released(tile), at, Fill::one, text::printed("phase %u", tile.phase));
   }
-  return y + ring.places * kHigh;
+  return y + ring.places * kRingHigh;
 }
 
 // A row for each group of warps that works; returns the y below.
-double draw_workers(Svg& svg, double y, const Time& time, const Ring& ring) {
+double draw_workers(Svg& svg, double y, const RingTime& time, const Ring& ring) {
   const auto row = [&](const std::string& words, const auto& draw) {
     name(svg, y, words);
     for (std::size_t k = 0; k < ring.tiles.size(); ++k) draw(ring.tiles[k], k);
-    y += kHigh;
+    y += kRingHigh;
   };
   row("copying thread", [&](const RingTile& tile, std::size_t) {
     bar(svg, time, tile.requested, tile.granted, y, Fill::waiting);
@@ -392,7 +392,7 @@ double draw_workers(Svg& svg, double y, const Time& time, const Ring& ring) {
   return y;
 }
 
-double ticks(Svg& svg, double y, const Time& time, double last) {
+double ticks(Svg& svg, double y, const RingTime& time, double last) {
   const int step = last > 10'000 ? 2000 : 1000;
   for (int cycles = 0; cycles <= last; cycles += step) {
     svg.line(time.x(cycles), y, time.x(cycles), y + 5, "thin");
@@ -448,7 +448,7 @@ Drawing draw_ring(const TracedStage& stage, const Pace& pace) {
       "H200, without latencies.",
       {.small = true, .faint = true});
   const double last = released(ring.tiles.back());
-  const Time time{kWide / last};
+  const RingTime time{kRingWide / last};
   svg.text(24, 118, "The ring in shared memory", {.bold = true});
   double y = draw_places(svg, 128, time, ring);
   svg.text(24, y + 28, "Who works when", {.bold = true});

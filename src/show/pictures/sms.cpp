@@ -238,26 +238,26 @@ int lines_read(const FirstWave& wave) {
 
 namespace {
 
-constexpr double kSide = 320, kStrip = 16, kGap = 6;  // px: of C, of A's and B's strips
+constexpr double kPanelSide = 320, kStrip = 16, kStripGap = 6;  // px: of C, of A's and B's strips
 
 // The matrices of one panel: C with the tiles of the wave, the parts that are read of A on its
 // left, and of B above.
 void draw_wave(
     Svg& svg, double x, double y, const FirstWave& wave, const model::Variant& variant, int M,
     int N) {
-  const double left = x + kStrip + kGap, top = y + kStrip + kGap;
-  const double high = kSide * variant.BM / M, wide = kSide * variant.BN / N;
-  svg.rect(x, top, kStrip, kSide, Fill::paper);
-  svg.rect(left, y, kSide, kStrip, Fill::paper);
-  svg.rect(left, top, kSide, kSide, Fill::paper);
+  const double left = x + kStrip + kStripGap, top = y + kStrip + kStripGap;
+  const double high = kPanelSide * variant.BM / M, wide = kPanelSide * variant.BN / N;
+  svg.rect(x, top, kStrip, kPanelSide, Fill::paper);
+  svg.rect(left, y, kPanelSide, kStrip, Fill::paper);
+  svg.rect(left, top, kPanelSide, kPanelSide, Fill::paper);
   Cells of_A, of_B;
   for (const int row : wave.rows_of_A) of_A.insert({row, 0});
   for (const int col : wave.columns_of_B) of_B.insert({0, col});
   for (const Rectangle& r : rectangles(of_A)) {
-    svg.rect(x, top + kSide * r.row / M, kStrip, kSide * r.rows / M, Fill::warp);
+    svg.rect(x, top + kPanelSide * r.row / M, kStrip, kPanelSide * r.rows / M, Fill::warp);
   }
   for (const Rectangle& r : rectangles(of_B)) {
-    svg.rect(left + kSide * r.col / N, y, kSide * r.cols / N, kStrip, Fill::other);
+    svg.rect(left + kPanelSide * r.col / N, y, kPanelSide * r.cols / N, kStrip, Fill::other);
   }
   const Cells tiles(wave.tiles.begin(), wave.tiles.end());
   for (const Rectangle& r : rectangles(tiles)) {
@@ -269,7 +269,7 @@ void draw_wave(
              pixels(top + (row + 0.5) * high);
   }
   svg.path(order, "ink");
-  svg.rect(left, top, kSide, kSide, Fill::outline);
+  svg.rect(left, top, kPanelSide, kPanelSide, Fill::outline);
 }
 
 std::string counts_of(const FirstWave& wave) {
@@ -313,21 +313,21 @@ Drawing draw_first_wave(const WaveOfStage& before, const WaveOfStage& after, int
           "order of the blocks.",
           M, N, after.variant->BM, after.variant->BN),
       {.small = true, .faint = true});
-  constexpr double kSecond = 24 + kSide + kStrip + kGap + 40;
+  constexpr double kSecond = 24 + kPanelSide + kStrip + kStripGap + 40;
   double at = 24;
   for (const WaveOfStage* one : {&before, &after}) {
     svg.text(
         at, 122, text::printed("Stage %d, %s", one->stage->number, one->stage->name),
         {.bold = true});
     draw_wave(svg, at, 136, one->wave, *one->variant, M, N);
-    const double below = 136 + kStrip + kGap + kSide + 20;
+    const double below = 136 + kStrip + kStripGap + kPanelSide + 20;
     svg.text(at, below, counts_of(one->wave) + ",", {.small = true});
     svg.text(
         at, below + 18, "in 32 steps of k " + text::grouped(lines_read(one->wave)) + " lines",
         {.small = true});
     at = kSecond;
   }
-  const double y = svg.paragraph(24, 136 + kStrip + kGap + kSide + 74, finding, 752);
+  const double y = svg.paragraph(24, 136 + kStrip + kStripGap + kPanelSide + 74, finding, 752);
   return {finding, svg.elements(), y + 4};
 }
 
@@ -365,12 +365,12 @@ int busy_sms(const std::vector<SmTime>& times, int when) {
 
 namespace {
 
-constexpr double kLeft = 90, kWide = 684, kHigh = 2;  // px; kHigh of one SM
+constexpr double kSmsLeft = 90, kSmsWide = 684, kSmHigh = 2;  // px; kSmHigh of one SM
 
-// Time from left to right, in K tiles.
-struct Time {
+// TileTime from left to right, in K tiles.
+struct TileTime {
   double last;
-  double x(double k_tiles) const { return kLeft + k_tiles / last * kWide; }
+  double x(double k_tiles) const { return kSmsLeft + k_tiles / last * kSmsWide; }
 };
 
 Fill fill_of(const SmTime& one) {
@@ -379,7 +379,7 @@ Fill fill_of(const SmTime& one) {
 
 // Neighbouring SMs that do the same at the same time are one area. Returns the y below.
 double draw_sms(
-    Svg& svg, double y, const Time& time, const std::vector<SmTime>& times, int sms,
+    Svg& svg, double y, const TileTime& time, const std::vector<SmTime>& times, int sms,
     const std::string& title) {
   svg.text(24, y, title, {.bold = true});
   y += 12;
@@ -396,18 +396,18 @@ double draw_sms(
     }
     const SmTime& one = sorted[i];
     svg.rect(
-        time.x(one.begin), y + one.sm * kHigh, time.x(one.end) - time.x(one.begin),
-        static_cast<double>(next - i) * kHigh, fill_of(one));
+        time.x(one.begin), y + one.sm * kSmHigh, time.x(one.end) - time.x(one.begin),
+        static_cast<double>(next - i) * kSmHigh, fill_of(one));
     i = next;
   }
-  svg.rect(kLeft, y, kWide, sms * kHigh, Fill::outline);
+  svg.rect(kSmsLeft, y, kSmsWide, sms * kSmHigh, Fill::outline);
   svg.text(24, y + 10, "SM 0", {.small = true});
-  svg.text(24, y + sms * kHigh, text::printed("SM %d", sms - 1), {.small = true});
-  return y + sms * kHigh + 32;
+  svg.text(24, y + sms * kSmHigh, text::printed("SM %d", sms - 1), {.small = true});
+  return y + sms * kSmHigh + 32;
 }
 
-double ticks(Svg& svg, double y, const Time& time, int k_tiles) {
-  svg.line(kLeft, y, kLeft + kWide, y, "thin");
+double ticks(Svg& svg, double y, const TileTime& time, int k_tiles) {
+  svg.line(kSmsLeft, y, kSmsLeft + kSmsWide, y, "thin");
   for (int at = 0; at <= time.last; at += k_tiles) {
     svg.line(time.x(at), y, time.x(at), y + 5, "thin");
     svg.text(time.x(at), y + 18, text::grouped(at), {.anchor = Anchor::middle, .small = true});
@@ -473,14 +473,14 @@ std::optional<Drawing> draw_sm_times(
           "of C %d × %d.",
           gpu.name.c_str(), M, N, K, variant.BM, variant.BN),
       {.small = true, .faint = true});
-  const Time time{static_cast<double>(std::max(end_of(before), end_of(after)))};
+  const TileTime time{static_cast<double>(std::max(end_of(before), end_of(after)))};
   double y = draw_sms(svg, 122, time, before, gpu.sms, "Before: a block for each tile");
   y = draw_sms(svg, y, time, after, gpu.sms, "After: the tiles of the last wave are cut along K");
   y = ticks(svg, y - 24, time, k_tiles);
   y = svg.paragraph(24, y, finding, 752);
   y = svg.paragraph(
       24, y + 6,
-      "Time is counted in K tiles. What it takes to start a block, and to store and add up the "
+      "TileTime is counted in K tiles. What it takes to start a block, and to store and add up the "
       "sums of the parts, is left out.",
       752, {.small = true, .faint = true});
   return Drawing{finding, svg.elements(), y + 4};

@@ -254,7 +254,7 @@ int simt::lane() {
 }
 
 int simt::warp_lanes() {
-  return warpSize;
+  return machine::warpSize;
 }
 
 void simt::warp_barrier(std::uint32_t mask) {

@@ -17,7 +17,7 @@
 // Pushes the registers that a function must keep, leaves the stack in *from, and continues where
 // the stack `to` was left.
 extern "C" void simt_switch_stack(void** from, void* to);
-asm(R"(
+__asm__(R"(
 	.text
 	.globl	simt_switch_stack
 	.hidden	simt_switch_stack

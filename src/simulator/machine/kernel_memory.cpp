@@ -14,13 +14,6 @@
 #include "simulator/machine/symbols.h"
 #include "simulator/machine/worker.h"
 
-// CUDA's built-in variables. src/simulator/cuda/cpu.h declares them to kernels as constants.
-__thread uint3 threadIdx;
-__thread uint3 blockIdx;
-__thread uint3 blockDim;
-__thread uint3 gridDim;
-__thread int warpSize;
-
 // Every `extern __shared__ T name[]` of a kernel is bound to this
 // (src/simulator/trace/keep_symbols.sh). Its size is the maximum of any GPU, 227 KB, in pages of
 // its own. It is aligned as such an array may ask.
@@ -30,6 +23,10 @@ alignas(65536) __thread char simt_dynamic_shared[kDynamicSharedBytes];
 extern "C" char __executable_start, end;  // from the linker
 
 namespace machine {
+
+__thread uint3 threadIdx, blockIdx, blockDim, gridDim;
+__thread int warpSize;
+
 namespace {
 
 std::uintptr_t address_of(const void* data) {

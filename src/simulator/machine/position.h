@@ -7,14 +7,15 @@
 #include "simulator/cuda/runtime.h"
 #include "simulator/cuda/vector_types.h"
 
-// CUDA's built-in variables, for the running thread. (Kernels see them as constants: cuda/cpu.h.)
-extern __thread uint3 threadIdx;
-extern __thread uint3 blockIdx;
-extern __thread uint3 blockDim;
-extern __thread uint3 gridDim;
-extern __thread int warpSize;
-
 namespace machine {
+
+// CUDA's built-in variables, for the running thread. Kernels see the same as constants
+// (cuda/cpu.h).
+extern __thread uint3 threadIdx __asm__("threadIdx");
+extern __thread uint3 blockIdx __asm__("blockIdx");
+extern __thread uint3 blockDim __asm__("blockDim");
+extern __thread uint3 gridDim __asm__("gridDim");
+extern __thread int warpSize __asm__("warpSize");
 
 using simt::Extent;
 

@@ -29,7 +29,7 @@ void simt::fence(bool wide) {
 }
 
 void simt::grid_barrier() {
-  using machine::grid_barrier;
+  using machine::grid_barrier, machine::gridDim, machine::threadIdx;
   const unsigned blocks = gridDim.x * gridDim.y * gridDim.z;
   if (!grid_barrier.all_run) {
     machine::fault("it calls grid.sync(), which requires that all blocks run together", HERE);

@@ -26,6 +26,9 @@ read -r tx ty tz <<< "$thread"
 here="blockIdx.x == $bx && blockIdx.y == $by && blockIdx.z == $bz"
 here+=" && threadIdx.x == $tx && threadIdx.y == $ty && threadIdx.z == $tz"
 
+# The machine has no debug information; a function's first argument is in this register.
+[ "$(uname -m)" = aarch64 ] && kernel=x0 || kernel=rdi
+
 commands=$(mktemp) || exit 2
 trap 'rm -f "$commands"' EXIT
 cat > "$commands" << EOF2
@@ -52,7 +55,7 @@ silent
 end
 run
 if \$_isvoid(\$_exitcode)
-  eval "tbreak *%p if $here", kernel
+  eval "tbreak *%p if $here", \$$kernel
   continue
 end
 if \$_isvoid(\$_exitcode)
