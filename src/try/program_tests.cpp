@@ -6,12 +6,12 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "lab/profile/profile.h"
+#include "testing/pattern.h"
 #include "testing/program.h"
 
 namespace attempt {
@@ -332,9 +332,8 @@ TEST_CASE("a kernel has the static shared memory of every function that it can c
   CAPTURE(output.err);
   CHECK(output.exit_code == 0);
   const auto occupancy_of = [&](const std::string& kernel) {
-    std::smatch found;
-    const std::regex row(" " + kernel + " +1 .* (\\d+)\n");
-    return std::regex_search(output.out, found, row) ? std::stoi(found[1]) : 0;
+    const auto found = testing::first_match(output.out, " " + kernel + " +1 .* (\\d+)\n");
+    return found ? std::stoi(found[1]) : 0;
   };
   for (const char* kernel :
        {"plain", "function", "levels", "inlined", "member", "lambda", "passed", "pointer",

@@ -7,7 +7,7 @@ $(BUILD)/examples/%: examples/%.cu $(BUILD)/src/school/lesson/on_cpu.o $(INSTRUM
 	sed -E 's/(\w+)<<<([^>]*)>>>\(/launch(\1, \2, 0, /' $< > $@.cpp
 	$(CXX) $(AS_CPU) -O2 -include src/school/lesson/on_cpu.h $(DEPENDENCIES) $@.cpp -x none $(filter %.o %.a,$^) $(LIBRARIES) -o $(NEW) $(KEEP)
 
-LESSON := $(addprefix $(BUILD)/src/school/lesson/,lesson.o quoted.o)
+LESSON := $(call OBJECTS,src/school/lesson/lesson.cpp)
 PROGRAMS += $(BUILD)/lesson/update
 $(BUILD)/lesson/update: $(BUILD)/src/school/lesson/update.o $(LESSON) $(INSTRUMENT)
 walkthrough: $(PROGRAM) $(BUILD)/lesson/update $(BUILD)/try/eight $(WHOLE_PROGRAMS) ## update the output and the numbers that the texts quote

@@ -367,7 +367,7 @@ namespace {
 
 constexpr double kSmsLeft = 90, kSmsWide = 684, kSmHigh = 2;  // px; kSmHigh of one SM
 
-// TileTime from left to right, in K tiles.
+// Time from left to right, in K tiles.
 struct TileTime {
   double last;
   double x(double k_tiles) const { return kSmsLeft + k_tiles / last * kSmsWide; }
@@ -480,7 +480,7 @@ std::optional<Drawing> draw_sm_times(
   y = svg.paragraph(24, y, finding, 752);
   y = svg.paragraph(
       24, y + 6,
-      "TileTime is counted in K tiles. What it takes to start a block, and to store and add up the "
+      "Time is counted in K tiles. What it takes to start a block, and to store and add up the "
       "sums of the parts, is left out.",
       752, {.small = true, .faint = true});
   return Drawing{finding, svg.elements(), y + 4};
