@@ -37,7 +37,7 @@ LIBRARIES := -L$(CUDA)/lib64 -Wl,-rpath,$(CUDA)/lib64 -lcublas -lcudart_static -
 else
 THE_GPU := $(call OBJECTS,src/lab/gpu/absent.cpp)
 SEVERAL_GPUS := $(call OBJECTS,src/cluster/no_gpus.cpp)
-MAIN := $(BUILD)/gemm_steps_main.o $(THE_GPU) $(SEVERAL_GPUS)
+MAIN := $(or $(HARDENED),$(BUILD))/gemm_steps_main.o $(THE_GPU) $(SEVERAL_GPUS)
 WITHOUT_MAIN := $(THE_GPU) $(SEVERAL_GPUS)
 LIBRARIES := -ldl
 endif
