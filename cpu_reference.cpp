@@ -169,14 +169,13 @@ template <int kVectorBytes, class Element>
   }
 }
 
-// On x86-64 the compiler makes a copy of a FOR_EACH_CPU function for every generation of vector
-// instructions, and at its start the program chooses the best one for the CPU. Everything that such
-// a function calls is always_inline, because only inlined code is compiled for each generation.
+// On x86-64 the compiler makes a copy of a FOR_EACH_CPU function for every width of vector
+// registers, and at its start the program chooses the best one for the CPU. Everything that such
+// a function calls is always_inline, because only inlined code is compiled for each width.
 #if defined(__x86_64__) && __GNUC__ >= 12
-#define FOR_EACH_CPU \
-  __attribute__((target_clones("default", "arch=x86-64-v2", "arch=x86-64-v3", "arch=x86-64-v4")))
+#define FOR_EACH_CPU __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 #elif defined(__x86_64__)
-#define FOR_EACH_CPU __attribute__((target_clones("default", "sse4.2", "fma", "avx512f")))
+#define FOR_EACH_CPU __attribute__((target_clones("default", "fma", "avx512f")))
 #else
 #define FOR_EACH_CPU
 #endif
