@@ -98,11 +98,12 @@ $(BUILD)/%.o: %.cpp $(BUILD)/host.flags | $(BUILD)/src/standard.h.gch
 	mkdir -p $(@D)
 	$(CXX) $(CXXFLAGS) $(addprefix -include ,$(HEADERS)) $(DEPENDENCIES) -c $< -o $(NEW) $(KEEP)
 JOINT := $(filter $(ANEW),$(foreach file,$(EVERY_FILE),$(if $(filter %/all %/hot %/all_tests,$(call unit,$(file))),$(file))))
-$(foreach file,$(JOINT),$(eval $(call OBJECTS,$(file)): $(file)))
+# A file that is moved or removed is none of its unit's any more: the units' lists are compared, too (see below). (-MP leaves out the first.)
+$(foreach file,$(JOINT),$(eval $(call unit,$(file)).flags += $(file))$(eval $(call OBJECTS,$(file)): $(file) $(BUILD)/$(call unit,$(file)).flags))
 $(call OBJECTS,$(JOINT)): $(BUILD)/host.flags | $(BUILD)/src/standard.h.gch
 	$(call say,g++,$(subst hot,*,$(subst all,*,$(@:$(BUILD)/%.o=%.cpp))))
 	mkdir -p $(@D)
-	printf '#include "%s"\n' $(filter %.cpp,$^) | $(CXX) $(CXXFLAGS) $(addprefix -include ,$(HEADERS)) $(DEPENDENCIES) -x c++ -c - -o $(NEW) $(KEEP)
+	printf '#include "%s"\n' $($(@:$(BUILD)/%.o=%).flags) | $(CXX) $(CXXFLAGS) $(addprefix -include ,$(HEADERS)) $(DEPENDENCIES) -x c++ -c - -o $(NEW) && echo '$(firstword $($(@:$(BUILD)/%.o=%).flags)):' >> $@.d.new$(MAKE_PID) $(KEEP)
 $(BUILD)/%.h.gch: $(BUILD)/host.flags
 	$(call say,g++,$*.h)
 	mkdir -p $(@D) && echo '#include "$(*:_hot=).h"' > $(NEW) && mv -f $(NEW) $(@:.gch=)
@@ -149,7 +150,7 @@ $(ARCHIVES): $(BUILD)/link.flags Makefile
 host.flags = $(CXX) $(CXXFLAGS)
 link.flags = $(MAIN) $(LIBRARIES) $(EVERY_FILE)
 changed = $(subst x$(strip $(file < $(BUILD)/$1.flags)),,x$(strip $($1.flags)))
-$(foreach kind,host cpu link gpu try grade,$(eval $(BUILD)/$(kind).flags: $(if $(call changed,$(kind)),FORCE)))
+$(foreach kind,host cpu link gpu try grade $(sort $(foreach file,$(JOINT),$(call unit,$(file)))),$(eval $(BUILD)/$(kind).flags: $(if $(call changed,$(kind)),FORCE)))
 $(BUILD)/%.flags:
 	mkdir -p $(@D)
 	echo '$($*.flags)' > $(NEW) && mv -f $(NEW) $@
