@@ -147,22 +147,33 @@ double rounded_to_integer(double value, Toward toward) {
 namespace {
 
 constexpr int kSmallestExponent = 1 - kFloatBias;
+constexpr int kTogether = 4;  // for the compiler, which makes vector instructions of them
 constexpr int kOfZero = -4096, kOfSpecial = 8192;  // exponents; an infinity and a NaN are special
 
 double power_of_two(int exponent) {
   return std::bit_cast<double>(std::uint64_t(exponent + kDoubleBias) << kDoublePlaces);
 }
 
-struct Sum {
-  std::int64_t units;
-  int unit;  // its exponent
-};
+// The products from k on and the accumulator, cut and added, in units of 1 / `scale`. A product of
+// factors is exact, also in units, unless it is beyond the range of Real.
+template <class Real>
+std::int64_t units_of(
+    const TensorCoreFactors& a, const TensorCoreFactors& b, int k, float c, int products,
+    double scale) {
+  const auto in_units = static_cast<Real>(scale);
+  std::int32_t sums[kTogether] = {};  // a conversion to an integer cuts
+  for (int i = k; i < k + products; i += kTogether) {
+    for (int j = 0; j < kTogether; ++j) {
+      sums[j] += static_cast<std::int32_t>(Real{a.values[i + j]} * b.values[i + j] * in_units);
+    }
+  }
+  const std::int64_t units = static_cast<std::int32_t>(c * in_units);
+  return std::accumulate(std::begin(sums), std::end(sums), units);
+}
 
-// The products from k on and the accumulator, cut and added; nothing if a term is infinite or a
-// NaN. A product of factors is exact in a double, also in units.
-std::optional<Sum> add_products(
+// The sum; nothing if a term is infinite or a NaN.
+std::optional<double> add_products(
     const TensorCoreFactors& a, const TensorCoreFactors& b, int k, float c, TensorCore core) {
-  constexpr int kTogether = 4;  // for the compiler, which makes vector instructions of them
   if (!std::isfinite(c)) return std::nullopt;
   const auto field = static_cast<int>(std::bit_cast<std::uint32_t>(c) >> kFloatPlaces & 0xff);
   const int of_c = c == 0 ? 2 * kSmallestExponent : std::max(field, 1) - kFloatBias;
@@ -176,20 +187,13 @@ std::optional<Sum> add_products(
   }
   const int largest = *std::max_element(std::begin(most), std::end(most));
   if (largest >= kOfSpecial + kOfZero) return std::nullopt;
+  // Floats are faster. A product that is subnormal among them is then less than a unit.
+  constexpr int kOfFloats = 60;
   const double scale = power_of_two(core.fraction_bits - largest);
-  std::int32_t sums[kTogether] = {};  // a conversion to an integer cuts
-  for (int i = k; i < k + core.products; i += kTogether) {
-    for (int j = 0; j < kTogether; ++j) {
-      sums[j] += static_cast<std::int32_t>(a.values[i + j] * b.values[i + j] * scale);
-    }
-  }
-  const std::int64_t units = static_cast<std::int32_t>(c * scale);
-  return Sum{
-      std::accumulate(std::begin(sums), std::end(sums), units), largest - core.fraction_bits};
-}
-
-double value_of(const Sum& sum) {
-  return static_cast<double>(sum.units) * power_of_two(sum.unit);
+  const std::int64_t units = std::abs(largest) <= kOfFloats
+                                 ? units_of<float>(a, b, k, c, core.products, scale)
+                                 : units_of<double>(a, b, k, c, core.products, scale);
+  return static_cast<double>(units) * power_of_two(largest - core.fraction_bits);
 }
 
 float cut_to_float(double value) {
@@ -207,7 +211,7 @@ float cut_to_float(double value) {
 float special_sum(
     const TensorCoreFactors& a, const TensorCoreFactors& b, int k, float c, TensorCore core) {
   double rough = c;
-  for (int i = k; i < k + core.products; ++i) rough += a.values[i] * b.values[i];
+  for (int i = k; i < k + core.products; ++i) rough += double{a.values[i]} * b.values[i];
   return std::isnan(rough) ? std::bit_cast<float>(kFloatNaN) : static_cast<float>(rough);
 }
 
@@ -230,27 +234,26 @@ TensorCoreFactors::TensorCoreFactors() : values{} {
 }
 
 void TensorCoreFactors::set(int k, std::uint32_t bits, NarrowFormat format) {
-  if (format == kTf32Format) bits >>= kFloatPlaces - kTf32Format.fraction_bits;
+  const bool is_tf32 = format == kTf32Format;
+  values[k] = is_tf32 ? tf32_seen(std::bit_cast<float>(bits))
+                      : widened(static_cast<std::uint16_t>(bits), format);
+  if (is_tf32) bits >>= kFloatPlaces - kTf32Format.fraction_bits;
   const int places = format.fraction_bits, most = (1 << format.exponent_bits) - 1;
   const std::uint32_t fraction = bits & ((1u << places) - 1);
   const int field = static_cast<int>(bits >> places) & most;
   const int exponent = std::max(field, 1) - bias_of(format);
-  const std::uint32_t significand = field == 0 ? fraction : fraction | 1u << places;
-  double magnitude = significand * power_of_two(exponent - places);
-  if (field == most) magnitude = fraction != 0 ? std::nan("") : HUGE_VAL;
-  const bool negative = (bits >> (places + format.exponent_bits) & 1u) != 0;
-  values[k] = negative ? -magnitude : magnitude;
+  const bool is_zero = field == 0 && fraction == 0;
   exponents[k] = static_cast<std::int16_t>(
-      field == most      ? kOfSpecial
-      : significand == 0 ? kOfZero
-                         : exponent);
+      field == most ? kOfSpecial
+      : is_zero     ? kOfZero
+                    : exponent);
 }
 
 float tensor_core_dot(
     const TensorCoreFactors& a, const TensorCoreFactors& b, int depth, float c, TensorCore core) {
   for (int k = 0; k < depth; k += core.products) {
     const auto sum = add_products(a, b, k, c, core);
-    c = sum ? cut_to_float(value_of(*sum)) : special_sum(a, b, k, c, core);
+    c = sum ? cut_to_float(*sum) : special_sum(a, b, k, c, core);
   }
   return c;
 }
@@ -261,7 +264,7 @@ std::uint16_t tensor_core_dot_f16(
   for (int k = 0; k < depth; k += core.products) {
     const float before = widened(c, kFp16);
     const auto sum = add_products(a, b, k, before, core);
-    c = narrowed(sum ? value_of(*sum) : special_sum(a, b, k, before, core), kFp16);
+    c = narrowed(sum ? *sum : special_sum(a, b, k, before, core), kFp16);
   }
   return c;
 }

@@ -84,7 +84,7 @@ struct TensorCoreFactors {
   // A number of kFp16 or kBfloat16, or of kTf32Format the float whose last bits are ignored.
   void set(int k, std::uint32_t bits, NarrowFormat format);
 
-  double values[kMost];
+  float values[kMost];
   // Each exponent is that of the significand's 1. Zero has a very small one, and an infinity or a
   // NaN a very large one.
   std::int16_t exponents[kMost];

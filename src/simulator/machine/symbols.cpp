@@ -78,12 +78,29 @@ int type_of(const Elf64_Sym& symbol) {
   return ELF64_ST_TYPE(symbol.st_info);
 }
 
-auto function_at(const void* address) {
-  const std::span<const Elf64_Sym> table = symbols().table;
-  const auto value = reinterpret_cast<std::uintptr_t>(address) - symbols().loaded_at;
-  return std::find_if(table.begin(), table.end(), [&](const Elf64_Sym& symbol) {
-    return type_of(symbol) == STT_FUNC && symbol.st_value == value;
-  });
+// The functions and objects that have a size, by their addresses.
+const std::vector<const Elf64_Sym*>& things() {
+  static const std::vector<const Elf64_Sym*> all = [] {
+    std::vector<const Elf64_Sym*> found;
+    for (const Elf64_Sym& symbol : symbols().table) {
+      const bool is_one = type_of(symbol) == STT_FUNC || type_of(symbol) == STT_OBJECT;
+      if (is_one && symbol.st_size > 0) found.push_back(&symbol);
+    }
+    std::ranges::stable_sort(found, {}, &Elf64_Sym::st_value);
+    return found;
+  }();
+  return all;
+}
+
+// The one that begins there; null if there is none.
+const Elf64_Sym* thing_at(std::uintptr_t address) {
+  const std::uintptr_t value = address - symbols().loaded_at;
+  const auto found = std::ranges::lower_bound(things(), value, {}, &Elf64_Sym::st_value);
+  return found != things().end() && (*found)->st_value == value ? *found : nullptr;
+}
+const Elf64_Sym* function_at(const void* address) {
+  const Elf64_Sym* const thing = thing_at(reinterpret_cast<std::uintptr_t>(address));
+  return thing != nullptr && type_of(*thing) == STT_FUNC ? thing : nullptr;
 }
 
 // What a function's code refers to: places that it calls or takes the address of, and thread-local
@@ -120,32 +137,22 @@ References references_of(std::span<const unsigned char> code) {
 // function that it can call, and refuses a kernel with too much of it before anything runs: so the
 // calls count that its code has, also those through a table of pointers, and not those of one run.
 void mark_reached(std::vector<SharedArray>& arrays, const void* kernel) {
-  std::map<std::uintptr_t, const Elf64_Sym*> things;
-  for (const Elf64_Sym& symbol : symbols().table) {
-    if (symbol.st_size == 0 || (type_of(symbol) != STT_FUNC && type_of(symbol) != STT_OBJECT))
-      continue;
-    things[symbol.st_value + symbols().loaded_at] = &symbol;
-  }
   const auto hook = reinterpret_cast<std::uintptr_t>(&__sanitizer_cov_trace_pc);
   const auto locals = reinterpret_cast<std::uintptr_t>(thread_locals().data());
   std::set<std::uintptr_t> reached;
   for (std::vector places{reinterpret_cast<std::uintptr_t>(kernel)}; !places.empty();) {
-    const auto after = things.upper_bound(places.back());
-    const std::uintptr_t place = places.back();
+    const std::uintptr_t begin = places.back();
     places.pop_back();
-    if (after == things.begin()) continue;
-    const auto [begin, symbol] = *std::prev(after);
-    const bool is_table = type_of(*symbol) == STT_OBJECT;
+    const Elf64_Sym* const symbol = thing_at(begin);
     // Bytes that only look like an instruction lead into the middle of a function or a table.
-    if (place != begin || !reached.insert(begin).second) continue;
-    if (is_table) {
+    if (symbol == nullptr || !reached.insert(begin).second) continue;
+    if (type_of(*symbol) == STT_OBJECT) {
       constexpr std::uint64_t kMostBytes = 4096;  // of a table
       const std::span pointers(
           reinterpret_cast<const std::uintptr_t*>(begin),
           std::min(symbol->st_size, kMostBytes) / sizeof(std::uintptr_t));
       std::ranges::copy_if(pointers, std::back_inserter(places), [&](std::uintptr_t pointer) {
-        const auto found = things.find(pointer);
-        return found != things.end() && type_of(*found->second) == STT_FUNC;
+        return function_at(reinterpret_cast<const void*>(pointer)) != nullptr;
       });
       continue;
     }
@@ -165,17 +172,9 @@ void mark_reached(std::vector<SharedArray>& arrays, const void* kernel) {
   }
 }
 
-std::vector<SharedArray> read_arrays(const void* kernel) {
+// Of a file, whose symbols these are.
+std::vector<SharedArray> read_arrays(const Elf64_Sym* begin, const Elf64_Sym* end) {
   std::vector<SharedArray> arrays;
-  const std::span<const Elf64_Sym> table = symbols().table;
-  const auto function = function_at(kernel);
-  if (function == table.end()) return arrays;
-
-  // The program contains two copies of every kernel. The symbols of an object follow its file's
-  // name.
-  const auto is_file = [](const Elf64_Sym& symbol) { return type_of(symbol) == STT_FILE; };
-  const auto begin = std::find_if(std::reverse_iterator(function), table.rend(), is_file).base();
-  const auto end = std::find_if(function, table.end(), is_file);
   // Key: the name after _Z. That of an extern "C" function is within others "3run".
   std::unordered_map<std::string, const Elf64_Sym*> functions;
   for (auto symbol = begin; symbol != end; ++symbol) {
@@ -204,9 +203,26 @@ std::vector<SharedArray> read_arrays(const void* kernel) {
       array.function_bytes = found->second->st_size;
       break;
     }
-    array.reached = array.function == kernel;
     arrays.push_back(array);
   }
+  return arrays;
+}
+
+std::vector<SharedArray> arrays_for(const void* kernel) {
+  const std::span<const Elf64_Sym> table = symbols().table;
+  const Elf64_Sym* const function = function_at(kernel);
+  if (function == nullptr) return {};
+  // The program contains two copies of every kernel. The symbols of an object follow its file's
+  // name.
+  const auto is_file = [](const Elf64_Sym& symbol) { return type_of(symbol) == STT_FILE; };
+  const Elf64_Sym* const end = std::find_if(function, table.data() + table.size(), is_file);
+  const Elf64_Sym* begin = function;
+  while (begin != table.data() && !is_file(begin[-1])) --begin;
+  static std::map<const Elf64_Sym*, std::vector<SharedArray>> of_files;
+  const auto [known, is_new] = of_files.try_emplace(begin);
+  if (is_new) known->second = read_arrays(begin, end);
+  std::vector<SharedArray> arrays = known->second;
+  for (SharedArray& array : arrays) array.reached = array.function == kernel;
   if (!std::ranges::all_of(arrays, &SharedArray::reached)) mark_reached(arrays, kernel);
   return arrays;
 }
@@ -232,7 +248,7 @@ std::string demangled(const std::string& mangled) {
 // The same; "a kernel" if the executable was stripped.
 std::string whole_name(const void* address) {
   const auto function = function_at(address);
-  if (function == symbols().table.end()) return "a kernel";
+  if (function == nullptr) return "a kernel";
   return demangled(std::string(symbols().name(*function)));
 }
 
@@ -284,11 +300,12 @@ std::vector<HostVariable> read_host_variables() {
     return name.starts_with("_ZZ") && !name.starts_with("_ZZ5sgemm");
   };
   for (const bool only_counts : {true, false}) {
-    for (const Elf64_Sym& symbol : symbols().table) {
+    for (const Elf64_Sym* thing : things()) {
+      const Elf64_Sym& symbol = *thing;
       const std::uintptr_t begin = symbol.st_value + symbols().loaded_at;
       // A file's own variables are local (trace/keep_symbols.sh), except the device's.
       const bool is_local = ELF64_ST_BIND(symbol.st_info) == STB_LOCAL;
-      if (type_of(symbol) != STT_OBJECT || symbol.st_size == 0 || !is_local) continue;
+      if (type_of(symbol) != STT_OBJECT || !is_local) continue;
       if (!memory.all.holds(begin) || memory.constant.holds(begin)) continue;
       const std::string_view name = symbols().name(symbol);
       if (is_of_function(name)) {
@@ -303,9 +320,6 @@ std::vector<HostVariable> read_host_variables() {
       if (!only_counts) variables.push_back({std::string(name), begin, symbol.st_size});
     }
   }
-  std::sort(variables.begin(), variables.end(), [](const auto& a, const auto& b) {
-    return a.begin < b.begin;
-  });
   return variables;
 }
 
@@ -369,17 +383,15 @@ const void* function_containing(const void* address) {
 
 const void* traced_twin(const void* address) {
   const auto function = function_at(address);
-  if (function == symbols().table.end()) return nullptr;
+  if (function == nullptr) return nullptr;
   const std::string_view name = symbols().name(*function);
   // With several files there may be several functions of one name, at places in the same order.
   std::vector<std::uintptr_t> places;
-  for (const Elf64_Sym& symbol : symbols().table) {
-    if (type_of(symbol) == STT_FUNC && symbol.st_size > 0 && symbols().name(symbol) == name)
-      places.push_back(symbol.st_value);
+  for (const Elf64_Sym* thing : things()) {
+    if (type_of(*thing) == STT_FUNC && symbols().name(*thing) == name)
+      places.push_back(thing->st_value);
   }
-  std::sort(places.begin(), places.end());
-  const auto place = static_cast<std::size_t>(
-      std::lower_bound(places.begin(), places.end(), function->st_value) - places.begin());
+  const std::size_t place = std::ranges::lower_bound(places, function->st_value) - places.begin();
   const std::size_t half = places.size() / 2;
   if (place < half || places.size() % 2 != 0) return nullptr;
   return reinterpret_cast<const void*>(places[place - half] + symbols().loaded_at);
@@ -387,7 +399,7 @@ const void* traced_twin(const void* address) {
 
 std::size_t function_bytes(const void* address) {
   const auto function = function_at(address);
-  return function == symbols().table.end() ? 0 : function->st_size;
+  return function == nullptr ? 0 : function->st_size;
 }
 
 const std::vector<SharedArray>& shared_arrays(const void* kernel) {
@@ -395,7 +407,7 @@ const std::vector<SharedArray>& shared_arrays(const void* kernel) {
   static std::unordered_map<const void*, std::vector<SharedArray>> known;
   const std::lock_guard guard(lock);
   const auto found = known.find(kernel);  // an entry stays where it is
-  return found != known.end() ? found->second : known[kernel] = read_arrays(kernel);
+  return found != known.end() ? found->second : known[kernel] = arrays_for(kernel);
 }
 
 std::size_t static_shared_bytes(const void* kernel) {

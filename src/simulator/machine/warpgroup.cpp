@@ -15,6 +15,7 @@
 namespace machine {
 namespace {
 
+constexpr int kRows = 64;          // of a, for a warpgroup
 constexpr int kDepthBytes = 32;    // of one wgmma: 8 tf32 numbers, or 16 of 16 bits
 constexpr int kPoisonByte = 0xff;  // a NaN
 
@@ -26,8 +27,8 @@ Accumulators::Accumulators(float* registers, int count)
 }
 
 bool Accumulators::are_untouched() const {
-  return std::all_of(
-      begin(), end(), [](char byte) { return byte == static_cast<char>(kPoisonByte); });
+  const bool first = *begin() == static_cast<char>(kPoisonByte);
+  return first && std::memcmp(begin(), begin() + 1, end() - begin() - 1) == 0;
 }
 
 void Accumulators::give_back() const {
@@ -195,17 +196,23 @@ std::vector<TensorCoreFactors> rows_of(WgmmaElement element, const OperandTile& 
   return all;
 }
 
-// The two rows of a that the four threads of a quad have.
-std::array<TensorCoreFactors, 2> rows_of_quad(
-    std::span<WgmmaOfThread* const> threads, std::size_t number, int t, WgmmaElement element) {
-  std::array<TensorCoreFactors, 2> rows;
-  for (int i = 0; i < 4; ++i) {
-    const Multiply& other = threads[t / 4 * 4 + i]->completing()[number];
+// The first of the two rows of a and of d that a thread has a part of; the other is the eighth
+// after it.
+int row_of(int thread) {
+  return thread / 32 * 16 + thread % 32 / 4;
+}
+
+// The rows of a in the threads' registers.
+std::vector<TensorCoreFactors> rows_of_threads(
+    WgmmaElement element, std::span<WgmmaOfThread* const> threads, std::size_t number) {
+  std::vector<TensorCoreFactors> all(kRows);
+  for (int t = 0; t < kWarpgroupThreads; ++t) {
+    const Multiply& own = threads[t]->completing()[number];
     for (int j = 0; j < 4; ++j) {
-      take_apart(element, other.a_when_issued[j], rows[j % 2], i + j / 2 * 4);
+      take_apart(element, own.a_when_issued[j], all[row_of(t) + j % 2 * 8], t % 4 + j / 2 * 4);
     }
   }
-  return rows;
+  return all;
 }
 
 }  // namespace
@@ -214,21 +221,19 @@ void multiply_together(std::span<WgmmaOfThread* const> threads, std::size_t numb
   const OwnAccess own;
   const Multiply& first = threads[0]->completing()[number];
   const std::vector<TensorCoreFactors> b = rows_of(first.element, first.b, 2 * first.registers);
-  std::vector<TensorCoreFactors> a;
-  if (first.a_tile) a = rows_of(first.element, *first.a_tile, 64);
+  const std::vector<TensorCoreFactors> a = first.a_tile
+                                               ? rows_of(first.element, *first.a_tile, kRows)
+                                               : rows_of_threads(first.element, threads, number);
   const model::TensorCore core = first.element == WgmmaElement::tf32
                                      ? model::kHopperTensorCore
                                      : model::kHopperTensorCoreOfHalves;
   for (int t = 0; t < kWarpgroupThreads; ++t) {
-    const int row = t / 32 * 16 + t % 32 / 4;
-    const std::array<TensorCoreFactors, 2> rows =
-        first.a_tile ? std::array{a[row], a[row + 8]}
-                     : rows_of_quad(threads, number, t, first.element);
     const std::span<float> d = threads[t]->results_of(threads[t]->completing()[number]);
     for (int i = 0; i < first.registers; ++i) {
       const int column = i / 4 * 8 + t % 4 * 2 + i % 2;
       d[i] = model::tensor_core_dot(
-          rows[i / 2 % 2], b[column], depth_of(first.element), first.adds ? d[i] : 0, core);
+          a[row_of(t) + i / 2 % 2 * 8], b[column], depth_of(first.element), first.adds ? d[i] : 0,
+          core);
     }
   }
 }
@@ -236,7 +241,9 @@ void multiply_together(std::span<WgmmaOfThread* const> threads, std::size_t numb
 namespace {
 
 // Finds the operand's array in the block's shared memory. Faults if there is none.
-void find_operand(OperandTile& tile, int rows, FoundOperand& last, const void* place) {
+void find_operand(OperandTile& tile, int rows, std::span<FoundOperand> found, const void* place) {
+  const std::uint64_t start = tile.descriptor & 0x3fff;  // in units of 16 bytes
+  FoundOperand& last = found[(start / 2 ^ start >> 6) % found.size()];
   if (last.rows == rows && last.tile.descriptor == tile.descriptor &&
       last.tile.major == tile.major) {
     tile.shared = last.tile.shared;
@@ -314,13 +321,11 @@ void wgmma_fence() {
 }
 
 void machine::start_wgmma(Multiply multiply) {
-  constexpr int kRows = 64;
   Worker& worker = *running_worker;
   const void* const place = multiply.place;
   const int N = 2 * multiply.registers;
-  auto& [last_b, last_a] = worker.found_operands();
-  find_operand(multiply.b, N, last_b, place);
-  if (multiply.a_tile) find_operand(*multiply.a_tile, kRows, last_a, place);
+  find_operand(multiply.b, N, worker.found_operands(), place);
+  if (multiply.a_tile) find_operand(*multiply.a_tile, kRows, worker.found_operands(), place);
   const std::string wrong = worker.running().wgmma.issue(multiply, worker.observer() != nullptr);
   if (!wrong.empty()) fault(wrong, place);
   BlockObserver* const observer = worker.observer();
@@ -346,28 +351,15 @@ void simt::wgmma_tf32(float* d, int registers, const unsigned* a, std::uint64_t 
   machine::start_wgmma({d, registers, a, {a[0], a[1], a[2], a[3]}, {b}, adds, HERE});
 }
 void simt::wgmma_bf16(float* d, int registers, std::uint64_t a, std::uint64_t b, bool adds) {
+  using machine::OperandTile, machine::WgmmaElement;
+  const OperandTile by_rows{b, model::Major::mn}, a_tile{a};
   machine::start_wgmma(
-      {d,
-       registers,
-       nullptr,
-       {},
-       {b, model::Major::mn},
-       adds,
-       HERE,
-       machine::WgmmaElement::bf16,
-       machine::OperandTile{a}});
+      {d, registers, nullptr, {}, by_rows, adds, HERE, WgmmaElement::bf16, a_tile});
 }
 void simt::wgmma_f16(float* d, int registers, std::uint64_t a, std::uint64_t b, bool adds) {
-  machine::start_wgmma(
-      {d,
-       registers,
-       nullptr,
-       {},
-       {b},
-       adds,
-       HERE,
-       machine::WgmmaElement::f16,
-       machine::OperandTile{a}});
+  using machine::OperandTile, machine::WgmmaElement;
+  const OperandTile a_tile{a};
+  machine::start_wgmma({d, registers, nullptr, {}, {b}, adds, HERE, WgmmaElement::f16, a_tile});
 }
 
 void wgmma_commit_group() {

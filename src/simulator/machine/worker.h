@@ -64,8 +64,8 @@ class Worker {
   void keep_step() { pause(State::kInStep); }
   std::uint64_t exchange(const Collective& collective);
   AsyncProxy& async() { return async_; }
-  // The last operands of wgmma in this launch: b and a.
-  std::array<FoundOperand, 2>& found_operands() { return found_operands_; }
+  // The last operands of wgmma in this launch, by their addresses.
+  std::span<FoundOperand> found_operands() { return found_operands_; }
   // Until that phase is complete.
   void wait_for_phase(BlockBarrier& barrier, unsigned parity, const void* place);
   // The same, or until no thread of the block could continue otherwise. Returns whether the phase
@@ -118,7 +118,7 @@ class Worker {
 
   std::vector<Thread> threads_;  // as many as the largest block so far
   AsyncProxy async_;
-  std::array<FoundOperand, 2> found_operands_;
+  std::array<FoundOperand, 64> found_operands_;
   Stacks stacks_;
   std::vector<Fiber> fibers_;     // one for each stack
   std::vector<int> idle_fibers_;  // the last one that became idle is at the end

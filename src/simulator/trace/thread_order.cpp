@@ -21,6 +21,7 @@ void drop_old(Fences& fences) {
 }
 
 void raise(std::vector<ThreadOrder::Moment>& to, const std::vector<ThreadOrder::Moment>& from) {
+  if (to == from) return;  // most often
   if (to.size() < from.size()) to.resize(from.size(), 0);
   for (std::size_t i = 0; i < from.size(); ++i) to[i] = std::max(to[i], from[i]);
 }
