@@ -614,7 +614,7 @@ TEST_CASE("panels that travel late or early are multiplied when they have arrive
 
 TEST_CASE("blocks that pass through early or late are multiplied when they are there, and leave") {
   int several = 0;
-  for (unsigned seed = 0; seed < 84; ++seed) {
+  for (unsigned seed = 0; seed < 42; ++seed) {
     CAPTURE(seed);
     const Grid grid{1 + static_cast<int>(seed % 2), 1 + static_cast<int>(seed / 2 % 2)};
     const float beta = seed % 3 == 0 ? 0 : 1;
@@ -629,7 +629,7 @@ TEST_CASE("blocks that pass through early or late are multiplied when they are t
     streamed.multiply(p.matrices(), 1, beta);
     CHECK(p.C == p.expected);
   }
-  CHECK(several > 15);
+  CHECK(several > 7);
 }
 
 namespace {

@@ -120,10 +120,10 @@ std::int64_t pieces_of_lines(const model::Counts& counts) {
 }
 
 TEST_CASE("a long product is counted from short ones, for the first variant of every stage") {
-  constexpr int kSide = 768;  // whole tiles, at least three for each SM
-  LongProduct shallow({}, {kSide, kSide, 140}), deep({}, {kSide, kSide, 300});
+  constexpr int kM = 768, kN = 512;  // whole tiles, at least three for each SM
+  LongProduct shallow({}, {kM, kN, 140}), deep({}, {kM, kN, 300});
   model::Gpu gpu = *model::find_gpu("H200");
-  gpu.sms = 6;
+  gpu.sms = 4;
   for (const model::Stage& stage : stage_table_traced.stages) {
     if (stage.variants.empty()) continue;
     CAPTURE(stage.number);
@@ -156,7 +156,7 @@ TEST_CASE("a long product is counted from short ones, for the first variant of e
 }
 
 TEST_CASE("a long product is counted from few traced accesses, for every variant") {
-  LongProduct counted({}, {4096, 4096, 4096});
+  LongProduct counted({}, {3072, 3072, 4096});
   std::int64_t accesses = 0;
   const auto add = [&](const machine::RequestedLaunch&, const model::Counts& traced) {
     for (model::Traffic model::Counts::*member : model::kTraffic) {

@@ -44,21 +44,26 @@ struct Outcome {
   model::Error error;
 };
 
+// On the CPU, compared with the reference.
+lab::Measurement measure(
+    const lab::Problem& p, const lab::Kernel& kernel,
+    machine::Blocks blocks = machine::Blocks::kSample) {
+  const lab::Reference reference = lab::compute_reference(p);
+  lab::Means means{{model::find_gpu("H200"), blocks}};
+  means.reference = &reference;
+  lab::Floats result;
+  return lab::measure(p, kernel, means, result);
+}
+
 Outcome outcome_of(
     const lab::Problem& p, const model::Variant& variant = proves_parts(experiment_table_plain())) {
   const model::StageTable& table = experiment_table_plain();
   int stood_in = 0;
-  const lab::Reference reference = lab::compute_reference(p);
-  lab::Means means{{model::find_gpu("H200")}};
-  means.reference = &reference;
-  lab::Floats result;
-  const lab::Measurement measured = lab::measure(
-      p,
-      {.plain = lab::noting_stand_in(lab::gemm_of(table, variant), table, stood_in),
-       .precision = model::kSplitFp16,
-       .stood_in = &stood_in,
-       .of_stand_ins = {model::kSplitTf32, model::kFp32}},
-      means, result);
+  const lab::Measurement measured = measure(
+      p, {.plain = lab::noting_stand_in(lab::gemm_of(table, variant), table, stood_in),
+          .precision = model::kSplitFp16,
+          .stood_in = &stood_in,
+          .of_stand_ins = {model::kSplitTf32, model::kFp32}});
   CHECK(measured.stood_in == stood_in);
   return {stood_in, measured.error.value()};
 }
@@ -192,14 +197,8 @@ TEST_CASE("tf32 parts are not forgiven what they lose of numbers below 2^-114") 
         stage.variants.front().multiplier != model::Multiplier::wgmma_3xtf32) {
       continue;
     }
-    lab::Means means{{model::find_gpu("H200")}};
-    const lab::Reference reference = lab::compute_reference(p);
-    means.reference = &reference;
-    lab::Floats result;
     const lab::Gemm gemm = lab::gemm_of(experiment_table_plain(), stage.variants.front());
-    const auto measured =
-        lab::measure(p, {.plain = gemm, .precision = stage.precision}, means, result);
-    CHECK(!measured.error.value().bound_ok);
+    CHECK(!measure(p, {.plain = gemm, .precision = stage.precision}).error.value().bound_ok);
   }
 }
 
@@ -207,14 +206,10 @@ TEST_CASE("a stage for finite data is not checked with others, and says so") {
   lab::Problem p = problem_without_zeros(5, 6, 7);
   for (const float largest : {1e38f, std::numeric_limits<float>::max(), kInfinity}) {
     p.A[3] = largest;
-    const lab::Reference reference = lab::compute_reference(p);
-    lab::Means means{{model::find_gpu("H200")}};
-    means.reference = &reference;
-    lab::Floats result;
     const auto unfit = [&](const model::Precision& precision) {
       const lab::Gemm gemm =
           lab::gemm_of(experiment_table_plain(), proves_parts(experiment_table_plain()));
-      return lab::measure(p, {.plain = gemm, .precision = precision}, means, result).unfit_data;
+      return measure(p, {.plain = gemm, .precision = precision}).unfit_data;
     };
     CHECK(unfit(model::kTf32) == (largest > 1e38f));
     CHECK(unfit(model::kSplitTf32) == (largest == kInfinity));
@@ -266,7 +261,7 @@ TEST_CASE(
 // Whatever the test on the data decides, no element may be wrong.
 TEST_CASE("no matrices make fp16 parts wrong") {
   for (const int most : {4, 8, 16, 17, 18, 24, 60, 90}) {
-    for (const int K : {1, 63, 65, 130}) {
+    for (const int K : {most % 8 == 0 ? 1 : 63, most % 3 == 0 ? 65 : 130}) {
       CAPTURE(most);
       CAPTURE(K);
       lab::Problem p = lab::random_problem({40, 50, K}, 1, 0, 3);
@@ -304,7 +299,7 @@ TEST_CASE("K is cut into parts where C has few results, and their sums are C") {
   const model::Gpu& gpu = *model::find_gpu("H200");
   int cut = 0;
   for (const model::Stage& stage : stage_table_traced.stages) {
-    for (const auto& [M, N, K] : {std::array{40, 50, 2400}, {16, 130, 2301}}) {
+    for (const auto& [M, N, K] : {std::array{15, 52, 2112}, {16, 66, 2101}}) {
       const lab::Problem p = lab::random_problem({M, N, K}, 1.5f, 0.5f, 7);
       if (stage.needs.hardware != model::kCopyEngine.hardware) continue;
       if (model::multiplies_parts(stage.variants.front())) continue;
@@ -320,11 +315,7 @@ TEST_CASE("K is cut into parts where C has few results, and their sums are C") {
       CAPTURE(K);
       CHECK(shares.parts > 1);
       ++cut;
-      const lab::Reference reference = lab::compute_reference(p);
-      lab::Means means{{&gpu, N < 100 ? machine::Blocks::kAll : machine::Blocks::kSample}};
-      means.reference = &reference;
-      lab::Floats result;
-      const lab::Measurement measured = lab::measure(
+      const lab::Measurement measured = measure(
           p,
           {.traced = lab::gemm_of(stage_table_traced, variant, gpu.sms),
            .plain = lab::gemm_of(
@@ -333,7 +324,7 @@ TEST_CASE("K is cut into parts where C has few results, and their sums are C") {
                gpu.sms),
            .precision = stage.precision,
            .sample = lab::sample_of(p, variant, gpu.sms)},
-          means, result);
+          N < 64 ? machine::Blocks::kAll : machine::Blocks::kSample);
       REQUIRE(measured.error);
       CHECK(measured.error->bound_ok);
       CHECK(measured.counts->hazards.empty());
