@@ -194,12 +194,6 @@ double pieces_per_request(const model::Traffic& traffic) {
   return static_cast<double>(traffic.pieces) / static_cast<double>(traffic.requests);
 }
 
-double conflicts_per_request(const model::Counts& counts) {
-  const auto requests = counts.smem_loads.requests + counts.smem_stores.requests;
-  const auto conflicts = counts.smem_loads.bank_conflicts + counts.smem_stores.bank_conflicts;
-  return requests == 0 ? 0 : static_cast<double>(conflicts) / static_cast<double>(requests);
-}
-
 bool is_total(const model::Counts& counts) {
   return counts.blocks_traced == counts.blocks;
 }

@@ -194,9 +194,6 @@ const char* kernel_name(const Row& row);
 // Sectors or wavefronts per request; 0 if there was no request.
 double pieces_per_request(const model::Traffic& traffic);
 
-// Bank conflicts per request to shared memory, loads and stores together.
-double conflicts_per_request(const model::Counts& counts);
-
 // Whether the counts cover every block, and so are totals of the launch.
 bool is_total(const model::Counts& counts);
 

@@ -11,6 +11,21 @@
 
 namespace experiments {
 
+std::optional<double> figure(const Trial& trial, const std::string& name) {
+  const report::Quantity& quantity = *report::quantities("figures." + name).front();
+  const report::FactValue value = quantity.value(report::Known(trial.run, trial.row));
+  return value.kind == report::FactValue::null ? std::nullopt : std::optional(value.number);
+}
+
+std::optional<double> speed(const Trial& trial) {
+  const auto measured = figure(trial, "measured_tflops");
+  return measured ? measured : figure(trial, "ceiling_tflops");
+}
+
+bool is_timed(std::span<const Trial> trials) {
+  return std::ranges::all_of(trials, [](const Trial& trial) { return trial.row.time.has_value(); });
+}
+
 double speed_of(const Trial& trial) {
   return speed(trial).value_or(0);
 }
@@ -45,7 +60,7 @@ std::string beside(const Trial& a, const Trial& b) {
 }
 
 double percent_of(const Trial& trial) {
-  return trial.row.occupancy ? trial.row.occupancy->percent : 0;
+  return figure(trial, "occupancy_percent").value_or(0);
 }
 
 std::string course_of_occupancy(const Trial& from, const Trial& to) {
@@ -89,15 +104,8 @@ std::string listed(const std::vector<std::string>& parts) {
 
 namespace {
 
-double lines_per_request(const Trial& trial) {
-  const model::Traffic& loads = trial.row.counts->gmem_loads;
-  if (loads.requests == 0) return 0;
-  return static_cast<double>(loads.lines) / static_cast<double>(loads.requests);
-}
-
-double conflicts(const model::Traffic& traffic) {
-  if (traffic.requests == 0) return 0;
-  return static_cast<double>(traffic.bank_conflicts) / static_cast<double>(traffic.requests);
+double figure_or_0(const Trial& trial, const char* name) {
+  return figure(trial, name).value_or(0);
 }
 
 std::string tile(const Trial& trial) {
@@ -116,9 +124,10 @@ std::string coarsening_shows(Trials trials) {
   std::string text = "Stride " + best.setting + " is best, " + pace(best) + ", " +
                      beside(best, first) + " stride " + first.setting + ": " +
                      course_of_occupancy(first, best);
-  const bool compiled = shared_loads_compiled(first) && shared_loads_compiled(best);
-  const auto loads = compiled ? shared_loads_compiled : shared_loads_written;
-  const double ratio = loads(first).value_or(0) / loads(best).value_or(1);
+  const std::string compiled = "smem_load_requests_compiled";
+  const bool known = figure(first, compiled) && figure(best, compiled);
+  const std::string loads = known ? compiled : "smem_load_requests_written";
+  const double ratio = figure(first, loads).value_or(0) / figure(best, loads).value_or(1);
   if (!same(ratio, 1)) {
     text += text::printed(
         ", shared loads %s to 1/%s", ratio > 1 ? "fall" : "rise", text::significant(ratio).c_str());
@@ -147,9 +156,10 @@ std::string block_shape_shows(Trials trials) {
     }
     std::string part = name + " is best in " + best.setting + " (" + pace(best) + "), " +
                        beside(best, worst) + " " + worst.setting;
-    const double lines = lines_per_request(worst), lines_of_best = lines_per_request(best);
-    const double sectors = lab::pieces_per_request(worst.row.counts->gmem_loads),
-                 sectors_of_best = lab::pieces_per_request(best.row.counts->gmem_loads);
+    const double lines = figure_or_0(worst, "lines_per_request"),
+                 lines_of_best = figure_or_0(best, "lines_per_request"),
+                 sectors = figure_or_0(worst, "sectors_per_request"),
+                 sectors_of_best = figure_or_0(best, "sectors_per_request");
     if (lines > (1 + kSame) * lines_of_best) {
       part += text::printed(
           ", where a request touches %s lines instead of %s", text::brief(lines).c_str(),
@@ -184,10 +194,10 @@ std::string swapped_grid_shows(Trials trials) {
   for (const int number : stage_numbers(trials)) {
     const std::vector<Trial> here = of_stage(trials, number);
     if (here.size() != 2) continue;
-    const auto before = first_wave(here[0]), after = first_wave(here[1]);
+    const auto before = figure(here[0], "first_wave_bytes"),
+               after = figure(here[1], "first_wave_bytes");
     if (!timed && (!before || !after)) continue;
-    const double ratio =
-        timed ? speed_of(here[1]) / speed_of(here[0]) : after->bytes / before->bytes;
+    const double ratio = timed ? speed_of(here[1]) / speed_of(here[0]) : *after / *before;
     if (same(ratio, 1)) {
       unchanged.push_back(std::to_string(number));
     } else {
@@ -237,10 +247,9 @@ std::string tile_sizes_shows(Trials trials) {
 std::string padding_shows(Trials trials) {
   std::vector<std::string> clean;
   for (const Trial& trial : trials) {
-    const model::Counts& counts = *trial.row.counts;
-    if (conflicts(counts.smem_loads) == 0 && conflicts(counts.smem_stores) == 0) {
-      clean.push_back(trial.setting);
-    }
+    const bool any = figure_or_0(trial, "smem_load_conflicts_per_request") > 0 ||
+                     figure_or_0(trial, "smem_store_conflicts_per_request") > 0;
+    if (!any) clean.push_back(trial.setting);
   }
   const Trial &first = trials.front(), &best = fastest(trials), &worst = slowest(trials);
   std::string text = clean.empty()                   ? "No layout is free of conflicts"
@@ -248,7 +257,7 @@ std::string padding_shows(Trials trials) {
                                                      : "Free of conflicts: " + listed(clean);
   text += text::printed(
       " (%s: %s per store); ", first.setting.c_str(),
-      text::brief(conflicts(first.row.counts->smem_stores)).c_str());
+      text::brief(figure_or_0(first, "smem_store_conflicts_per_request")).c_str());
   if (same(speed_of(best), speed_of(worst))) return text + "all are equally fast.";
   text += "best is " + best.setting + ", " + pace(best) + ", " + beside(best, worst) + " " +
           worst.setting;
@@ -331,7 +340,7 @@ std::string shapes_shows(Trials all) {
     text = "With " + with + ", \"" + best.setting + "\" fits best, " + pace(best) + "; \"" +
            worst.setting + "\" reaches " +
            text::printed("%.1f %% of it", 100 * speed_of(worst) / speed_of(best));
-    const Quantization q = quantization(worst);
+    const report::Quantization q = *report::Known(worst.run, worst.row).quantization;
     constexpr double kMuch = 0.1;
     std::vector<std::string> reasons;
     if (q.wasted >= kMuch) {

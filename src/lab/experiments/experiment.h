@@ -12,7 +12,7 @@
 #include "flags/flags.h"
 #include "lab/run.h"
 #include "model/stage.h"
-#include "show/report/facts.h"
+#include "show/report/quantities.h"
 #include "text/numbers.h"
 
 // The table of kernels.cu: the GPU's, null if nvcc did not compile it, and the copies for the CPU.
@@ -53,16 +53,6 @@ struct Trial {
   lab::Row row;
 };
 
-// One quantity of a trial, for the table and for JSON and CSV.
-struct Column {
-  const char* fact;         // its name in JSON and CSV; null: they have it under another name
-  const char* headings[2];  // one below the other
-  std::string (*text)(const Trial& trial);
-  report::FactValue (*value)(const Trial& trial);
-  const char* legend;  // null: the heading is enough
-  bool needs_gpu = false;
-};
-
 struct Experiment {
   const char* name;  // the value for --experiment
   const char* question;
@@ -71,7 +61,7 @@ struct Experiment {
   const char* variant;  // its variant, "" for the stage's first
   Sides otherwise;      // the problem, unless flags change it
   std::vector<Launch> (*launches)(const Plan& plan);
-  std::vector<const Column*> columns;
+  const char* columns;  // paths of quantities (show/report/quantities.h)
   bool best_first;
   // One sentence about at least two trials.
   std::string (*conclusion)(std::span<const Trial> trials);
@@ -86,39 +76,13 @@ std::string conclusion(const Experiment& experiment, std::span<const Trial> tria
 
 // Values computed from one trial, before they are printed or judged.
 
-// The measured TFLOP/s or, without a time, the ceiling: as compiled if there is a record, else as
-// written. Nothing if nothing is multiplied.
+// A quantity of the trial, by its name in JSON; nothing if it has none.
+std::optional<double> figure(const Trial& trial, const std::string& name);
+
+// The measured TFLOP/s or, without a time, the ceiling. Nothing if nothing is multiplied.
 std::optional<double> speed(const Trial& trial);
 
-// For the launch: SMEM load requests as written in the source, and as compiled if there is a
-// record. They are extrapolated from the traced blocks.
-std::optional<double> shared_loads_written(const Trial& trial);
-std::optional<double> shared_loads_compiled(const Trial& trial);
-
-// How the blocks fill the GPU, and how much of their work is wasted.
-struct Quantization {
-  long long blocks;
-  double wasted;  // share of the tiles' elements that are outside C
-  double waves;   // 0 if the occupancy is unknown
-  double idle;    // share of the SMs' time without a block, if all blocks took equally long
-};
-Quantization quantization(const Trial& trial);
-
-// The blocks that the GPU holds at once, in the order in which they start.
-struct FirstWave {
-  long long block_rows, block_columns;  // the part of C that they span
-  double bytes;                         // the parts of A and B that they read
-};
-std::optional<FirstWave> first_wave(const Trial& trial);
-
 bool is_timed(std::span<const Trial> trials);  // all trials were timed
-
-// The columns that experiments choose for their tables.
-
-extern const Column kStage, kBlockTile, kWarpTile, kThreadTile, kThreads, kRegisters, kSharedBytes,
-    kBlocksPerSm, kOccupancy, kSectors, kLines, kGlobalLoads, kSharedWritten, kSharedCompiled,
-    kLoadConflicts, kStoreConflicts, kProblem, kBlocks, kWaves, kLastWave, kWasted, kFirstWave,
-    kFirstWaveBytes, kCeiling, kBoundBy, kTime, kTflops, kOfCublas;
 
 // Comparisons of trials in words, as parts of conclusions.
 

@@ -139,8 +139,16 @@ std::vector<Launch> launches_of(
 
 namespace {
 
-bool is_shown(const Column& column, std::span<const Trial> trials) {
-  return !column.needs_gpu || is_timed(trials);
+// The columns of all experiments come last; those of times only if all trials have one.
+std::vector<const report::Quantity*> columns_of(
+    const Experiment& experiment, std::span<const Trial> trials, bool all) {
+  auto columns = report::quantities(
+      experiment.columns + std::string(" figures.ceiling_tflops figures.ceiling_bound_by ") +
+      "figures.median_ms figures.measured_tflops figures.of_cublas");
+  std::erase_if(columns, [&](const report::Quantity* quantity) {
+    return !all && quantity->column.in == report::Column::In::timed && !is_timed(trials);
+  });
+  return columns;
 }
 
 // The order for the table. A conclusion uses the order of the launches.
@@ -216,15 +224,15 @@ std::size_t last_that_fits(const std::vector<int>& widths, std::size_t first) {
 std::string as_table(
     const Experiment& experiment, std::span<const Trial> trials, text::Style style) {
   std::vector<Cells> lines = {{""}, {experiment.setting}};
-  std::vector<const Column*> columns;
-  for (const Column* column : experiment.columns) {
-    if (!is_shown(*column, trials)) continue;
-    columns.push_back(column);
-    for (int i : {0, 1}) lines[i].push_back(column->headings[i]);
+  const auto columns = columns_of(experiment, trials, false);
+  for (const report::Quantity* quantity : columns) {
+    lines[0].push_back(quantity->column.top);
+    lines[1].push_back(quantity->column.bottom);
   }
   for (const Trial* trial : in_order(experiment, trials)) {
+    const report::Known known(trial->run, trial->row);
     lines.push_back({trial->setting});
-    for (const Column* column : columns) lines.back().push_back(column->text(*trial));
+    for (const report::Quantity* column : columns) lines.back().push_back(cell_of(*column, known));
   }
   std::vector<int> widths(lines[0].size());
   for (const Cells& cells : lines) {
@@ -250,10 +258,11 @@ std::string legend(const Experiment& experiment, std::span<const Trial> trials) 
   constexpr int kTerm = 9;
   std::string text;
   if (experiment.note) text += text::labelled(experiment.setting, kTerm, experiment.note);
-  for (const Column* column : experiment.columns) {
-    if (!column->legend || !is_shown(*column, trials)) continue;
-    const std::string term = *column->headings[0] ? column->headings[0] : column->headings[1];
-    text += text::labelled(text::shortened(term, kTerm - 1), kTerm, column->legend);
+  for (const report::Quantity* quantity : columns_of(experiment, trials, false)) {
+    if (quantity->legend.words.empty()) continue;
+    const report::Column& column = quantity->column;
+    const std::string term = *column.top ? column.top : column.bottom;
+    text += text::labelled(text::shortened(term, kTerm - 1), kTerm, quantity->legend.words);
   }
   return text;
 }
@@ -261,9 +270,10 @@ std::string legend(const Experiment& experiment, std::span<const Trial> trials) 
 std::vector<report::Fact> facts_of(const Experiment& experiment, const Trial& trial) {
   std::vector<report::Fact> facts = {
       {"setting", trial.setting}, {"M", trial.run.M}, {"N", trial.run.N}, {"K", trial.run.K}};
-  for (const Column* column : experiment.columns) {
-    if (column->fact)
-      facts.push_back({std::string("figures.") + column->fact, column->value(trial)});
+  const report::Known known(trial.run, trial.row);
+  for (const report::Quantity* quantity : columns_of(experiment, {}, true)) {
+    if (!quantity->path.starts_with("figures.")) continue;
+    facts.push_back({quantity->path, quantity->value(known)});
   }
   for (report::Fact& fact : report::stage_facts(trial.run, trial.row))
     facts.push_back(std::move(fact));

@@ -25,7 +25,7 @@ model::Variant made_up(const char* name, int side, int threads) {
 Trial timed(
     const std::string& setting, int stage, double ms, double occupancy_percent = 50,
     int threads = 256) {
-  static std::array<model::Stage, 10> stages{};
+  static std::array<model::Stage, 20> stages{};
   static std::array<model::Variant, 2048> variants{};
   model::Variant& variant = variants[stage * 100 + threads / 16];
   variant = made_up("default", 16, threads);
@@ -120,14 +120,14 @@ TEST_CASE("the conclusions from made-up times are those of their golden file") {
 TEST_CASE("blocks at once are counted along rows, or along columns if the grid is swapped") {
   Trial trial = timed("as it is", 1, 1);
   trial.row.occupancy->blocks_per_sm = 1;  // 132 blocks of 16 x 16 on 64 x 64 tiles
-  const FirstWave rows = first_wave(trial).value();
+  const report::FirstWave rows = report::Known(trial.run, trial.row).first_wave.value();
   CHECK(rows.block_rows == 3);
   CHECK(rows.block_columns == 64);
   CHECK(rows.bytes == 4.0 * 1024 * 16 * (3 + 64));
   model::Variant swapped = *trial.row.variant;
   swapped.kernel.name = "swapped_untiled<16, 16, true>";
   trial.row.variant = &swapped;
-  const FirstWave columns = first_wave(trial).value();
+  const report::FirstWave columns = report::Known(trial.run, trial.row).first_wave.value();
   CHECK(columns.block_rows == 64);
   CHECK(columns.block_columns == 3);
 }

@@ -2,13 +2,16 @@
 // JSON (nested) and CSV (RFC 4180, side by side).
 #pragma once
 
-#include <cstdint>
+#include <concepts>
 #include <cstdio>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "lab/run.h"
+#include "model/ceiling.h"
 #include "model/counts.h"
 
 namespace report {
@@ -21,13 +24,20 @@ enum class Format { table, json, csv, markdown };
 struct FactValue {
   enum Kind { null, plain, text } kind = null;
   std::string written;
+  double number = 0;  // if it is one
 
   FactValue() = default;
   FactValue(bool value) : kind(plain), written(value ? "true" : "false") {}
-  FactValue(int value) : kind(plain), written(std::to_string(value)) {}
-  FactValue(std::int64_t value) : kind(plain), written(std::to_string(value)) {}
-  FactValue(std::uint64_t value) : kind(plain), written(std::to_string(value)) {}
+  template <std::integral Int>
+  FactValue(Int value)
+      : kind(plain), written(std::to_string(value)), number(static_cast<double>(value)) {}
   FactValue(double value);
+  template <class Value>
+  FactValue(const std::optional<Value>& value) {
+    if (value) *this = FactValue(*value);
+  }
+  FactValue(model::UnitIndex unit) : FactValue(model::kUnitNames[unit]) {}
+  FactValue(std::string_view value) : kind(text), written(value) {}
   FactValue(std::string value) : kind(text), written(std::move(value)) {}
   FactValue(const char* value) : kind(value ? text : null), written(value ? value : "") {}
   static FactValue json(std::string written);  // an array or object, for print_json alone
@@ -43,20 +53,13 @@ struct Fact {
 };
 
 // Facts with the same first part of their paths are consecutive. The paths are the same for every
-// row.
+// row (show/report/quantities.h).
 std::vector<Fact> stage_facts(const lab::Run& run, const lab::Row& row);
 
 // Only time and error, for a row that is not a stage. A part of stage_facts.
 std::vector<Fact> yardstick_facts(const lab::Run& run, const lab::Row& row);
 
 std::vector<Fact> run_facts(const lab::Run& run);
-
-// The barriers of a block, and how many of them belong to one tile of K; 0 if K has no tiles.
-struct Barriers {
-  double a_block;
-  double a_tile;
-};
-Barriers barriers(const lab::Run& run, const lab::Row& row);
 
 // The bytes of cp.async copies in flight for a block when a warp reaches that line: on average, and
 // at most.

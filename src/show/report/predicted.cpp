@@ -51,16 +51,10 @@ const model::Predicted& formulas_of(const lab::Row& row) {
 std::optional<PredictedCounts> predicted(const lab::Run& run, const lab::Row& row) {
   if (!row.stage || !row.variant) return std::nullopt;
   const std::vector<model::Named> names = formula_names(run, row);
-  const auto value = [&](const char* formula) { return model::evaluate(formula, names); };
-  const model::Predicted& formulas = formulas_of(row);
   PredictedCounts counts;
-  counts.gmem_loads = value(formulas.gmem_loads);
-  counts.gmem_floats = value(formulas.gmem_floats);
-  counts.smem_loads = value(formulas.smem_loads);
-  counts.smem_floats = value(formulas.smem_floats);
-  counts.gmem_stores = value(formulas.gmem_stores);
-  counts.smem_stores = value(formulas.smem_stores);
-  counts.async_copies = value(formulas.async_copies);
+  for (const PerThreadCount& count : kPerThread) {
+    counts.*count.predicted = model::evaluate(formulas_of(row).*count.formula, names);
+  }
   return counts;
 }
 

@@ -24,6 +24,37 @@ struct PredictedCounts {
   double async_copies = 0;
 };
 
+// A count of one thread: its name in JSON and in words, its formula, and where its values are.
+struct PerThreadCount {
+  const char* path;
+  const char* what;  // empty: as of the count before
+  const char* unit;
+  const char* model::Predicted::*formula;
+  double PredictedCounts::*predicted;
+  model::Traffic model::Counts::*traffic;
+  model::PerThread model::Traffic::*of_traffic = &model::Traffic::accesses;
+
+  const model::PerThread& traced(const model::Counts& counts) const {
+    return counts.*traffic.*of_traffic;
+  }
+};
+
+inline constexpr PerThreadCount kPerThread[] = {
+    {"gmem_loads_per_thread", "GMEM loads", "accesses", &model::Predicted::gmem_loads,
+     &PredictedCounts::gmem_loads, &model::Counts::gmem_loads},
+    {"gmem_floats_per_thread", "", "floats", &model::Predicted::gmem_floats,
+     &PredictedCounts::gmem_floats, &model::Counts::gmem_loads, &model::Traffic::floats},
+    {"smem_loads_per_thread", "SMEM loads", "accesses", &model::Predicted::smem_loads,
+     &PredictedCounts::smem_loads, &model::Counts::smem_loads},
+    {"smem_floats_per_thread", "", "floats", &model::Predicted::smem_floats,
+     &PredictedCounts::smem_floats, &model::Counts::smem_loads, &model::Traffic::floats},
+    {"gmem_stores_per_thread", "GMEM stores", "accesses", &model::Predicted::gmem_stores,
+     &PredictedCounts::gmem_stores, &model::Counts::gmem_stores},
+    {"smem_stores_per_thread", "SMEM stores", "accesses", &model::Predicted::smem_stores,
+     &PredictedCounts::smem_stores, &model::Counts::smem_stores},
+    {"async_copies_per_thread", "cp.async", "copies", &model::Predicted::async_copies,
+     &PredictedCounts::async_copies, &model::Counts::async_gmem}};
+
 // The names that formulas may use: M N K, the variant's sizes, `threads`, `blocks` of the launch,
 // `tiles` of C for each of them (rounded up), `reads_C` (1 if beta is not 0) and `vec` (the floats
 // that a copy moves: 4 if the aligned kernel ran, else 1). K is 0 if alpha is, because the kernels

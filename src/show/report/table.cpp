@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <string>
@@ -23,14 +24,14 @@ struct Label {
   Align align;
 };
 
-const char* words_of(const Column& column, int line) {
-  return line == 0 ? column.top : column.bottom;
+const char* words_of(const Quantity& quantity, int line) {
+  return line == 0 ? quantity.column.top : quantity.column.bottom;
 }
 
 // The labels of one line of the heading. A label that several columns share begins at the left.
 // Over a column of numbers, a label is left-aligned only if it extends over a neighbour without
 // one.
-std::vector<Label> labels_of(const std::vector<const Column*>& columns, int line) {
+std::vector<Label> labels_of(const std::vector<const Quantity*>& columns, int line) {
   std::vector<Label> labels;
   for (std::size_t c = 0; c < columns.size(); ++c) {
     const std::string text = words_of(*columns[c], line);
@@ -41,8 +42,9 @@ std::vector<Label> labels_of(const std::vector<const Column*>& columns, int line
       continue;
     }
     const bool has_room = c + 1 == columns.size() || *words_of(*columns[c + 1], line) == '\0';
-    const bool on_the_left = columns[c]->cells == Align::left || has_room;
-    labels.push_back({text, c, c, on_the_left ? columns[c]->label : Align::right});
+    const Align align = columns[c]->column.align;
+    const bool on_the_left = align == Align::left || (align == Align::left_label && has_room);
+    labels.push_back({text, c, c, on_the_left ? Align::left : Align::right});
   }
   return labels;
 }
@@ -75,12 +77,12 @@ void make_room(Layout& layout, int line) {
 }
 
 Layout laid_out_with_gap(
-    const std::vector<const Column*>& columns, const std::vector<Cells>& rows, int gap) {
+    const std::vector<const Quantity*>& columns, const std::vector<Cells>& rows, int gap) {
   Layout layout{columns, std::vector<int>(columns.size(), 1), gap, 0};
   std::vector<int>& widths = layout.widths;
   for (std::size_t c = 0; c < columns.size(); ++c) {
-    const bool may_reach_left =
-        c > 0 && columns[c]->cells == Align::right && columns[c - 1]->cells == Align::left;
+    const auto is_left = [&](std::size_t at) { return columns[at]->column.align == Align::left; };
+    const bool may_reach_left = c > 0 && !is_left(c) && is_left(c - 1);
     for (const Cells& cells : rows) {
       const int free = may_reach_left ? widths[c - 1] - text::display_width(cells[c - 1]) : 0;
       widths[c] = std::max(widths[c], text::display_width(cells[c]) - free);
@@ -99,7 +101,7 @@ Layout laid_out_with_gap(
 }  // namespace
 
 Layout laid_out(
-    const std::vector<const Column*>& columns, const std::vector<Cells>& rows, int most) {
+    const std::vector<const Quantity*>& columns, const std::vector<Cells>& rows, int most) {
   const Layout spacious = laid_out_with_gap(columns, rows, 2);
   return spacious.width <= most ? spacious : laid_out_with_gap(columns, rows, 1);
 }
@@ -117,23 +119,12 @@ namespace {
 
 constexpr int kTerm = 12;
 
-struct Entry {
-  const char* term;
-  std::string words;
-};
-
-std::string latency() {
-  return text::printed("latency: no unit is busy %d %% of the time", lab::kBusy) +
-         ", so warps mostly wait for results, and the ceiling cannot see that";
-}
-
 // Which stages' unit is not always busy at the ceiling: the split of A and B comes before.
-std::string after_a_split(const lab::Run& run) {
+std::string after_a_split(const std::vector<Known>& rows) {
   std::string first, last;
-  for (const lab::Row& row : run.rows) {
-    const std::optional<model::Ceiling> ceiling = lab::compiled_ceiling(run, row);
-    if (!ceiling || ceiling->before_ms == 0) continue;
-    last = std::to_string(row.number);
+  for (const Known& known : rows) {
+    if (!known.compiled || known.compiled->before_ms == 0) continue;
+    last = std::to_string(known.row.number);
     if (first.empty()) first = last;
   }
   if (first.empty()) return "";
@@ -141,14 +132,15 @@ std::string after_a_split(const lab::Run& run) {
 }
 
 // For each stage with a lower ceiling than the stage before: the reason.
-std::string why_lower(const lab::Run& run) {
+std::string why_lower(const std::vector<Known>& rows) {
   std::string text;
   std::optional<model::Ceiling> before;
-  for (const lab::Row& row : run.rows) {
-    const std::optional<model::Ceiling> now = lab::compiled_ceiling(run, row);
+  for (const Known& known : rows) {
+    const std::optional<model::Ceiling>& now = known.compiled;
+    const lab::Row& row = known.row;
     // The reasons are those of the first variants; other tiles have others.
     if (!now || !row.why_not_run.empty()) continue;
-    if (row.variant != &model::first_variant(*row.stage, run.gpu)) return "";
+    if (row.variant != &model::first_variant(*row.stage, known.run.gpu)) return "";
     if (before && tflops_words(now->tflops) != tflops_words(before->tflops) &&
         now->tflops < before->tflops) {
       const auto with_full_sms = [](const model::Ceiling& c) { return c.tflops / c.busy_share; };
@@ -166,118 +158,88 @@ std::string why_lower(const lab::Run& run) {
   return text;
 }
 
+// The names of the rows that are so, with commas between them.
+template <class Is>
+std::string names_of(const lab::Run& run, Is is) {
+  std::string names;
+  for (const lab::Row& row : run.rows) {
+    if (is(row)) names += (names.empty() ? "" : ", ") + row.name;
+  }
+  return names;
+}
+
 // The most urgent first.
-std::vector<Entry> entries_of(const lab::Run& run, const std::vector<std::string>& left_out) {
-  const auto any_row = [&](const auto& is) {
-    return std::any_of(run.rows.begin(), run.rows.end(), is);
+std::vector<Legend> entries_of(
+    const lab::Run& run, const std::vector<Known>& rows, const std::string& left_out) {
+  std::vector<Legend> entries;
+  const auto add = [&](bool applies, const char* term, const std::string& words) {
+    if (applies) entries.push_back({term, words});
   };
-  std::vector<Entry> entries;
-  if (!left_out.empty()) {
-    std::string names;
-    for (const std::string& name : left_out) names += (names.empty() ? "" : ", ") + name;
-    entries.push_back(
-        {"left out",
-         names +
-             text::printed(": %d columns are too few; --wide prints all", text::report_width())});
-  }
-  std::string throttled;
+  const auto any = [&](const auto& is) { return std::ranges::any_of(rows, is); };
+  const bool timed = run.gpu_present;
+  const std::string throttled = names_of(run, was_throttled);
+  add(!left_out.empty(), "left out",
+      left_out +
+          text::printed(": %d columns are too few; --wide prints all", text::report_width()));
+  add(!throttled.empty(), "throttled",
+      throttled + ": the GPU lowered its clock; --explain says why, and how far");
+  add(any([](const Known& k) { return is_for_small(k.run, k.row); }), "+",
+      "not the stage's first tile: see \"tiles\" above");
+  add(any([columns = columns_of(run, true)](const Known& k) {
+        return std::ranges::any_of(
+            columns, [&](const Quantity* column) { return is_of_a_sample(*column, k.row); });
+      }),
+      "~", "the mean of a few blocks, which differ; --trace all counts all of them");
+  add(any([](const Known& k) { return k.row.variant && model::multiplies_bf16(*k.row.variant); }),
+      "bf16",
+      "A and B are rounded to bf16 before the kernel and its clock start; also for cuBLAS bf16");
   for (const lab::Row& row : run.rows) {
-    if (was_throttled(row)) throttled += (throttled.empty() ? "" : ", ") + row.name;
+    add(row.stood_in > 0, "stand-in", stand_in_words(row.stood_in));
   }
-  if (!throttled.empty()) {
-    entries.push_back(
-        {"throttled", throttled + ": the GPU lowered its clock; --explain says why, and how far"});
-  }
-  if (any_row([&](const lab::Row& row) { return is_for_small(run, row); })) {
-    entries.push_back({"+", "not the stage's first tile: see \"tiles\" above"});
-  }
-  const std::vector<const Column*> columns = columns_of(run, true);
-  if (any_row([&](const lab::Row& row) {
-        return std::any_of(columns.begin(), columns.end(), [&](const Column* column) {
-          return is_of_a_sample(*column, row);
-        });
-      })) {
-    entries.push_back(
-        {"~", "the mean of a few blocks, which differ; --trace all counts all of them"});
-  }
-  if (any_row([](const lab::Row& row) {
-        return row.variant && model::multiplies_bf16(*row.variant);
-      })) {
-    entries.push_back(
-        {"bf16",
-         "A and B are rounded to bf16 before the kernel and its clock start; also for cuBLAS "
-         "bf16"});
-  }
-  for (const lab::Row& row : run.rows) {
-    if (row.stood_in > 0) entries.push_back({"stand-in", stand_in_words(row.stood_in)});
-  }
-  if (any_row([](const lab::Row& row) { return row.unfit_data; })) {
-    entries.push_back({"n/a", kUnfitData});
-  }
-  if (any_row([](const lab::Row& row) { return row.error && row.error->forgiven; })) {
-    entries.push_back(
-        {"tiny",
-         "right but for numbers of A or B that are too small for the stage's format, and lost"});
-  }
-  if (!model::has_clock(run.gpu)) {
-    entries.push_back(
-        {"no clock", "the " + run.gpu.name + " only counts: it has no times and no ceilings"});
-  }
-  if (any_row([](const lab::Row& row) { return row.error && row.error->overflowed > 0; })) {
-    entries.push_back(
-        {"over", "ok, but some results are beyond the range of fp32: infinity or NaN"});
-  }
-  const bool has_idle_sms = any_row([&](const lab::Row& row) {
-    const auto ceiling = lab::compiled_ceiling(run, row);
-    return ceiling && ceiling->busy_share < 0.5;
-  });
-  if (has_idle_sms) {
-    entries.push_back(
-        {"few blocks", "most SMs are idle most of the time; a larger --size fills the GPU"});
-  }
-  if (any_row([&](const lab::Row& row) { return lab::bound_by(run, row).has_value(); })) {
-    entries.push_back(
-        {"bound by", "the busiest unit and the % of the time that it is busy. " + latency()});
-  }
-  if (any_row([&](const lab::Row& row) { return !row.time && lab::compiled_ceiling(run, row); })) {
-    entries.push_back(
-        {"ceiling",
-         "the most that this GPU can reach: its unit is always busy" + after_a_split(run)});
-  }
-  if (const std::string why = why_lower(run); !run.gpu_present && !has_idle_sms && !why.empty()) {
-    entries.push_back({"lower", "stage " + why});
-  }
-  if (!run.gpu_present && is_recorded(run)) {
-    entries.push_back({"recorded", "the speed on this GPU at this size, as recorded in results/"});
-  }
-  entries.push_back(
-      {"loads", std::string("as written: a float4 or cp.async is one") +
-                    (any_row(has_boxes) ? ", " + std::string(kBox) + " a box" : "") +
-                    ". GMEM, SMEM: global, shared memory"});
-  entries.push_back(
-      {"per request", text::printed(
-                          "of a warp: %d-byte sectors of a GMEM load; bank conflicts in SMEM",
-                          run.gpu.warp.sector_bytes)});
-  if (any_row([](const lab::Row& row) { return row.time && row.time->partial; })) {
-    entries.push_back({"~ of a time", "scaled up from the first rows of C"});
-  }
-  if (!run.program.empty()) {
-    entries.push_back(
-        {"launches",
-         std::string("of the program; what the first one of each kernel did is counted") +
-             (run.gpu_present ? "; the time is the median of all on the GPU, each between two "
-                                "events, so it includes the overhead of a launch"
-                              : "")});
-    return entries;
-  }
-  entries.push_back(
-      {"ok", "no result is farther from the fp64 reference than rounding can explain"});
+  add(any([](const Known& k) { return k.row.unfit_data; }), "n/a", kUnfitData);
+  add(any([](const Known& k) { return k.row.error && k.row.error->forgiven; }), "tiny",
+      "right but for numbers of A or B that are too small for the stage's format, and lost");
+  add(!model::has_clock(run.gpu), "no clock",
+      "the " + run.gpu.name + " only counts: it has no times and no ceilings");
+  add(any([](const Known& k) { return k.row.error && k.row.error->overflowed > 0; }), "over",
+      "ok, but some results are beyond the range of fp32: infinity or NaN");
+  const bool has_idle_sms =
+      any([](const Known& k) { return k.compiled && k.compiled->busy_share < 0.5; });
+  add(has_idle_sms, "few blocks",
+      "most SMs are idle most of the time; a larger --size fills the GPU");
+  add(any([](const Known& k) { return k.bound.has_value(); }), "bound by",
+      "the busiest unit and the % of the time that it is busy. " + latency_words());
+  add(any([](const Known& k) { return !k.row.time && k.compiled; }), "ceiling",
+      "the most that this GPU can reach: its unit is always busy" + after_a_split(rows));
+  const std::string lower = why_lower(rows);
+  add(!timed && !has_idle_sms && !lower.empty(), "lower", "stage " + lower);
+  add(!timed && any([](const Known& k) { return k.recorded_tflops.has_value(); }), "recorded",
+      "the speed on this GPU at this size, as recorded in results/");
+  add(true, "loads",
+      std::string("as written: a float4 or cp.async is one") +
+          (any([](const Known& k) { return has_boxes(k.row); })
+               ? ", " + std::string(kBox) + " a box"
+               : "") +
+          ". GMEM, SMEM: global, shared memory");
+  add(true, "per request",
+      text::printed(
+          "of a warp: %d-byte sectors of a GMEM load; bank conflicts in SMEM",
+          run.gpu.warp.sector_bytes));
+  add(any([](const Known& k) { return k.row.time && k.row.time->partial; }), "~ of a time",
+      "scaled up from the first rows of C");
+  const bool of_program = !run.program.empty();
+  add(of_program, "launches",
+      std::string("of the program; what the first one of each kernel did is counted") +
+          (timed ? "; the time is the median of all on the GPU, each between two events, so it "
+                   "includes the overhead of a launch"
+                 : ""));
+  add(!of_program, "ok", "no result is farther from the fp64 reference than rounding can explain");
   return entries;
 }
 
-}  // namespace
-
-std::string short_legend(const lab::Run& run, const std::vector<std::string>& left_out) {
+// At most six lines below the table: what a reader of this run's table has to know.
+std::string short_legend(
+    const lab::Run& run, const std::vector<Known>& rows, const std::string& left_out) {
   constexpr int kMostLines = 6;
   const std::string more = text::labelled(
       "", 0, "--legend explains every column, --wide prints more, --explain has the reasons.");
@@ -285,98 +247,18 @@ std::string short_legend(const lab::Run& run, const std::vector<std::string>& le
     return static_cast<int>(std::count(text.begin(), text.end(), '\n'));
   };
   std::string text;
-  for (const Entry& entry : entries_of(run, left_out)) {
-    const std::string next = text::labelled(entry.term, kTerm, entry.words);
+  for (const auto& [term, words] : entries_of(run, rows, left_out)) {
+    const std::string next = text::labelled(term, kTerm, words);
     if (lines(text) + lines(next) + lines(more) <= kMostLines) text += next;
   }
   return text + more;
 }
 
+}  // namespace
+
 void print_legend(std::FILE* out) {
-  const Entry entries[] = {
-      {"#, stage",
-       "the stage's number and name. Rows without a number are yardsticks: the CPU and cuBLAS"},
-      {"+",
-       "after a stage's name: its tile is not the stage's first, because C is small; the line "
-       "\"tiles\" above the table names it"},
-      {"variant",
-       "the tile sizes that ran: those that suit the GPU and the size, unless --variant names "
-       "others (--wide)"},
-      {"time",
-       "the median of many launches in ms, each between two events, after unmeasured ones; "
-       "--explain gives the spread. ~: scaled up from the first rows of C, because all of C would "
-       "take too long"},
-      {"TFLOP/s", "1e12 operations per second, 2*M*N*K of them in all"},
-      {"bf16",
-       "a variant that multiplies bf16 gets copies of A and B that are rounded before its clock "
-       "starts, and so does cuBLAS bf16, which the table shows beside it on a GPU"},
-      {"fp16 parts",
-       "a variant that multiplies them makes them anew in each run, and that is in its time. Its "
-       "counts are those of the kernel that multiplies them. Where a stage needs a proof that "
-       "they lose little and there is none, the GPU multiplies tf32 parts instead, and a line "
-       "below "
-       "the table says so"},
-      {"% of cuBLAS", "speed over that of cuBLAS fp32 in the same run"},
-      {"times the", "stage before: its speed divided by that of the stage before (--wide)"},
-      {"ceiling",
-       "the TFLOP/s at which one unit of this GPU, the one named, would be busy all the "
-       "time with the compiled kernel, at this size; --explain shows every unit. Where A and B are "
-       "split before, the split takes its time at DRAM's bandwidth, and the unit is busy after it. "
-       "≤: not timed, so this is the most that the GPU can reach. took: a time on this CPU"},
-      {"recorded",
-       "without this GPU: the speed that somebody recorded on one, at this size (results/)"},
-      {"bound by",
-       "the busiest unit, and the % of the kernel's time that it is busy, without a split before. "
-       "Above 100: the clock that was counted is lower than that of the timed launches. " +
-           latency() + ": it counts work and no waiting"},
-      {"units",
-       "FMA: multiply-adds. issue: instructions. SMEM: wavefronts of shared memory. L1: "
-       "128-byte lines. L2, DRAM: bytes. tensor: products of the tensor cores"},
-      {"few blocks",
-       "most SMs have nothing to do for most of the time; a stage with larger blocks "
-       "has fewer of them. A larger --size fills the GPU"},
-      {"loads/thread",
-       "accesses as written, of the thread with the most: one float4 is one, one "
-       "cp.async is one. GMEM: global memory. SMEM: shared memory. " +
-           std::string(kBox) + ": boxes of the copy engine, of kilobytes each, among them"},
-      {"loads/result", "the same, divided by the results of C that a thread computes (--wide)"},
-      {"bytes/result",
-       "that a block loads from GMEM, divided by the results of C that it computes (--wide)"},
-      {"sectors",
-       "of 32 bytes (16 on the paper GPU) that a request, one instruction of a warp, loads from "
-       "GMEM"},
-      {"ideal",
-       "the fewest sectors that can hold the bytes that the request wants: 4 for 32 floats, "
-       "16 for 32 float4, 1 where all lanes want the same float (--wide)"},
-      {"conflicts",
-       "bank conflicts: wavefronts of SMEM that a request takes beyond the fewest, "
-       "loads and stores together"},
-      {"products",
-       "multiply-adds that an instruction of the tensor cores makes for a warp; an FFMA makes 32, "
-       "one for each lane (--wide)"},
-      {"sampled",
-       "sectors and conflicts are of the traced blocks (corners, edges, middle), with a ~ if these "
-       "differ; --trace all traces every block"},
-      {"registers", "per thread, as the compiler allocates them (--wide)"},
-      {"blocks", "that an SM holds at a time (--wide)"},
-      {"occupancy",
-       "warps that an SM holds, in % of those that it could hold; --explain says where some of "
-       "them return at once"},
-      {"error",
-       "|C - other| / |other| (Frobenius): against an fp64 product on the CPU, and against "
-       "cuBLAS fp32"},
-      {"ok",
-       "no element is farther from the fp64 reference than rounding can explain; FAIL: one "
-       "is. over: ok, but some elements of C, or sums on the way to them, are beyond the "
-       "range of fp32: they overflow to infinity or NaN, as in every BLAS. tiny: ok, but for "
-       "numbers that are too small for the stage's format. n/a: not checked, as the stage needs "
-       "finite data"},
-      {"colour",
-       "in each row the count that differs most from the stage before, by its ratio: "
-       "emphasis, and no more than the numbers say"},
-      {"–", "not measured, or there is no such access"}};
   std::string text = "What the columns of the table mean:\n\n";
-  for (const Entry& entry : entries) text += text::labelled(entry.term, kTerm + 1, entry.words);
+  for (const auto& [term, words] : legend()) text += text::labelled(term, kTerm + 1, words);
   std::fputs(text.c_str(), out);
 }
 
@@ -384,33 +266,48 @@ namespace {
 
 constexpr std::size_t kName = 1;  // the column, also in print_list
 
-std::vector<Cells> cells_of(const lab::Run& run, const std::vector<const Column*>& columns) {
+std::vector<Cells> cells_of(
+    const std::vector<Known>& known, const std::vector<const Quantity*>& columns) {
   std::vector<Cells> rows;
-  for (const lab::Row& row : run.rows) {
+  for (const Known& row : known) {
     Cells& cells = rows.emplace_back();
-    for (const Column* column : columns) cells.push_back(cell_of(*column, run, row));
+    for (const Quantity* column : columns) cells.push_back(cell_of(*column, row));
   }
   return rows;
 }
 
-// The first column to leave out; the end if all others stay.
-auto first_to_go(std::vector<const Column*>& columns) {
-  auto found = columns.end();
-  for (auto column = columns.begin(); column != columns.end(); ++column) {
-    if ((*column)->goes == 0) continue;
-    if (found == columns.end() || (*column)->goes < (*found)->goes) found = column;
+// The count in which the row differs most from the stage before, by its ratio; null if the run does
+// not have the stage before, or no count differs.
+const Quantity* most_changed(
+    const std::vector<const Quantity*>& columns, const std::vector<Known>& rows, const Known& row) {
+  const int number = row.row.before_number;
+  const auto before = std::ranges::find_if(
+      rows, [&](const Known& other) { return number >= 0 && other.row.number == number; });
+  if (before == rows.end() || number == row.row.number) return nullptr;
+  constexpr double kLeast = 0.05;  // a ragged edge
+  const Quantity* found = nullptr;
+  double most = kLeast;
+  for (const Quantity* column : columns) {
+    if (!is_compared(*column)) continue;
+    const FactValue now = column->value(row), then = column->value(*before);
+    if (now.kind == FactValue::null || then.kind == FactValue::null) continue;
+    // One is added to both counts, so that there is a ratio if one of them is 0.
+    const double change = std::abs(std::log2((now.number + 1) / (then.number + 1)));
+    if (change <= most) continue;
+    most = change;
+    found = column;
   }
   return found;
 }
 
 std::string row_line(
-    const Layout& layout, const lab::Run& run, const lab::Row& row, const Cells& cells,
+    const Layout& layout, const std::vector<Known>& rows, const Known& row, const Cells& cells,
     text::Style style) {
-  const Column* changed = style.colour ? most_changed(layout.columns, run, row) : nullptr;
+  const Quantity* changed = style.colour ? most_changed(layout.columns, rows, row) : nullptr;
   return cells_line(layout, cells, [&](std::size_t c, const std::string& cell) {
     const bool is_verdict = c + 1 == cells.size();
-    if (is_verdict && row.error) {
-      const bool passed = row.error->bound_ok;
+    if (is_verdict && row.row.error) {
+      const bool passed = row.row.error->bound_ok;
       return text::coloured(cell, passed ? text::Colour::green : text::Colour::red, style);
     }
     return layout.columns[c] == changed ? text::coloured(cell, text::Colour::yellow, style) : cell;
@@ -421,16 +318,18 @@ std::string row_line(
 
 void print_table(std::FILE* out, const lab::Run& run, text::Style style, bool wide) {
   const int most = wide ? std::numeric_limits<int>::max() : text::report_width();
-  std::vector<const Column*> columns = columns_of(run, wide);
-  std::vector<Cells> rows = cells_of(run, columns);
+  const std::vector<Known> known = known_of(run);
+  std::vector<const Quantity*> columns = columns_of(run, wide);
+  std::vector<Cells> rows = cells_of(known, columns);
   Layout layout = laid_out(columns, rows, most);
-  std::vector<std::string> left_out;
-  while (layout.width > most) {
-    const auto gone = first_to_go(columns);
-    if (gone == columns.end()) break;
-    left_out.push_back((*gone)->name);
+  std::string left_out;
+  for (const auto& [path, name] : leaving()) {
+    if (layout.width <= most) break;
+    const auto gone = std::ranges::find(columns, path, &Quantity::path);
+    if (gone == columns.end()) continue;
+    left_out += (left_out.empty() ? "" : ", ") + std::string(name);
     columns.erase(gone);
-    rows = cells_of(run, columns);
+    rows = cells_of(known, columns);
     layout = laid_out(columns, rows, most);
   }
   if (layout.width > most) {
@@ -448,9 +347,9 @@ void print_table(std::FILE* out, const lab::Run& run, text::Style style, bool wi
     text += text::coloured(heading_line(layout, line), text::Colour::bold, style) + "\n";
   }
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    text += row_line(layout, run, run.rows[i], rows[i], style) + "\n";
+    text += row_line(layout, known, known[i], rows[i], style) + "\n";
   }
-  std::fputs((text + "\n" + short_legend(run, left_out)).c_str(), out);
+  std::fputs((text + "\n" + short_legend(run, known, left_out)).c_str(), out);
 }
 
 namespace {

@@ -89,20 +89,22 @@ TEST_CASE("no line of the table is wider than the report") {
 TEST_CASE("headings are above their columns") {
   for (const lab::Run& run : {traced_run(), timed_run(), recorded_ladder()}) {
     for (const bool wide : {false, true}) {
-      const std::vector<const Column*> columns = columns_of(run, wide);
+      const std::vector<const Quantity*> columns = columns_of(run, wide);
       std::vector<Cells> rows;
       for (const lab::Row& row : run.rows) {
         Cells& cells = rows.emplace_back();
-        for (const Column* column : columns) cells.push_back(cell_of(*column, run, row));
+        const Known known(run, row);
+        for (const Quantity* column : columns) cells.push_back(cell_of(*column, known));
       }
       const Layout layout = laid_out(columns, rows, wide ? 999 : 100);
       const std::string lines[] = {heading_line(layout, 0), heading_line(layout, 1)};
       int begin = 0;
       for (std::size_t c = 0; c < columns.size(); ++c) {
         for (const int line : {0, 1}) {
-          const std::string label = line == 0 ? columns[c]->top : columns[c]->bottom;
+          const std::string label = line == 0 ? columns[c]->column.top : columns[c]->column.bottom;
           const bool shared =
-              (c > 0 && label == (line == 0 ? columns[c - 1]->top : columns[c - 1]->bottom));
+              (c > 0 &&
+               label == (line == 0 ? columns[c - 1]->column.top : columns[c - 1]->column.bottom));
           if (label.empty() || shared) continue;
           // One of its occurrences overlaps the column.
           bool above = false;

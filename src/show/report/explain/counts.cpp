@@ -6,8 +6,7 @@
 
 #include "lab/run.h"
 #include "show/report/explain/explain.h"
-#include "show/report/facts.h"
-#include "show/report/predicted.h"
+#include "show/report/quantities.h"
 #include "show/report/source.h"
 #include "show/report/words.h"
 #include "text/numbers.h"
@@ -121,44 +120,6 @@ std::string requests_of_warps(const model::Counts& counts, text::Style style) {
   return text;
 }
 
-// One figure of a thread: its name, where the prediction and the traced counts are.
-struct Figure {
-  const char* what;
-  const char* unit;
-  const char* model::Predicted::*formula;
-  double PredictedCounts::*predicted;
-  model::PerThread model::Traffic::*traced;
-  model::Traffic model::Counts::*of;
-};
-
-constexpr Figure kFigures[] = {
-    {"GMEM loads", "accesses", &model::Predicted::gmem_loads, &PredictedCounts::gmem_loads,
-     &model::Traffic::accesses, &model::Counts::gmem_loads},
-    {"", "floats", &model::Predicted::gmem_floats, &PredictedCounts::gmem_floats,
-     &model::Traffic::floats, &model::Counts::gmem_loads},
-    {"SMEM loads", "accesses", &model::Predicted::smem_loads, &PredictedCounts::smem_loads,
-     &model::Traffic::accesses, &model::Counts::smem_loads},
-    {"", "floats", &model::Predicted::smem_floats, &PredictedCounts::smem_floats,
-     &model::Traffic::floats, &model::Counts::smem_loads},
-    {"GMEM stores", "accesses", &model::Predicted::gmem_stores, &PredictedCounts::gmem_stores,
-     &model::Traffic::accesses, &model::Counts::gmem_stores},
-    {"SMEM stores", "accesses", &model::Predicted::smem_stores, &PredictedCounts::smem_stores,
-     &model::Traffic::accesses, &model::Counts::smem_stores},
-    {"cp.async", "copies", &model::Predicted::async_copies, &PredictedCounts::async_copies,
-     &model::Traffic::accesses, &model::Counts::async_gmem},
-};
-
-bool is_number_of_loads(const Figure& figure) {
-  const bool loads =
-      figure.of == &model::Counts::gmem_loads || figure.of == &model::Counts::smem_loads;
-  return loads && figure.traced == &model::Traffic::accesses;
-}
-
-bool agrees(const Figure& figure, const PredictedCounts& expected, const model::Counts& counts) {
-  const model::PerThread& traced = counts.*figure.of.*figure.traced;
-  return expected.*figure.predicted == static_cast<double>(traced.max);
-}
-
 // Why a traced thread may do other than the formula says, as far as the shape tells.
 std::string why_they_differ(const lab::Run& run, const lab::Row& row) {
   const model::Variant& v = *row.variant;
@@ -204,18 +165,18 @@ std::string counts_per_thread(
       line("", "", predictable ? "predicted," : "", "traced:", "", "", "traced max", "");
   text += line("", "", predictable ? "interior" : "", "min", "mean", "max", "per result", "");
   bool all_agree = true;
-  for (const Figure& figure : kFigures) {
-    if (only_loads && !is_number_of_loads(figure)) continue;
-    const double prediction = expected.*figure.predicted;
+  for (const PerThreadCount& count : kPerThread) {
+    if (only_loads && !std::string_view(count.path).ends_with("_loads_per_thread")) continue;
+    const double prediction = expected.*count.predicted;
     const model::PerThread none;
-    const model::PerThread& traced = row.counts ? (*row.counts).*figure.of.*figure.traced : none;
-    if (figure.formula == &model::Predicted::async_copies && prediction == 0 && traced.max == 0)
+    const model::PerThread& traced = row.counts ? count.traced(*row.counts) : none;
+    if (count.formula == &model::Predicted::async_copies && prediction == 0 && traced.max == 0)
       continue;
     if (!row.counts || row.counts->threads_traced == 0) {
-      text += line(figure.what, figure.unit, text::exact(prediction), "-", "-", "-", "-", "");
+      text += line(count.what, count.unit, text::exact(prediction), "-", "-", "-", "-", "");
       continue;
     }
-    const bool same = !predictable || agrees(figure, expected, *row.counts);
+    const bool same = !predictable || prediction == static_cast<double>(traced.max);
     all_agree = all_agree && same;
     const double mean =
         static_cast<double>(traced.sum) / static_cast<double>(row.counts->threads_traced);
@@ -223,7 +184,7 @@ std::string counts_per_thread(
                              : same       ? text::coloured("=", text::Colour::green, style)
                                           : text::coloured("DIFFERS", text::Colour::red, style);
     text += line(
-        figure.what, figure.unit, predictable ? text::exact(prediction) : "",
+        count.what, count.unit, predictable ? text::exact(prediction) : "",
         text::grouped(traced.min), text::exact(mean), text::grouped(traced.max),
         text::exact(static_cast<double>(traced.max) / results), mark);
   }
@@ -240,19 +201,19 @@ std::string formulas(const lab::Run& run, const lab::Row& row, text::Style style
   const PredictedCounts expected = *predicted(run, row);
   std::string text = heading("Where the predicted counts come from", style);
   std::string_view before;
-  for (const Figure& figure : kFigures) {
-    const char* formula = formulas_of(row).*figure.formula;
+  for (const PerThreadCount& count : kPerThread) {
+    const char* formula = formulas_of(row).*count.formula;
     const std::string_view formula_text = formula ? formula : "0";
     // Where every access is one float, the floats' formula is the accesses' again.
-    const bool floats = *figure.what == '\0';
+    const bool floats = *count.what == '\0';
     const bool repeated_formula = floats && formula_text == before;
     before = formula_text;
     if (repeated_formula || formula_text == "0") continue;
     const std::string numbers = with_numbers(formula_text, names);
-    const std::string value = text::exact(expected.*figure.predicted);
+    const std::string value = text::exact(expected.*count.predicted);
     const std::string worked_out = "= " + (numbers != value ? numbers + " = " : "") + value;
     const std::string in_one = std::string(formula_text) + " " + worked_out;
-    const char* label = floats ? "  in floats" : figure.what;
+    const char* label = floats ? "  in floats" : count.what;
     if (kIndent + kLabel + text::display_width(in_one) <= text::report_width()) {
       text += fact(label, in_one);
     } else {
@@ -270,13 +231,13 @@ std::string counts_table(const lab::Run& run, const lab::Row& row) {
       "| per thread | unit | formula | predicted | traced min | traced max |\n"
       "|---|---|---|---:|---:|---:|\n";
   std::string_view what;
-  for (const Figure& figure : kFigures) {
-    if (*figure.what != '\0') what = figure.what;
-    const model::PerThread& traced = (*row.counts).*figure.of.*figure.traced;
-    if (expected.*figure.predicted == 0 && traced.max == 0) continue;
-    const char* formula = formulas_of(row).*figure.formula;
-    text += "| " + std::string(what) + " | " + figure.unit + " | `" + (formula ? formula : "0") +
-            "` | " + text::exact(expected.*figure.predicted) + " | " + text::grouped(traced.min) +
+  for (const PerThreadCount& count : kPerThread) {
+    if (*count.what != '\0') what = count.what;
+    const model::PerThread& traced = count.traced(*row.counts);
+    if (expected.*count.predicted == 0 && traced.max == 0) continue;
+    const char* formula = formulas_of(row).*count.formula;
+    text += "| " + std::string(what) + " | " + count.unit + " | `" + (formula ? formula : "0") +
+            "` | " + text::exact(expected.*count.predicted) + " | " + text::grouped(traced.min) +
             " | " + text::grouped(traced.max) + " |\n";
   }
   return text;
@@ -660,11 +621,12 @@ std::string ceilings(const lab::Run& run, const lab::Row& row, text::Style style
 std::string explain_in_flight(const lab::Run& run, const lab::Row& row) {
   const model::Counts& counts = *row.counts;
   if (counts.blocks_traced == 0 || counts.smem_loads.requests == 0) return "";
-  const Barriers waits = barriers(run, row);
+  const Known known(run, row);
   std::string text = fact(
-      "barriers",
-      text::exact(std::round(100 * waits.a_block) / 100) + " per block" +
-          (waits.a_tile > 0 ? ", " + text::brief(waits.a_tile) + " per tile of K" : ""));
+      "barriers", text::exact(std::round(100 * *known.barriers_per_block) / 100) + " per block" +
+                      (known.barriers_per_k_tile
+                           ? ", " + text::brief(*known.barriers_per_k_tile) + " per tile of K"
+                           : ""));
   bool any = false;
   for (const model::LineCounts& line : counts.lines) {
     if (!line.shared || line.direction != model::Direction::load || line.in_flight_most == 0)
