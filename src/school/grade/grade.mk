@@ -5,7 +5,7 @@ $(GRADED)/grader.o: $(call OBJECTS,$(addprefix src/school/grade/,case.cpp compla
 		answer.cpp kernel_rules.cpp inspect.cpp grade.cpp) $(filter-out src/cli/% src/cluster/% src/lab/experiments/% src/lab/profile/%,$(SOURCES)) $(filter src/simulator/guard/%,$(FOR_USERS))) \
 		$(HARNESS) $(THE_GPU) $(BUILD)/link.flags
 	mkdir -p $(@D)
-	ld -r $(filter %.o,$^) -o $(NEW) && mv -f $(NEW) $@
+	ld -r -x $(filter %.o,$^) -o $(NEW) && mv -f $(NEW) $@
 $(GRADED)/assemble: $(call OBJECTS,src/school/grade/assemble.cpp $(ANSWER) $(filter src/text/%,$(SOURCES)))
 $(GRADED)/similar: $(call OBJECTS,src/school/grade/similar.cpp)
 TOOLS += $(GRADED)/assemble $(GRADED)/similar
@@ -19,7 +19,7 @@ grade.flags = $(CXX) $(GRADE_AS_CPU) $(TRACED)
 $(GRADED)/cpu.h.gch: $(BUILD)/grade.flags | $(ANNOUNCER)
 	$(call say,g++,src/simulator/cuda/cpu.h)
 	mkdir -p $(@D)
-	echo '#include "simulator/cuda/cpu.h"' > $(NEW) && mv -f $(NEW) $(GRADED)/cpu.h
+	echo '#include "simulator/cuda/launch.h"' > $(NEW) && mv -f $(NEW) $(GRADED)/cpu.h
 	$(CXX) -x c++-header $(filter-out -x c++ -include %/cpu.h,$(GRADE_AS_CPU)) $(TRACED) $(DEPENDENCIES) $(GRADED)/cpu.h -o $(NEW) $(KEEP)
 $(GRADED)/environment: $(BUILD)/grade.flags $(BUILD)/link.flags
 	mkdir -p $(@D)

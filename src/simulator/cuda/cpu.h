@@ -6,6 +6,11 @@
 // for all threads of a block.
 #pragma once
 
+// g++ would compile the special functions of <cmath> with each of our files. None calls one.
+#ifndef SIMT_REWRITTEN
+#define _GLIBCXX_BITS_SPECFUN_H 1
+#endif
+
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +20,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-// Included before __noinline__ becomes a macro, because these headers use an attribute of that name
-#include <memory>
 
 #include "simulator/cuda/collectives.h"
 #include "simulator/cuda/intrinsics.h"
@@ -30,7 +33,7 @@
 #define __grid_constant__
 #define __managed__
 #define __forceinline__ inline __attribute__((always_inline))
-#define __noinline__ __attribute__((noinline))
+#define __noinline__  // nothing, because <memory> uses an attribute of that name
 #define __launch_bounds__(...)
 #define __maxnreg__(...)
 #define __cluster_dims__(...)
