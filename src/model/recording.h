@@ -128,7 +128,7 @@ struct Audit {
   // After this many accesses, or this time, the rest runs unaudited.
   std::int64_t most_accesses = 50'000;
   double most_s = 3600;
-  int every = 1;   // one in this many warps of a block is audited, starting with the first
+  int every = 1;   // one in this many threads of a block is audited, starting with the first
   int blocks = 0;  // the number that were audited
   std::int64_t accesses = 0;  // the number compared with announcements
   bool whole = true;          // all threads finished before the limit was reached

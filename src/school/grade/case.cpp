@@ -150,33 +150,34 @@ std::int64_t rows_of_ldmatrix(const model::Counts& counts) {
 // contain NaN.
 class Fenced {
  public:
-  Fenced(const std::string& name, const lab::Floats& matrix)
+  Fenced(const Shape& shape, const std::string& name, const lab::Floats& matrix)
       : before_(kBefore + name),
         behind_(kOutside + name),
         name_(name),
+        fence_(fence_floats(shape)),
         floats_(matrix.size()),
-        memory_(2 * kFence + floats_, std::nanf("")) {
+        memory_(2 * fence_ + floats_, std::nanf("")) {
     std::copy(matrix.begin(), matrix.end(), data());
   }
-  float* data() const { return const_cast<float*>(memory_.data()) + kFence; }
+  float* data() const { return const_cast<float*>(memory_.data()) + fence_; }
   machine::GlobalArray array(bool result = false) const {
     return {name_.c_str(), data(), floats_ * sizeof(float), result};
   }
   bool untouched() const {
     const auto is_nan = [](float value) { return std::isnan(value); };
-    return std::all_of(memory_.begin(), memory_.begin() + kFence, is_nan) &&
-           std::all_of(memory_.end() - kFence, memory_.end(), is_nan);
+    return std::all_of(memory_.begin(), memory_.begin() + fence_, is_nan) &&
+           std::all_of(memory_.end() - fence_, memory_.end(), is_nan);
   }
   machine::GlobalArray before() const {
-    return {before_.c_str(), memory_.data(), kFence * sizeof(float)};
+    return {before_.c_str(), memory_.data(), fence_ * sizeof(float)};
   }
   machine::GlobalArray behind() const {
-    return {behind_.c_str(), data() + floats_, kFence * sizeof(float)};
+    return {behind_.c_str(), data() + floats_, fence_ * sizeof(float)};
   }
 
  private:
   std::string before_, behind_, name_;
-  std::size_t floats_;
+  std::size_t fence_, floats_;
   lab::Floats memory_;
 };
 
@@ -206,7 +207,7 @@ bool on_fenced(
     const std::function<
         void(std::span<const machine::GlobalArray>, const std::function<void()>& kernel)>& trace) {
   const auto [a, b, result] = array_names(exercise.product);
-  const Fenced A(a, c.A), B(b, c.B), C(result, c.C);
+  const Fenced A(c.shape, a, c.A), B(c.shape, b, c.B), C(c.shape, result, c.C);
   const machine::GlobalArray arrays[] = {A.array(),  B.array(),  C.array(true),
                                          A.before(), A.behind(), B.before(),
                                          B.behind(), C.before(), C.behind()};
@@ -267,7 +268,7 @@ void run_recorded(Case& c, model::Recorder& recorder) {
 
 void run_watched(Case& c, bool audited) {
   c.audit.most_accesses = 5'000;
-  c.audit.every = 4;
+  c.audit.every = 33;  // in each warp another lane
   machine::Machine machine{&grading_gpu()};
   if (audited) machine.audit = &c.audit;
   guard::on_fresh_thread([&] { guard::watched([&] { run_traced(c, machine); }); });

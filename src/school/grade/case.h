@@ -73,7 +73,10 @@ void measure(Case& c);
 // begin of A".
 inline constexpr const char* kOutside = "outside of ";
 inline constexpr const char* kBefore = "outside of the begin of ";
-inline constexpr std::size_t kFence = 1 << 18;  // floats on either side of a matrix
+// The floats on either side of a matrix: several of its lines.
+constexpr std::size_t fence_floats(const Shape& shape) {
+  return 1 << (shape.large ? 18 : 15);
+}
 
 // Gives the counts and hazards their lines in the student's file.
 void annotate(Case& c);

@@ -93,7 +93,7 @@ const lab::Floats& floats_of(const Case& c, int matrix) {
 // start.
 std::int64_t float_at(const Case& c, int matrix, const std::string& array, std::uint64_t byte) {
   const std::int64_t at = static_cast<std::int64_t>(byte) >> 2;
-  if (array.starts_with(kBefore)) return at - static_cast<std::int64_t>(kFence);
+  if (array.starts_with(kBefore)) return at - static_cast<std::int64_t>(fence_floats(c.shape));
   if (array.starts_with(kOutside)) return at + std::ssize(floats_of(c, matrix));
   return at;
 }

@@ -71,7 +71,6 @@ struct AuditState {
   bool active = false;
   model::Audit* into = nullptr;
   double most_used_s = std::numeric_limits<double>::infinity();
-  model::WarpGeometry geometry{};
   bool closed_now = false;    // an audited thread runs
   std::vector<Pages> closed;  // matrices and shared memory
   Pages stacks{};
@@ -317,15 +316,12 @@ const std::string& why_no_audit() {
   return why;
 }
 
-AuditedBlock::AuditedBlock(
-    model::WarpGeometry geometry, const machine::KernelMemory& memory, int threads,
-    model::Audit& into) {
+AuditedBlock::AuditedBlock(const machine::KernelMemory& memory, int threads, model::Audit& into) {
   constexpr std::size_t kMostSurprises = 64;
   ++into.blocks;
   into.surprises.reserve(kMostSurprises);
   state = {};
   state.into = &into;
-  state.geometry = geometry;
   state.stacks = pages_of(memory.stacks.begin, memory.stacks.bytes);
   state.statements.resize(threads);
   for (const machine::KernelArray& array : memory.arrays) {
@@ -348,7 +344,7 @@ void AuditedBlock::resume(std::span<const char> stack) {
   if (!state.active) return;
   const Pages pages = pages_of(reinterpret_cast<std::uintptr_t>(stack.data()), stack.size());
   const auto thread = (pages.begin - state.stacks.begin) / machine::kStackBytes;
-  const bool is_audited = state.geometry.warp_of(static_cast<int>(thread)) % state.into->every == 0;
+  const bool is_audited = thread % state.into->every == 0;
   if (is_audited != state.closed_now) is_audited ? close_all() : open_all();
   if (is_audited) close_after_machine();
   if (!is_audited || pages.begin == state.own_stack.begin) return;
@@ -399,7 +395,7 @@ const std::string& why_no_audit() {
   return why;
 }
 
-AuditedBlock::AuditedBlock(model::WarpGeometry, const machine::KernelMemory&, int, model::Audit&) {}
+AuditedBlock::AuditedBlock(const machine::KernelMemory&, int, model::Audit&) {}
 AuditedBlock::~AuditedBlock() = default;
 void AuditedBlock::resume(std::span<const char>) {}
 void AuditedBlock::pause() {}

@@ -29,9 +29,7 @@ const std::string& why_no_audit();
 class AuditedBlock {
  public:
   // Protects the pages. `memory` and `into` must outlive this object.
-  AuditedBlock(
-      model::WarpGeometry geometry, const machine::KernelMemory& memory, int threads,
-      model::Audit& into);
+  AuditedBlock(const machine::KernelMemory& memory, int threads, model::Audit& into);
   // Opens the pages and removes the signal handlers.
   ~AuditedBlock();
   AuditedBlock(const AuditedBlock&) = delete;

@@ -65,7 +65,7 @@ TEST_CASE(
   CHECK(!late.whole);
 }
 
-TEST_CASE("one of several warps may be audited in place of all") {
+TEST_CASE("one of several threads may be audited in place of all") {
   if (no_audit_here()) return;
   const lab::Problem p = lab::random_problem({32, 32, 8}, 1, 0, 1);
   const model::Stage& coalesced = *model::find_stage(stage_table_traced.stages, 2);

@@ -65,7 +65,7 @@ void WarpTracer::begin_block(std::int64_t block, int threads) {
   has_multiplied_ = false;
   audited_.reset();  // of an abandoned block
   if (audit_ != nullptr) {
-    audited_.emplace(geometry_, memory_, threads, *std::exchange(audit_, nullptr));
+    audited_.emplace(memory_, threads, *std::exchange(audit_, nullptr));
   }
   if (record_.is_on()) record_.begin_or_end(model::RecordedEvent::Kind::block_begin);
 }
