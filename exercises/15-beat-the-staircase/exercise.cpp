@@ -158,14 +158,14 @@ extern const grade::Exercise grade::exercise = {
     .product = {.A = grade::Order::transposed},
     // The first three differ by a multiple of 32 along K: what an extrapolation to kSize needs. The
     // third is longer than those that it begins with, to see that it holds. The fourth has several
-    // blocks whatever the tile, and the last is large along K.
+    // blocks in both directions whatever the tile, and the last is large along K.
     .shapes =
         [](grade::Random& random) {
           return std::vector<Shape>{
               {256, 256, 64},
               {256, 256, 64 + 32 * random.between(1, 2)},
-              {256, 256, 32 * random.between(6, 8)},
-              {512, 768, 32},
+              {256, 256, 32 * random.between(5, 6)},
+              {512, 768, 32, 0, true},
               {256, 256, random.long_K(32), 0, true}};
         },
     .targets =

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
+#include <numeric>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -55,14 +56,17 @@ Mutant mutant_of(const std::string& line) {
 
 bool passes(std::uint64_t seed) {
   grade::Random random(seed);
-  std::vector<grade::Case> cases;
-  for (const Shape& shape : grade::exercise.shapes(random)) {
-    if (shape.large) continue;
-    grade::Case c = grade::drawn_case(shape, seed + cases.size());
-    grade::run_watched(c);
-    grade::measure(c);
-    if (grade::fails(c)) return false;
-    cases.push_back(std::move(c));
+  const std::vector<Shape> shapes = grade::exercise.shapes(random);
+  std::vector<grade::Case> cases(shapes.size());
+  std::vector<std::size_t> order(shapes.size());
+  std::iota(order.begin(), order.end(), 0);
+  // What has the shortest K takes the least time, and most mutants fail with it.
+  std::ranges::stable_sort(order, {}, [&](std::size_t at) { return shapes[at].K; });
+  for (const std::size_t at : order) {
+    cases[at] = grade::drawn_case(shapes[at], seed + at);
+    grade::run_watched(cases[at]);
+    grade::measure(cases[at]);
+    if (grade::fails(cases[at])) return false;
   }
   const grade::Submission submission{{}, cases, "", seed};
   return !grade::exercise.check || !grade::exercise.check(submission);
