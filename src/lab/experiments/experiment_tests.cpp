@@ -197,10 +197,10 @@ std::vector<double> numbers(const std::string& json, const std::string& name) {
 // All of these grids have at most eight blocks, so both runs trace all of them.
 TEST_CASE("counts that are extrapolated along K equal those of the whole K") {
   for (const std::string arguments :
-       {"tile-sizes --stage 5-6 --m 64 --n 64 --k 200",
-        "tile-sizes --stage 7-8 --m 60 --n 127 --k 205", "padding --m 128 --n 64 --k 201",
-        "stages --m 64 --n 256 --k 263", "swapped-grid --m 64 --n 60 --k 205",
-        "block-shape --m 16 --n 16 --k 200", "coarsening --m 32 --n 32 --k 201"}) {
+       {"tile-sizes --stage 6 --m 64 --n 64 --k 104", "tile-sizes --stage 7 --m 60 --n 63 --k 105",
+        "padding --m 64 --n 64 --k 201", "stages --m 32 --n 64 --k 135",
+        "swapped-grid --m 64 --n 60 --k 205", "block-shape --m 16 --n 16 --k 200",
+        "coarsening --m 32 --n 32 --k 201"}) {
     CAPTURE(arguments);
     const Output some = experiment(arguments + " --hazards off --format json");
     const Output all = experiment(arguments + " --hazards off --format json --trace all");
