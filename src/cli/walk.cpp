@@ -156,11 +156,13 @@ void annotate_row(const Ladder& ladder, const model::Variant& traced, lab::Row& 
   if (!ladder.flags.explain && !as_json && row.counts->hazards.empty()) return;
   lab::annotate(row, traced_kernel(ladder, traced));
   if (!is_explained(ladder.flags)) return;
+  annotate_stage_before(ladder, row);
+  const std::vector<std::string>& sections = ladder.flags.sections;
+  if (!sections.empty() && !std::ranges::count(sections, "kernel")) return;  // which draws it
   constexpr int kShort = 128;  // enough of K to compare requests
   const lab::Problem& p =
       ladder.counted ? ladder.counted->with_K(std::min(ladder.run.K, kShort)) : ladder.problem;
   row.remedy = lab::find_remedy(p, ladder.run.gpu, ladder.tables.traced, row);
-  annotate_stage_before(ladder, row);
 }
 
 lab::Measurement measure_variant(
