@@ -47,7 +47,7 @@ Known::Known(const lab::Run& of_run, const lab::Row& of_row) : run(of_run), row(
   const model::Variant& v = *row.variant;
   const model::Product product = lab::product_of(run);
   const lab::Grid grid = lab::grid(run, v);
-  const int tiles = model::tiles_of(v, run.M, run.N);
+  const int tiles = row.stage ? model::tiles_of(v, run.M, run.N) : 0;
   kernel = lab::kernel_name(row);
   aligned = row.aligned;
   blocks = counts ? counts->blocks : grid.x * grid.y;
