@@ -124,8 +124,7 @@ std::vector<lab::Row> cublas_rows(Ladder& ladder, bool with_bf16) {
 }
 
 bool is_explained(const flags::Flags& flags) {
-  return flags.explain && flags.format != report::Format::json &&
-         flags.format != report::Format::csv;
+  return flags.explain && flags.format != flags::Format::json && flags.format != flags::Format::csv;
 }
 
 const void* traced_kernel(const Ladder& ladder, const model::Variant& traced) {
@@ -152,7 +151,7 @@ void annotate_stage_before(const Ladder& ladder, lab::Row& row) {
 
 // Annotates the kernel's lines if the output will show them.
 void annotate_row(const Ladder& ladder, const model::Variant& traced, lab::Row& row) {
-  const bool as_json = ladder.flags.format == report::Format::json || !ladder.flags.json.empty();
+  const bool as_json = ladder.flags.format == flags::Format::json || !ladder.flags.json.empty();
   if (!ladder.flags.explain && !as_json && row.counts->hazards.empty()) return;
   lab::annotate(row, traced_kernel(ladder, traced));
   if (!is_explained(ladder.flags)) return;
@@ -295,11 +294,11 @@ void climb(
 constexpr const char* kVersion = "gemm_steps 1.0";
 
 void print(const flags::Flags& flags, const lab::Run& run) {
-  if (flags.format == report::Format::json) return report::print_json(stdout, run);
-  if (flags.format == report::Format::csv) return report::print_csv(stdout, run);
+  if (flags.format == flags::Format::json) return report::print_json(stdout, run);
+  if (flags.format == flags::Format::csv) return report::print_csv(stdout, run);
   const text::Style style{flags::wants_colour(flags, stdout)};
   if (!flags.explain) return report::print_table(stdout, run, style, flags.wide);
-  const report::Explaining how = flags::explaining(flags);
+  const flags::Explaining how = flags::explaining(flags);
   for (const lab::Row& row : run.rows) {
     if (row.stage != nullptr && !report::explain(stdout, run, row, style, how)) return;
   }

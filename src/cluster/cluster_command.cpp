@@ -471,7 +471,7 @@ int gpus_asked(const flags::Flags& flags, const Processes& processes) {
 void refuse_other_outputs(const flags::Flags& flags, const Processes& processes) {
   if (processes.size() == 1) return;
   const char* const other = flags.explain                           ? "--explain"
-                            : flags.format != report::Format::table ? "--format"
+                            : flags.format != flags::Format::table ? "--format"
                             : !flags.json.empty()                   ? "--json"
                             : !flags.out.empty()                    ? "--out"
                                                                     : nullptr;

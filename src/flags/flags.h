@@ -1,23 +1,38 @@
 // The command line: text in, a checked request out.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lab/request.h"
 #include "model/gpus.h"
 #include "model/stage.h"
-#include "show/report/explain/explain.h"
-#include "show/report/facts.h"
 
 namespace flags {
 
 enum class Resident { automatic, gpu, host };
 enum class Local { stage, cublas };
+
+// The values of --format (markdown only for an explanation).
+enum class Format { table, json, csv, markdown };
+
+// The sections of --explain, in the order in which they are printed, for --section.
+inline constexpr std::array<std::string_view, 15> kExplained = {
+    "idea",   "diff",      "kernel",  "loads",        "tiles", "launch",    "swizzle", "counts",
+    "thread", "occupancy", "ceiling", "instructions", "time",  "questions", "answers"};
+
+// How a stage is explained.
+struct Explaining {
+  std::vector<std::string> sections = {};  // of kExplained; empty: all but "loads" and "answers"
+  bool markdown = false;
+  std::FILE* quiz_from = nullptr;  // where the reader's predictions come from
+};
 
 // The request. An empty string or optional is a flag that was not given. The help text says what
 // each flag means.
@@ -33,7 +48,7 @@ struct Flags : lab::Request {
   std::string variant;                // as typed; select_variant resolves it
   std::string experiment;             // as typed; run_experiment resolves it
   std::string out;                    // a .npy file
-  report::Format format = report::Format::table;
+  Format format = Format::table;
   std::string json;        // the file that gets the table's run as JSON, too
   std::string figures;     // the directory for the pictures
   std::string page;        // the HTML file for the interactive page
@@ -64,7 +79,7 @@ const char* help_text();  // 100 columns wide, ends with a newline
 bool wants_colour(const Flags& flags, std::FILE* out);
 
 // How --section, --ask and --format shape an explanation.
-report::Explaining explaining(const Flags& flags);
+Explaining explaining(const Flags& flags);
 
 // The stages that `text` names, in the order of the table: a number (5), a range (3-6, or 3- up to
 // the last), or a name or its beginning, ignoring case, blanks and dashes ("warp"). An empty text

@@ -59,7 +59,7 @@ TEST_CASE("without flags, everything has its default") {
   CHECK(flags.beta == 0);
   CHECK(flags.device == lab::Device::automatic);
   CHECK(flags.trace == lab::Trace::sample);
-  CHECK(flags.format == report::Format::table);
+  CHECK(flags.format == flags::Format::table);
   CHECK_FALSE(flags.explain);
 }
 
@@ -94,7 +94,7 @@ TEST_CASE("every flag reaches its field, as --flag value and as --flag=value") {
     CHECK(flags.gpu == "RTX 3090");
     CHECK(flags.trace == lab::Trace::all);
     CHECK(flags.variant == "x");
-    CHECK(flags.format == report::Format::csv);
+    CHECK(flags.format == flags::Format::csv);
     CHECK(flags.no_color);
     CHECK(flags.help);
     CHECK(flags.version);

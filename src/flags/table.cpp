@@ -148,7 +148,7 @@ void set_ask(Flags& flags, const Value&) {
 
 std::string names_of_explained_sections() {
   std::string names;
-  for (const char* section : report::explained_sections()) {
+  for (const std::string_view section : kExplained) {
     names += (names.empty() ? "" : ", ") + std::string(section);
   }
   return names;
@@ -167,8 +167,7 @@ void set_sections(Flags& flags, const Value& value) {
     const std::size_t end = std::min(value.text.find(',', begin), value.text.size());
     flags.sections.push_back(value.text.substr(begin, end - begin));
     begin = end + 1;
-    const auto known = report::explained_sections();
-    if (std::find(known.begin(), known.end(), flags.sections.back()) != known.end()) continue;
+    if (std::ranges::find(kExplained, flags.sections.back()) != kExplained.end()) continue;
     refuse(
         value, "there is no section \"" + text::echoed(flags.sections.back()) + "\", they are " +
                    names_of_explained_sections());
@@ -448,16 +447,16 @@ std::span<const Section> sections() {
             .value = "F",
             .help = "table (default), json, csv, or markdown with --explain",
             .hint = "give table, json, csv or, with --explain, markdown",
-            .set = choice<report::Format>(
-                &Flags::format, {{"table", report::Format::table},
-                                 {"json", report::Format::json},
-                                 {"csv", report::Format::csv},
-                                 {"markdown", report::Format::markdown}}),
+            .set = choice<Format>(
+                &Flags::format, {{"table", Format::table},
+                                 {"json", Format::json},
+                                 {"csv", Format::csv},
+                                 {"markdown", Format::markdown}}),
             .needs =
                 {{.others = {"--explain"},
                   .message = "--format markdown: only --explain writes it; give --explain too",
                   .value = "markdown"}},
-            .is_used = [](const Flags& f) { return f.format != report::Format::table; }},
+            .is_used = [](const Flags& f) { return f.format != Format::table; }},
            {.name = "--json",
             .value = "FILE",
             .help = "also write the run to FILE as JSON, beside what is printed",

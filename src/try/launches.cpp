@@ -332,7 +332,7 @@ std::string unfinished_report(const Options& options, const lab::Run& run, text:
   std::size_t bytes = 0;
   std::FILE* const out = open_memstream(&text, &bytes);
   print(out, options, run, "", style);
-  if (options.flags.format == report::Format::table) report::report_hazards("try", run, out);
+  if (options.flags.format == flags::Format::table) report::report_hazards("try", run, out);
   std::fclose(out);
   std::string report(text, bytes);
   std::free(text);

@@ -60,11 +60,11 @@ bool print(
     std::istringstream csv(profile::read_ncu_file("--ncu", flags.ncu));
     return profile::print_profile(out, csv, run);
   }
-  if (flags.format == report::Format::json) {
+  if (flags.format == flags::Format::json) {
     report::print_json(out, run);
     return true;
   }
-  if (flags.format == report::Format::csv) {
+  if (flags.format == flags::Format::csv) {
     report::print_csv(out, run);
     return true;
   }
@@ -295,7 +295,7 @@ namespace {
 int try_program(
     const attempt::Options& options, const std::string& command, text::Style style,
     bool on_terminal) {
-  const bool is_for_readers = options.flags.format == report::Format::table;
+  const bool is_for_readers = options.flags.format == flags::Format::table;
   const int stdout_of = is_for_readers ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3) : -1;
   guard::Guard guard = attempt::kernel_guard(options.limit_s, "try", "the program");
   guard.if_stopped = attempt::page_of_stopped(options.show);

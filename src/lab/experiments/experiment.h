@@ -144,9 +144,9 @@ std::vector<Launch> occupancy_walk(const Plan& plan);
 // conclusion last; CSV has only the trials. `about` has the GPU, the date and the command.
 void print_experiment(
     std::FILE* out, const Experiment& experiment, const lab::Run& about,
-    std::span<const Trial> trials, report::Format format, text::Style style);
+    std::span<const Trial> trials, flags::Format format, text::Style style);
 
-void print_experiments(std::FILE* out, report::Format format);  // --experiment list
+void print_experiments(std::FILE* out, flags::Format format);  // --experiment list
 
 // --experiment NAME: makes the launches of an experiment and prints what they show.
 

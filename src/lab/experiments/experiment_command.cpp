@@ -284,9 +284,9 @@ std::vector<report::Fact> facts_of(const Experiment& experiment, const Trial& tr
 
 void print_experiment(
     std::FILE* out, const Experiment& experiment, const lab::Run& run,
-    std::span<const Trial> trials, report::Format format, text::Style style) {
+    std::span<const Trial> trials, flags::Format format, text::Style style) {
   std::string text;
-  if (format == report::Format::table) {
+  if (format == flags::Format::table) {
     text = about(experiment, run, trials) + "\n" + as_table(experiment, trials, style) + "\n" +
            legend(experiment, trials) + "\n";
     for (const std::string& words :
@@ -298,7 +298,7 @@ void print_experiment(
     for (const Trial* trial : in_order(experiment, trials)) {
       all.push_back(facts_of(experiment, *trial));
     }
-    if (format == report::Format::json) {
+    if (format == flags::Format::json) {
       std::vector<report::Fact> facts = {
           {"experiment", experiment.name}, {"question", experiment.question}};
       for (report::Fact& fact : report::run_facts(run)) {
@@ -320,7 +320,7 @@ void print_experiment(
   std::fputs(text.c_str(), out);
 }
 
-void print_experiments(std::FILE* out, report::Format format) {
+void print_experiments(std::FILE* out, flags::Format format) {
   constexpr int kTerm = 14;
   std::string text;
   std::vector<std::vector<report::Fact>> all;
@@ -328,9 +328,9 @@ void print_experiments(std::FILE* out, report::Format format) {
     text += text::labelled(experiment.name, kTerm, experiment.question);
     all.push_back({{"experiment", experiment.name}, {"question", experiment.question}});
   }
-  if (format == report::Format::json) {
+  if (format == flags::Format::json) {
     text = "{\n" + report::json_array("experiments", all) + "\n}\n";
-  } else if (format == report::Format::csv) {
+  } else if (format == flags::Format::csv) {
     text = report::csv_names(all.front());
     for (const std::vector<report::Fact>& facts : all) text += report::csv_values(facts);
   }

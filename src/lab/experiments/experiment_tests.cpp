@@ -111,7 +111,7 @@ TEST_CASE("the conclusions from made-up times are those of their golden file") {
   for (const Experiment& experiment : experiments()) {
     outputs.emplace_back(experiment.name, testing::written([&](std::FILE* out) {
                            print_experiment(
-                               out, experiment, shapes[0].run, shapes, report::Format::table, {});
+                               out, experiment, shapes[0].run, shapes, flags::Format::table, {});
                          }));
   }
   testing::compare_with_golden("conclusions", outputs);

@@ -138,7 +138,7 @@ std::string explained(const lab::Run& run, const lab::Row& row, text::Style styl
   return testing::written([&](std::FILE* out) { explain(out, run, row, style); });
 }
 
-std::string section(const std::string& name, const lab::Run& run, const lab::Row& row) {
+std::string section(const std::string_view name, const lab::Run& run, const lab::Row& row) {
   return testing::written(
       [&](std::FILE* out) { explain(out, run, row, {}, {.sections = {name}}); });
 }
@@ -160,7 +160,7 @@ TEST_CASE("a narrow terminal has narrow lines, down to 80 columns") {
     for (const lab::Run& run : {timed_run(), traced_run()}) {
       for (const lab::Row& row : run.rows) {
         CHECK(widest(explained(run, row)) <= most);
-        for (const char* name : explained_sections())
+        for (const std::string_view name : flags::kExplained)
           CHECK(widest(section(name, run, row)) <= most);
       }
     }
@@ -173,7 +173,7 @@ TEST_CASE("no line of an explanation is wider than 100 columns") {
       model::Error{0.5, 1e30, false, model::Mismatch{123456789, 987654321, -1.23456789e-30, 1e300}};
   run.M = run.N = run.K = 1000003;
   CHECK(widest(explained(run, run.rows[3])) <= 100);
-  for (const char* name : explained_sections()) {
+  for (const std::string_view name : flags::kExplained) {
     CAPTURE(std::string(name));
     CHECK(widest(section(name, run, run.rows[3])) <= 100);
   }

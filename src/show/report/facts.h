@@ -16,9 +16,6 @@
 
 namespace report {
 
-// The formats of a report, the values of --format (markdown only for an explanation).
-enum class Format { table, json, csv, markdown };
-
 // A value as JSON and CSV both write it: null (unknown or missing; also a NaN or an infinity, which
 // neither can write), a number or truth value, or text that has to be quoted first.
 struct FactValue {

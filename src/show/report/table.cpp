@@ -525,11 +525,12 @@ std::string as_table(std::span<const model::Stage> stages, const ChoiceFor& choi
 }  // namespace
 
 void print_list(
-    std::FILE* out, std::span<const model::Stage> stages, const ChoiceFor& choice, Format format) {
+    std::FILE* out, std::span<const model::Stage> stages, const ChoiceFor& choice,
+    flags::Format format) {
   std::string text;
-  if (format == Format::table) {
+  if (format == flags::Format::table) {
     text = as_table(stages, choice);
-  } else if (format == Format::json) {
+  } else if (format == flags::Format::json) {
     text = "{\n" + json_array("variants", all_facts(stages, choice)) + "\n}\n";
   } else {
     text = csv_names(facts_of(model::Stage{}, model::Variant{}, false));

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "flags/flags.h"
 #include "lab/run.h"
 #include "model/gpus.h"
 #include "model/stage.h"
@@ -72,6 +73,7 @@ struct ChoiceFor {
 
 // Every stage with its variants: which of them can be chosen by size, and which one is.
 void print_list(
-    std::FILE* out, std::span<const model::Stage> stages, const ChoiceFor& choice, Format format);
+    std::FILE* out, std::span<const model::Stage> stages, const ChoiceFor& choice,
+    flags::Format format);
 
 }  // namespace report

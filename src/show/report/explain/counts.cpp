@@ -248,7 +248,7 @@ std::string counts_table(const lab::Run& run, const lab::Row& row) {
 std::vector<Part> explain_thread(const Explained& explained) {
   const auto& [run, row, style, whole, format] = explained;
   if (!row.variant || !(row.stage || (row.launch && row.counts))) return {};
-  if (row.stage && format == Format::markdown && row.counts) {
+  if (row.stage && format == flags::Format::markdown && row.counts) {
     return {{counts_table(run, row), Part::table}};
   }
   return {

@@ -367,11 +367,9 @@ constexpr Section kSections[] = {
     {"questions", explain_questions, true},
     {"answers", explain_answers, true, "", false}};
 
-constexpr auto kNames = [] {
-  std::array<const char*, std::size(kSections)> names{};
-  for (std::size_t i = 0; i < names.size(); ++i) names[i] = kSections[i].name;
-  return names;
-}();
+static_assert(std::ranges::equal(flags::kExplained, kSections, {}, {}, [](const Section& section) {
+  return std::string_view(section.name);
+}));
 
 std::string title(const lab::Row& row, text::Style style, bool underlined) {
   const bool is_stage = row.number >= 0 && !row.launch;
@@ -414,16 +412,13 @@ void print_lines(std::FILE* out, const std::string& text) {
 
 }  // namespace
 
-std::span<const char* const> explained_sections() {
-  return kNames;
-}
-
 bool explain(
     std::FILE* out, const lab::Run& run, const lab::Row& row, text::Style style,
-    const Explaining& how) {
+    const flags::Explaining& how) {
   const bool all = how.sections.empty();
   const Explained explained{
-      run, row, style, all && !row.launch, how.markdown ? Format::markdown : Format::table};
+      run, row, style, all && !row.launch,
+      how.markdown ? flags::Format::markdown : flags::Format::table};
   const auto named = [&](std::string_view name) {
     return std::find(how.sections.begin(), how.sections.end(), name) != how.sections.end();
   };
