@@ -48,7 +48,7 @@ ANEW := $(if $(HARDENED),$(filter-out %_tests.cpp,$(wildcard $(patsubst %,src/%/
 # The files of a room in JOINED are compiled together, which takes two thirds of the time, as all.o, or
 # as hot.o if their code runs long; a wing's tests as all_tests.o. APART: files with flags of their own, or in programs without their room.
 JOINED := $(addprefix src/,$(addsuffix /,text model flags cluster try school/grade school/lesson $(addprefix simulator/,trace host guard rewrite machine machine/ptx) \
-	lab lab/profile lab/experiments $(addprefix show/,report report/explain step pictures page)))
+	lab profile experiments $(addprefix show/,report report/explain step pictures page)))
 MAINS := %_tests.cpp %/alone.cpp %/mpi.cpp $(addprefix src/,cluster/no_gpus.cpp lab/bench_tracer.cpp lab/bench_cpu.cpp) %/update.cpp %/on_cpu.cpp
 APART = $(MAINS) $(RUNNERS) $(ANSWER) %/lesson_source.cpp %/recorded.cpp %/before_main.cpp %/tensor_core.cpp %/rewriter.cpp %/random.cpp \
 	src/simulator/host/blas% %/architecture.cpp %/guarded_kernel.cpp %/assemble.cpp %/similar.cpp %/ladder.cpp %/index_mutants.cpp %/time.cpp %/recorded_gpus.cpp src/simulator/machine/device_%
@@ -67,8 +67,8 @@ FOR_ALL = $(BUILD)/users.a $(INSTRUMENT)
 OF = $(filter-out $(MAINS) $(FOR_USERS),$(wildcard $(addprefix src/,$(1:%=%/*.cpp))))
 # The ladder and --explain, and the other parts of the main program.
 OF_LADDER := cpu_reference.cpp src/lab/gpu/sensors.cpp src/cli/walk.cpp src/show/pictures/recorded_gpus.cpp \
-	$(call OF,model text $(addprefix simulator/,machine host trace) lab lab/profile flags show/report show/report/explain)
-SOURCES := $(OF_LADDER) $(filter-out $(OF_LADDER),src/cli/others.cpp $(call OF,$(addprefix show/,pictures step page) lab/experiments cluster))
+	$(call OF,model text $(addprefix simulator/,machine host trace) lab profile flags show/report show/report/explain)
+SOURCES := $(OF_LADDER) $(filter-out $(OF_LADDER),src/cli/others.cpp $(call OF,$(addprefix show/,pictures step page) experiments cluster))
 INSTRUMENT := $(BUILD)/instrument.a
 # The files that read a student's file, and those around a user's kernel.
 ANSWER := src/school/grade/answer.cpp src/school/grade/kernel_rules.cpp

@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "lab/experiments/experiment.h"
+#include "experiments/experiment.h"
 #include "lab/gpu/gpu.h"
 #include "lab/measure.h"
 #include "lab/problem.h"

@@ -470,11 +470,11 @@ int gpus_asked(const flags::Flags& flags, const Processes& processes) {
 // Under mpirun, --gpus is not given, so the checks of the flags do not refuse these.
 void refuse_other_outputs(const flags::Flags& flags, const Processes& processes) {
   if (processes.size() == 1) return;
-  const char* const other = flags.explain                           ? "--explain"
+  const char* const other = flags.explain                          ? "--explain"
                             : flags.format != flags::Format::table ? "--format"
-                            : !flags.json.empty()                   ? "--json"
-                            : !flags.out.empty()                    ? "--out"
-                                                                    : nullptr;
+                            : !flags.json.empty()                  ? "--json"
+                            : !flags.out.empty()                   ? "--out"
+                                                                   : nullptr;
   if (other == nullptr) return;
   throw model::Refusal(
       std::string(other) + ": several processes only print the table; leave " + other + " out");

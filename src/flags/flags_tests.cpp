@@ -226,9 +226,9 @@ TEST_CASE("the help text names every flag and every section of an explanation wi
     CAPTURE(name);
     CHECK(named.contains(name));
   }
-  for (const char* section : report::explained_sections()) {
-    CAPTURE(std::string(section));
-    CHECK(testing::first_match(help, std::string("\\b") + section + "\\b"));
+  for (const std::string_view section : kExplained) {
+    CAPTURE(section);
+    CHECK(testing::first_match(help, "\\b" + std::string(section) + "\\b"));
   }
   std::istringstream lines(help);
   for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 100);

@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "lab/experiments/experiment.h"
+#include "experiments/experiment.h"
 #include "lab/measure.h"
 #include "lab/problem.h"
 #include "model/stage.h"

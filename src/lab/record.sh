@@ -55,20 +55,20 @@ for sides in "1 8192 8192" "8 8192 8192" "16 8192 8192" "32 8192 8192" "64 8192 
   record "few-$1x$2x$3" "$program" --device gpu --no-color --trace none --stage 11- --m "$1" --n "$2" --k "$3"
 done
 # These are small, so each stage's first variant, which the lesson is about, has to be named.
-record ncu-256 "$src/lab/profile/profile.sh" counts "$program" --stage 1- --variant first --size 256
+record ncu-256 "$src/profile/profile.sh" counts "$program" --stage 1- --variant first --size 256
 # First a size where no row is 16-byte aligned, then one where all rows are but no tile divides the
 # matrices.
-record ncu-251x509x127 "$src/lab/profile/profile.sh" counts "$program" --stage 1- --variant first --m 251 --n 509 --k 127 --beta 1.5
-record ncu-252x508x132 "$src/lab/profile/profile.sh" counts "$program" --stage 1- --variant first --m 252 --n 508 --k 132 --beta 1.5
-record ncu-shapes "$src/lab/profile/shapes.sh" "$program" 40 1
-record ceilings-4096 "$src/lab/profile/profile.sh" units "$program" --stage 1- --size 4096
-record ncu-report-4096 "$src/lab/profile/report.sh" "$program" 4096 2 5 11
-record ncu-swapped-grid "$src/lab/profile/profile.sh" caches "$program" --experiment swapped-grid
+record ncu-251x509x127 "$src/profile/profile.sh" counts "$program" --stage 1- --variant first --m 251 --n 509 --k 127 --beta 1.5
+record ncu-252x508x132 "$src/profile/profile.sh" counts "$program" --stage 1- --variant first --m 252 --n 508 --k 132 --beta 1.5
+record ncu-shapes "$src/profile/shapes.sh" "$program" 40 1
+record ceilings-4096 "$src/profile/profile.sh" units "$program" --stage 1- --size 4096
+record ncu-report-4096 "$src/profile/report.sh" "$program" 4096 2 5 11
+record ncu-swapped-grid "$src/profile/profile.sh" caches "$program" --experiment swapped-grid
 # The grid's order of blocks, and the bands of stage 11.
-record ncu-caches-grid "$src/lab/profile/profile.sh" caches "$program" --stage 10 --size 8192
-record ncu-caches-bands "$src/lab/profile/profile.sh" caches "$program" --stage 11 --variant 128x256x8-ordered --size 8192
+record ncu-caches-grid "$src/profile/profile.sh" caches "$program" --stage 10 --size 8192
+record ncu-caches-bands "$src/profile/profile.sh" caches "$program" --stage 11 --variant 128x256x8-ordered --size 8192
 record accuracy "$lab/accuracy.sh" "$program" 1024 4096 8192
-record coarsening-loads "$src/lab/profile/coarsening_loads.sh" "$program"
+record coarsening-loads "$src/profile/coarsening_loads.sh" "$program"
 for name in coarsening block-shape swapped-grid tile-sizes padding stages one-change shapes occupancy; do
   record experiment-$name "$program" --device gpu --experiment $name --reps 10 --no-color
 done

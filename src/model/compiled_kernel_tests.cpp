@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "lab/experiments/experiment.h"
+#include "experiments/experiment.h"
 #include "model/compiled_kernel.h"
 #include "testing/program.h"
 

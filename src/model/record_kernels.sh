@@ -1,5 +1,5 @@
 #!/bin/bash
-# Records what nvcc makes of every kernel of gemm_steps.cu and of src/lab/experiments/kernels.cu, for
+# Records what nvcc makes of every kernel of gemm_steps.cu and of src/experiments/kernels.cu, for
 # each architecture: registers, and the instructions of the main loop.
 #   src/model/record_kernels.sh NVCC [OUTPUT [SOURCE...]]
 # OUTPUT is src/model/compiled_kernels.inc, which src/model/compiled_kernel.cpp includes; the SOURCEs
@@ -12,14 +12,14 @@ set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 nvcc=${1:?"the first argument is missing: the path of nvcc"}
 output=${2:-$root/src/model/compiled_kernels.inc}
-[ $# -gt 2 ] && shift 2 || set -- "$root/gemm_steps.cu" "$root/src/lab/experiments/kernels.cu"
+[ $# -gt 2 ] && shift 2 || set -- "$root/gemm_steps.cu" "$root/src/experiments/kernels.cu"
 architectures=${ARCHITECTURES:-75 80 86 89 90a 100 120}
 
 work=$(mktemp -d)
 trap 'rm -rf "$work" "$output.new"' EXIT
 
 # kernels.cu includes this file.
-"$root/src/lab/experiments/changed_kernels.sh" >"$work/changed_kernels.cuh"
+"$root/src/experiments/changed_kernels.sh" >"$work/changed_kernels.cuh"
 
 jobs=
 for arch in $architectures; do

@@ -21,7 +21,7 @@ $(filter $(BUILD)/%_tests.o,$(TESTS)): | $(WITH_DOCTEST).gch
 
 # Hardening changes jumps between stacks, what touches a stack, and copies of memory: the rooms that run
 # kernels, the kernels of their tests, and answers. All other files are those of the plain build.
-NOT_HARDENED := $(subst $(eval ) ,$(comma),$(patsubst %,*/%/*,announce book cli cluster cuda flags host lab lesson model page pictures report \
+NOT_HARDENED := $(subst $(eval ) ,$(comma),$(patsubst %,*/%/*,announce bench book cli cluster cuda experiments flags host lab lesson model page pictures profile report \
 	rewrite step testing text try) tests.cpp */grade/answer_tests.cpp */grade/class_tests.cpp)
 test-hardened: ## run the tests of what runs kernels with the hardening flags that distributions use
 	+$(MAKE) --no-print-directory NVCC= $(PROGRAM) $(BUILD)/tests
@@ -30,7 +30,7 @@ test-hardened: ## run the tests of what runs kernels with the hardening flags th
 
 # The parsers are compiled with sanitizers; the other code that they need is not.
 FUZZED := $(filter-out %_tests.cpp,$(wildcard src/text/*.cpp src/flags/*.cpp)) src/model/stage.cpp \
-	src/lab/npy.cpp src/lab/profile/ncu.cpp src/show/step/navigation.cpp $(ANSWER) \
+	src/lab/npy.cpp src/profile/ncu.cpp src/show/step/navigation.cpp $(ANSWER) \
 	src/testing/fuzz_main.cpp $(filter-out src/simulator/rewrite/rewriter.cpp %_tests.cpp,$(wildcard src/simulator/rewrite/*.cpp src/simulator/machine/ptx/*.cpp)) \
 	$(shell grep -l testing/fuzz.h src/*/*_tests.cpp src/*/*/*_tests.cpp src/*/*/*/*_tests.cpp)
 SANITIZED := -g -fsanitize=address,undefined -fno-sanitize-recover=all

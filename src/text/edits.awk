@@ -1,5 +1,5 @@
 # edits.awk: makes files out of others by small edits, as exercises/*/wrong.txt and
-# src/lab/experiments/changes.txt list them.
+# src/experiments/changes.txt list them.
 #
 #   awk -v into=FOLDER -f src/text/edits.awk LIST
 #

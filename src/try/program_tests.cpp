@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "lab/profile/profile.h"
+#include "profile/profile.h"
 #include "testing/pattern.h"
 #include "testing/program.h"
 

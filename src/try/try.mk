@@ -61,7 +61,7 @@ $(foreach folder,examples src/try/samples,$(eval $(call COMPILE_SAMPLES,$(folder
 $(BUILD)/try/%.debug.traced.o: examples/%.cu $(COMPILES_TRIED) | $(TRIES_WITH)
 	$(call say,g++,$<)
 	BUILD=$(BUILD) COMPILE_S=600 COPY=debug KERNEL=$< MORE= src/try/try.sh compile $(BUILD)/try/$*.debug
-TIMED_LAUNCHES := $(BUILD)/gpu/src/lab/profile/timed_launches.o
+TIMED_LAUNCHES := $(BUILD)/gpu/src/profile/timed_launches.o
 
 TRY_PARTS = $(call OBJECTS,$(RUNNERS)) $(HARNESS) $(THE_GPU) $(FOR_ALL)
 DEBUGGED = $(BUILD)/src/try/debug/main.o $(HARNESS) $(THE_GPU) $(FOR_ALL)

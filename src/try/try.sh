@@ -211,7 +211,7 @@ compile_cubins() {
 # compile_for_gpu OUT CLOCK.o NVCC FLAG...: leaves
 #   OUT.gpu.o      the sgemm, as sgemm_gpu; empty if the files have none
 #   OUT.on_gpu     if they are a whole program: that program, with a clock around each launch
-#                  (src/lab/profile/timed_launches.cu)
+#                  (src/profile/timed_launches.cu)
 # A file that nvcc does not compile, for example because a header is missing, gets a note, and
 # nothing is timed. Runs in a process of its own, which it ends.
 compile_for_gpu() {
@@ -342,5 +342,5 @@ case $goal in
   try) "$program" "${of_program[@]}" ;;
   show) "$program" --size 64 --show "${PAGE:-$BUILD/show.html}" "${of_program[@]}" ;;
   step) "$program" --step "${of_program[@]}" ;;
-  profile) src/lab/profile/profile_file.sh "$program" "${of_program[@]}" ;;
+  profile) src/profile/profile_file.sh "$program" "${of_program[@]}" ;;
 esac

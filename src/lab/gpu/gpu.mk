@@ -50,7 +50,7 @@ $(BUILD)/gpu/%.o: %.cu $(BUILD)/gpu.flags
 $(BUILD)/gemm_steps_gpu_without_main.o: $(BUILD)/gpu/gemm_steps.o
 	objcopy --localize-symbol=main $< $@
 # Both files have the kernels that are no templates; one definition of each is linked.
-$(BUILD)/experiments_gpu.o: $(BUILD)/gpu/src/lab/experiments/kernels.o
+$(BUILD)/experiments_gpu.o: $(BUILD)/gpu/src/experiments/kernels.o
 	objcopy --weaken $< $@
 
 gpu-parts: $(GPU_PARTS) $(addprefix $(BUILD)/,gpu/src/cluster/gpus.o gpu/gemm_steps.o experiments_gpu.o)

@@ -2,7 +2,7 @@
 EXERCISES := $(patsubst exercises/%/exercise.cpp,%,$(wildcard exercises/[0-9]*/exercise.cpp))
 GRADED := $(BUILD)/grade
 $(GRADED)/grader.o: $(call OBJECTS,$(addprefix src/school/grade/,case.cpp complaint.cpp verdict.cpp \
-		answer.cpp kernel_rules.cpp inspect.cpp grade.cpp) $(filter-out src/cli/% src/cluster/% src/lab/experiments/% src/lab/profile/%,$(SOURCES)) $(filter src/simulator/guard/%,$(FOR_USERS))) \
+		answer.cpp kernel_rules.cpp inspect.cpp grade.cpp) $(filter-out src/cli/% src/cluster/% src/experiments/% src/profile/%,$(SOURCES)) $(filter src/simulator/guard/%,$(FOR_USERS))) \
 		$(HARNESS) $(THE_GPU) $(BUILD)/link.flags
 	mkdir -p $(@D)
 	ld -r -x $(filter %.o,$^) -o $(NEW) && mv -f $(NEW) $@

@@ -140,7 +140,7 @@ std::string explained(const lab::Run& run, const lab::Row& row, text::Style styl
 
 std::string section(const std::string_view name, const lab::Run& run, const lab::Row& row) {
   return testing::written(
-      [&](std::FILE* out) { explain(out, run, row, {}, {.sections = {name}}); });
+      [&](std::FILE* out) { explain(out, run, row, {}, {.sections = {std::string(name)}}); });
 }
 
 }  // namespace

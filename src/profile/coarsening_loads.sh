@@ -1,7 +1,7 @@
 #!/bin/bash
 # Loads from shared memory when a thread of stage 4 computes 1, 2, 4, 8 and 16 results of a 16 x 16
 # tile, at M * N * K = 2^31: as written, by a published rule, by the recorded instructions, and as
-# ncu counts them on this machine's GPU: src/lab/profile/coarsening_loads.sh PROGRAM
+# ncu counts them on this machine's GPU: src/profile/coarsening_loads.sh PROGRAM
 set -eu
 
 program=$1

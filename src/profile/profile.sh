@@ -1,8 +1,8 @@
 #!/bin/bash
 # Prints ncu's counts on this machine's GPU beside the program's own:
-#   src/lab/profile/profile.sh counts PROGRAM FLAGS...   every kind of access, beside the traced ones
-#   src/lab/profile/profile.sh units PROGRAM FLAGS...    how busy each unit is, beside the ceilings
-#   src/lab/profile/profile.sh caches PROGRAM FLAGS...   hit rates of L1 and L2, below the times
+#   src/profile/profile.sh counts PROGRAM FLAGS...   every kind of access, beside the traced ones
+#   src/profile/profile.sh units PROGRAM FLAGS...    how busy each unit is, beside the ceilings
+#   src/profile/profile.sh caches PROGRAM FLAGS...   hit rates of L1 and L2, below the times
 # FLAGS choose stages and sizes, as for PROGRAM, and for caches also an experiment. Exits with 1 if
 # the two do not agree, and with 2 and one sentence if there is no GPU, no ncu, or no permission to
 # read the counters.

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lab/bench/speeds.h"
+#include "bench/speeds.h"
 #include "lab/device.h"
 #include "text/echoed.h"
 #include "text/file.h"
@@ -101,7 +101,7 @@ int run(const Words& words) {
   if (what == "table" && rest.size() == 1) {
     return print(bench::table_of(speeds_in(rest[0], bench::read_speeds)));
   }
-  throw std::invalid_argument("what? the head of src/lab/bench/bench.cpp lists what it does");
+  throw std::invalid_argument("what? the head of src/bench/bench.cpp lists what it does");
 }
 
 int run_or_refuse(const Words& words) {

@@ -1,9 +1,9 @@
 #!/bin/bash
 # Prints gemm_steps.cu up to its table, and the kernels that changes.txt makes of those in it:
-#   src/lab/experiments/changed_kernels.sh
+#   src/experiments/changed_kernels.sh
 set -eu
 
-root=$(cd "$(dirname "$0")/../../.." && pwd)
+root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
@@ -17,7 +17,7 @@ awk -f "$root/src/text/declarations.awk" "$root/gemm_steps.cu" |
 echo '#line 1 "gemm_steps.cu"'
 sed '/^#ifndef KERNELS_ALONE/,$d' "$root/gemm_steps.cu"
 echo '#line 1 "changed_kernels.cuh"'
-awk -v into=. -f "$root/src/text/edits.awk" "$root/src/lab/experiments/changes.txt" >list
+awk -v into=. -f "$root/src/text/edits.awk" "$root/src/experiments/changes.txt" >list
 while IFS="$(printf '\t')" read -r name file words kernel; do
   sed "s/ ${kernel%.cu}(/ $name(/" "$file"
   echo

@@ -8,9 +8,9 @@
 #include <string>
 
 #include "lab/example_run.h"
-#include "lab/profile/profile.h"
 #include "lab/run.h"
 #include "model/refusal.h"
+#include "profile/profile.h"
 #include "testing/fuzz.h"
 #include "testing/golden.h"
 #include "testing/program.h"
@@ -378,7 +378,7 @@ TEST_CASE("the counts of random shapes are compared, and those that are not equa
         "profile", "cat '" + (folder / "report") + "'\nexit " + std::to_string(code) + "\n");
     return testing::run(
         "chmod +x '" + (folder / "profile") + "'; PROFILE='" + (folder / "profile") +
-        "' src/lab/profile/shapes.sh program " + count + " 1");
+        "' src/profile/shapes.sh program " + count + " 1");
   };
   const testing::Output equal = compared(report, 0, "2");
   CHECK(equal.exit_code == 0);

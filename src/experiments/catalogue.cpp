@@ -4,7 +4,7 @@
 #include <initializer_list>
 #include <string>
 
-#include "lab/experiments/experiment.h"
+#include "experiments/experiment.h"
 #include "text/numbers.h"
 
 namespace experiments {

@@ -1,4 +1,4 @@
-#include "lab/bench/speeds.h"
+#include "bench/speeds.h"
 
 #include <dlfcn.h>
 #include <omp.h>

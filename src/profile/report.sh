@@ -1,6 +1,6 @@
 #!/bin/bash
 # ncu's report of a few stages, for the walkthrough's chapter about reading one:
-#   src/lab/profile/report.sh PROGRAM SIZE STAGE...
+#   src/profile/report.sh PROGRAM SIZE STAGE...
 # Exits with 2 and one sentence where there is no GPU, no ncu, or ncu may not read the counters.
 set -eu
 

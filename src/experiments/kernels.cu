@@ -1,4 +1,4 @@
-// The kernels that the experiments (src/lab/experiments/catalogue.cpp) launch besides the stages'
+// The kernels that the experiments (src/experiments/catalogue.cpp) launch besides the stages'
 // own variants: more tile sizes of the stages' kernels, and kernels that differ from a stage's
 // kernel in one detail.
 

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lab/experiments/experiment.h"
+#include "experiments/experiment.h"
 #include "lab/run.h"
 #include "model/stage.h"
 #include "text/numbers.h"

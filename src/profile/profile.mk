@@ -5,16 +5,16 @@ PROBLEM = --stage $(or $(filter-out all,$(STAGE)),1-) $(if $(VARIANT),--variant 
 
 ifeq ($(KERNEL),)
 profile: $(PROGRAM) ## print ncu's counts beside the traced ones (GPU; STAGE=, SIZE=, or M= N= K=; or SHAPES=40 SEED=1; or KERNEL=f.cu)
-	$(if $(SHAPES)$(SEED),src/lab/profile/shapes.sh ./$(PROGRAM) '$(SHAPES)' '$(or $(SEED),1)' $(FLAGS),\
-	src/lab/profile/profile.sh counts ./$(PROGRAM) $(call PROBLEM,256) $(FLAGS))
+	$(if $(SHAPES)$(SEED),src/profile/shapes.sh ./$(PROGRAM) '$(SHAPES)' '$(or $(SEED),1)' $(FLAGS),\
+	src/profile/profile.sh counts ./$(PROGRAM) $(call PROBLEM,256) $(FLAGS))
 endif
 
 ceilings: $(PROGRAM) ## print ncu's unit utilization beside the ceilings (GPU)
-	src/lab/profile/profile.sh units ./$(PROGRAM) $(call PROBLEM,4096) $(FLAGS)
+	src/profile/profile.sh units ./$(PROGRAM) $(call PROBLEM,4096) $(FLAGS)
 
 caches: $(PROGRAM) ## print ncu's hit rates of L1 and L2 (GPU; FLAGS="--stage 5", or an experiment)
-	src/lab/profile/profile.sh caches ./$(PROGRAM) $(or $(FLAGS),--experiment swapped-grid)
+	src/profile/profile.sh caches ./$(PROGRAM) $(or $(FLAGS),--experiment swapped-grid)
 
 coarsening-loads: $(PROGRAM) ## print ncu's loads for stage 4's sweep, beside published ones (GPU)
-	src/lab/profile/coarsening_loads.sh ./$(PROGRAM)
+	src/profile/coarsening_loads.sh ./$(PROGRAM)
 .PHONY: profile ceilings caches coarsening-loads

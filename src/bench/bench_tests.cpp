@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "lab/bench/speeds.h"
+#include "bench/speeds.h"
 #include "lab/example_run.h"
 #include "show/report/facts.h"
 #include "testing/fuzz.h"
@@ -46,8 +46,8 @@ testing::Output script(
   const testing::Folder folder;
   const std::string bench = testing::built() / "bench_speeds";
   return testing::run(
-      settings + " src/lab/bench/bench.sh '" + program + "' '" + bench + "' '" +
-      folder / "bench.csv" + "'");
+      settings + " src/bench/bench.sh '" + program + "' '" + bench + "' '" + folder / "bench.csv" +
+      "'");
 }
 
 }  // namespace
@@ -198,10 +198,10 @@ TEST_CASE("make plot draws every kernel's speeds, and says what is missing") {
   folder.write("bench.csv", csv_of(kBase));
   folder.write("empty.csv", csv_of({}));
   const auto plot = [&](const std::string& csv) {
-    return testing::run("src/lab/bench/plot.sh '" + folder / csv + "' '" + folder / "plot.svg'");
+    return testing::run("src/bench/plot.sh '" + folder / csv + "' '" + folder / "plot.svg'");
   };
   const testing::Output without =
-      testing::run("PATH=/nowhere /bin/bash src/lab/bench/plot.sh bench.csv plot.svg");
+      testing::run("PATH=/nowhere /bin/bash src/bench/plot.sh bench.csv plot.svg");
   CHECK(without.exit_code == 2);
   CHECK(
       without.err ==

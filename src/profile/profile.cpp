@@ -1,4 +1,4 @@
-#include "lab/profile/profile.h"
+#include "profile/profile.h"
 
 #include <algorithm>
 #include <array>

@@ -31,7 +31,7 @@ struct Sides {
 // A launch to make.
 struct Launch {
   std::string setting;      // how it differs from the others: "8x8", "+4"
-  int stage;                // with `variant`, in the table of src/lab/experiments/kernels.cu
+  int stage;                // with `variant`, in the table of src/experiments/kernels.cu
   std::string variant;      // "": the stage's first
   std::optional<Sides> of;  // empty: the experiment's problem
   int padding_bytes = 0;    // of dynamic shared memory, beyond what the kernel needs
@@ -158,7 +158,7 @@ void print_experiments(std::FILE* out, flags::Format format);  // --experiment l
 // experiment does not use.
 int run_experiment(const flags::Flags& flags, const std::string& command);
 
-// The tables of src/lab/experiments/kernels.cu, and the variants in them.
+// The tables of src/experiments/kernels.cu, and the variants in them.
 
 // The kernels' own copies rather than their traced ones, for registers and names.
 const model::StageTable& own_table();

@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "lab/profile/profile.h"
 #include "model/refusal.h"
+#include "profile/profile.h"
 #include "text/echoed.h"
 #include "text/file.h"
 #include "text/numbers.h"

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/experiment.h"
 #include "flags/flags.h"
 #include "lab/device.h"
-#include "lab/experiments/experiment.h"
 #include "lab/gpu/gpu.h"
 #include "lab/measure.h"
 #include "lab/problem.h"

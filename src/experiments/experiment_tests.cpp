@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "lab/experiments/experiment.h"
+#include "experiments/experiment.h"
 #include "model/ceiling.h"
 #include "testing/golden.h"
 #include "testing/program.h"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Compares ncu's counts with the traced ones (profile.sh) for COUNT random shapes, and prints the
 # counts that are not equal:
-#   src/lab/profile/shapes.sh PROGRAM COUNT SEED FLAGS...
+#   src/profile/shapes.sh PROGRAM COUNT SEED FLAGS...
 # Each stage runs the tile that suits the shape. Exits with 1 if a count differs, and with 2 and one
 # sentence if there is nothing to compare. PROFILE= names another profile.sh, for the tests.
 set -eu
