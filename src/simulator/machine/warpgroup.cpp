@@ -15,7 +15,7 @@
 namespace machine {
 namespace {
 
-constexpr int kRows = 64;          // of a, for a warpgroup
+constexpr int kRowsOfA = 64;       // of a, for a warpgroup
 constexpr int kDepthBytes = 32;    // of one wgmma: 8 tf32 numbers, or 16 of 16 bits
 constexpr int kPoisonByte = 0xff;  // a NaN
 
@@ -205,7 +205,7 @@ int row_of(int thread) {
 // The rows of a in the threads' registers.
 std::vector<TensorCoreFactors> rows_of_threads(
     WgmmaElement element, std::span<WgmmaOfThread* const> threads, std::size_t number) {
-  std::vector<TensorCoreFactors> all(kRows);
+  std::vector<TensorCoreFactors> all(kRowsOfA);
   for (int t = 0; t < kWarpgroupThreads; ++t) {
     const Multiply& own = threads[t]->completing()[number];
     for (int j = 0; j < 4; ++j) {
@@ -222,7 +222,7 @@ void multiply_together(std::span<WgmmaOfThread* const> threads, std::size_t numb
   const Multiply& first = threads[0]->completing()[number];
   const std::vector<TensorCoreFactors> b = rows_of(first.element, first.b, 2 * first.registers);
   const std::vector<TensorCoreFactors> a = first.a_tile
-                                               ? rows_of(first.element, *first.a_tile, kRows)
+                                               ? rows_of(first.element, *first.a_tile, kRowsOfA)
                                                : rows_of_threads(first.element, threads, number);
   const model::TensorCore core = first.element == WgmmaElement::tf32
                                      ? model::kHopperTensorCore
@@ -325,7 +325,7 @@ void machine::start_wgmma(Multiply multiply) {
   const void* const place = multiply.place;
   const int N = 2 * multiply.registers;
   find_operand(multiply.b, N, worker.found_operands(), place);
-  if (multiply.a_tile) find_operand(*multiply.a_tile, kRows, worker.found_operands(), place);
+  if (multiply.a_tile) find_operand(*multiply.a_tile, kRowsOfA, worker.found_operands(), place);
   const std::string wrong = worker.running().wgmma.issue(multiply, worker.observer() != nullptr);
   if (!wrong.empty()) fault(wrong, place);
   BlockObserver* const observer = worker.observer();
@@ -342,7 +342,7 @@ void machine::start_wgmma(Multiply multiply) {
   if (!multiply.a_tile) return;
   const bool a_by_rows = multiply.a_tile->major == model::Major::mn;
   observer->async_action(
-      {a_by_rows ? Kind::multiply_by_transposed : Kind::multiply_by, kRows,
+      {a_by_rows ? Kind::multiply_by_transposed : Kind::multiply_by, kRowsOfA,
        multiply.a_tile->descriptor, nullptr},
       place);
 }
