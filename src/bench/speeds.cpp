@@ -14,6 +14,7 @@
 #include "lab/device.h"
 #include "lab/problem.h"
 #include "show/report/facts.h"
+#include "text/columns.h"
 #include "text/echoed.h"
 #include "text/numbers.h"
 
@@ -93,18 +94,17 @@ std::string label_of(const Speed& speed) {
 }
 
 std::string line_of(const Speed& speed) {
-  std::string line = label_of(speed);
+  const std::string line = label_of(speed);
   if (!speed.time) return line + "  " + speed.note + "\n";
   const lab::Timing& time = *speed.time;
   const std::string quartiles =
       text::significant(time.quartile1_ms) + " to " + text::significant(time.quartile3_ms);
   const double spread = 100 * (time.quartile3_ms - time.quartile1_ms) / time.median_ms;
-  line += text::pad_left((time.partial ? "~" : "") + text::significant(time.median_ms), 11) +
-          text::pad_left(quartiles, 20) + text::pad_left(text::brief(spread), 10) +
-          text::pad_left(text::significant(tflops(speed)), 11) +
-          text::pad_left(std::to_string(time.repetitions), 6) +
-          (speed.note.empty() ? "" : "  " + speed.note);
-  return line + "\n";
+  return text::in_columns(
+      {line, (time.partial ? "~" : "") + text::significant(time.median_ms), quartiles,
+       text::brief(spread), text::significant(tflops(speed)), std::to_string(time.repetitions),
+       "  " + speed.note},
+      {-1, 11, 20, 10, 11, 6, -1}, 0);
 }
 
 }  // namespace

@@ -4,30 +4,18 @@
 #include <array>
 #include <cmath>
 
+#include "text/columns.h"
 #include "text/numbers.h"
 
 namespace cluster {
 
 namespace {
 
-using Cells = std::vector<std::string>;
+using text::Cells;
 
-// The first column is left-aligned, all others are right-aligned.
 void print_columns(std::FILE* out, const std::vector<Cells>& lines) {
-  std::vector<int> widths(lines.front().size());
-  for (const Cells& cells : lines) {
-    for (std::size_t c = 0; c < cells.size(); ++c) {
-      widths[c] = std::max(widths[c], text::display_width(cells[c]));
-    }
-  }
-  for (const Cells& cells : lines) {
-    std::string line;
-    for (std::size_t c = 0; c < cells.size(); ++c) {
-      line += c == 0 ? text::pad_right(cells[c], widths[c])
-                     : "  " + text::pad_left(cells[c], widths[c]);
-    }
-    std::fprintf(out, "%s\n", text::without_trailing_spaces(line).c_str());
-  }
+  const std::vector<int> widths = text::widths_of(lines);
+  for (const Cells& cells : lines) std::fputs(text::in_columns(cells, widths, 2).c_str(), out);
 }
 
 Cells cells_of(const Report& report, const Row& row) {

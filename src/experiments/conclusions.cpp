@@ -12,9 +12,7 @@
 namespace experiments {
 
 std::optional<double> figure(const Trial& trial, const std::string& name) {
-  const report::Quantity& quantity = *report::quantities("figures." + name).front();
-  const report::FactValue value = quantity.value(report::Known(trial.run, trial.row));
-  return value.kind == report::FactValue::null ? std::nullopt : std::optional(value.number);
+  return report::number("figures." + name, report::Known(trial.run, trial.row));
 }
 
 std::optional<double> speed(const Trial& trial) {

@@ -20,6 +20,7 @@
 #include "show/report/facts.h"
 #include "show/report/hazard_sentence.h"
 #include "show/report/words.h"
+#include "text/columns.h"
 #include "text/echoed.h"
 #include "text/numbers.h"
 
@@ -200,19 +201,9 @@ std::string about(
   return text;
 }
 
-using Cells = std::vector<std::string>;
-
-// The setting, and the columns from `first` to before `last`.
-std::string line(
-    const Cells& cells, const std::vector<int>& widths, std::size_t first, std::size_t last) {
-  std::string text = text::pad_right(cells[0], widths[0]);
-  for (std::size_t i = first; i < last; ++i) text += " " + text::pad_left(cells[i], widths[i]);
-  return text::without_trailing_spaces(text);
-}
-
 // As many columns from `first` on as fit beside the setting, one at least.
 std::size_t last_that_fits(const std::vector<int>& widths, std::size_t first) {
-  int width = widths[0];
+  int width = -widths[0];
   std::size_t last = first;
   while (last < widths.size() &&
          (last == first || width + 1 + widths[last] <= text::report_width())) {
@@ -223,7 +214,7 @@ std::size_t last_that_fits(const std::vector<int>& widths, std::size_t first) {
 
 std::string as_table(
     const Experiment& experiment, std::span<const Trial> trials, text::Style style) {
-  std::vector<Cells> lines = {{""}, {experiment.setting}};
+  std::vector<text::Cells> lines = {{""}, {experiment.setting}};
   const auto columns = columns_of(experiment, trials, false);
   for (const report::Quantity* quantity : columns) {
     lines[0].push_back(quantity->column.top);
@@ -234,20 +225,21 @@ std::string as_table(
     lines.push_back({trial->setting});
     for (const report::Quantity* column : columns) lines.back().push_back(cell_of(*column, known));
   }
-  std::vector<int> widths(lines[0].size());
-  for (const Cells& cells : lines) {
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      widths[i] = std::max(widths[i], text::display_width(cells[i]));
-    }
-  }
+  const std::vector<int> widths = text::widths_of(lines);
   // Where the terminal is too narrow, the other columns stand below.
   std::string text;
   for (std::size_t first = 1, last; first < widths.size(); first = last) {
     last = last_that_fits(widths, first);
     if (first > 1) text += "\n";
-    for (const Cells& cells : lines) {
+    const auto part = [&](const auto& of) {
+      std::vector some{of[0]};
+      some.insert(some.end(), of.begin() + first, of.begin() + last);
+      return some;
+    };
+    for (const text::Cells& cells : lines) {
       const bool heading = &cells - lines.data() < 2;
-      const std::string written = line(cells, widths, first, last);
+      std::string written = text::in_columns(part(cells), part(widths));
+      written.pop_back();
       text += (heading ? text::coloured(written, text::Colour::bold, style) : written) + "\n";
     }
   }

@@ -10,7 +10,9 @@
 
 #include "lab/run.h"
 #include "model/refusal.h"
+#include "show/report/known.h"
 #include "show/report/words.h"
+#include "text/columns.h"
 #include "text/numbers.h"
 
 namespace profile {
@@ -87,7 +89,8 @@ std::vector<std::string_view> names_of_metrics() {
   return names;
 }
 
-constexpr int kCount = 20, kNumber = 16;  // columns
+constexpr int kCount = 20;  // columns
+const std::vector kWidths = {2, -kCount, 16, 16, 16, 16, -1};
 
 // For a user's kernel; nothing if one of its lines is not known.
 std::optional<model::SharedLoads> whole_launch(const model::CompiledLoads& loads) {
@@ -166,13 +169,11 @@ bool compare_launch(
     if (mark == "≈") mark += text::printed(" %.1f %%", 100 * more / static_cast<double>(traced));
     all_agree = all_agree && mark != "≠";
     const auto number = [](double value) { return text::grouped(std::llround(value)); };
-    const std::string line = "  " + text::pad_right(metric.count, kCount) +
-                             text::pad_left(from_ncu ? number(*from_ncu) : "missing", kNumber) +
-                             text::pad_left(text::grouped(traced), kNumber) +
-                             text::pad_left(from_ncu ? number(more) : "", kNumber) +
-                             text::pad_left(made && !has_to_agree ? number(*made) : "", kNumber) +
-                             " " + mark;
-    std::fprintf(out, "%s\n", line.c_str());
+    const std::string line = text::in_columns(
+        {"", metric.count, from_ncu ? number(*from_ncu) : "missing", text::grouped(traced),
+         from_ncu ? number(more) : "", made && !has_to_agree ? number(*made) : "", " " + mark},
+        kWidths, 0);
+    std::fputs(line.c_str(), out);
   }
   return all_agree;
 }
@@ -210,23 +211,14 @@ bool print_profile(std::FILE* out, std::istream& ncu_csv, const lab::Run& traced
             : text::printed("kernel %d: %s", row.number, row.name.c_str());
     std::fprintf(out, "%s\n", text::shortened(title, text::kReportWidth).c_str());
     std::optional<model::SharedLoads> compiled;  // of the whole launch
-    const auto record = row.stage != nullptr ? lab::compiled_loop(traced, row) : std::nullopt;
-    if (record) {
-      compiled = model::shared_loads_as_compiled(
-          lab::product_of(traced), *row.variant, *row.counts, *record);
-      const int tiles = model::tiles_of(*row.variant, traced.M, traced.N);
-      compiled->requests *= tiles;
-      compiled->wavefronts *= tiles;
-    } else if (row.shared_loads && row.shared_loads->compiled) {
+    if (row.stage != nullptr) compiled = report::Known(traced, row).compiled_loads;
+    if (!compiled && row.shared_loads && row.shared_loads->compiled) {
       compiled = whole_launch(*row.shared_loads->compiled);
     }
     const std::vector<NcuLaunch> counted = counted_launches(launches, traced, row);
     for (const NcuLaunch& launch : counted) {
-      const std::string header = text::pad_right("", 2 + kCount) + text::pad_left("ncu", kNumber) +
-                                 text::pad_left("traced", kNumber) +
-                                 text::pad_left("ncu more", kNumber) +
-                                 text::pad_left("as compiled", kNumber);
-      std::fprintf(out, "%s\n", header.c_str());
+      const text::Cells header{"", "", "ncu", "traced", "ncu more", "as compiled"};
+      std::fputs(text::in_columns(header, kWidths, 0).c_str(), out);
       all_agree = compare_launch(out, launch, row, compiled) && all_agree;
     }
     if (counted.empty()) {
@@ -496,13 +488,10 @@ std::vector<NcuLaunch> distinct(const std::vector<NcuLaunch>& launches) {
   return kept;
 }
 
-constexpr int kName = 37;
-constexpr std::array<int, 8> kWidths = {8, 8, 6, 9, 6, 9, 8, 6};
-
-std::string line(const std::string& name, const std::array<std::string, 8>& cells) {
-  std::string text = text::pad_right(text::shortened(name, kName), kName);
-  for (std::size_t i = 0; i < cells.size(); ++i) text += text::pad_left(cells[i], kWidths[i]);
-  return text::without_trailing_spaces(text) + "\n";
+std::string line(text::Cells cells) {
+  constexpr int kName = 37;
+  cells[0] = text::shortened(cells[0], kName);
+  return text::in_columns(cells, {-kName, 8, 8, 6, 9, 6, 9, 8, 6}, 0);
 }
 
 std::string row(const NcuLaunch& launch) {
@@ -514,9 +503,9 @@ std::string row(const NcuLaunch& launch) {
   const auto whole = [](double value) { return text::grouped(static_cast<std::int64_t>(value)); };
   const std::optional<double> sectors = launch.values[kL2Sectors], hits = launch.values[kL2Hits];
   return line(
-      short_name(launch.kernel),
-      {cell(kBlocks, 1, whole), cell(kNanoseconds, 1e-6, text::significant),
-       cell(kL1Percent, 1, percent), cell(kL2Sectors, 1e-6, text::significant),
+      {short_name(launch.kernel), cell(kBlocks, 1, whole),
+       cell(kNanoseconds, 1e-6, text::significant), cell(kL1Percent, 1, percent),
+       cell(kL2Sectors, 1e-6, text::significant),
        sectors && hits && *sectors > 0 ? percent(100 * *hits / *sectors) : "–",
        cell(kDramRead, 1e-6, text::significant), cell(kWaitForLoads, 1, percent),
        cell(kWaitForQueue, 1, percent)});
@@ -535,8 +524,8 @@ void print_caches(std::FILE* out, std::istream& ncu_csv) {
   }
   std::string text =
       "\nThe caches, as ncu counts them; before each launch it empties them.\n\n" +
-      line("", {"", "time", "L1", "L1 to L2", "L2", "DRAM", "waiting", "for a"}) +
-      line("kernel", {"blocks", "ms", "hit %", "Msectors", "hit %", "MB read", "load", "place"});
+      line({"", "", "time", "L1", "L1 to L2", "L2", "DRAM", "waiting", "for a"}) +
+      line({"kernel", "blocks", "ms", "hit %", "Msectors", "hit %", "MB read", "load", "place"});
   for (const NcuLaunch& launch : launches) text += row(launch);
   constexpr int kTerm = 9;
   text += "\n" + text::labelled("time", kTerm, "under ncu; compare it only within this table") +

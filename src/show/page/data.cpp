@@ -125,7 +125,6 @@ std::string kernel_json(const model::Stage& stage, const model::Variant& variant
 }
 
 std::string tiles_json(const model::StageTable& table, const model::Stage& stage) {
-  const model::Predicted& formulas = stage.lesson.predicted;
   std::vector<std::string> sizes;
   for (const model::Variant& variant : stage.variants) {
     sizes.push_back(object(
@@ -137,17 +136,15 @@ std::string tiles_json(const model::StageTable& table, const model::Stage& stage
          {"TN", variant.TN},
          {"cycles", report::FactValue::json(cycles_json(table, stage, variant))}}));
   }
-  return object(
-      {{"stage", stage.number},
-       {"name", stage.name},
-       {"vec", floats_at_once(stage)},
-       {"formulas.gmem_loads", formulas.gmem_loads},
-       {"formulas.gmem_floats", formulas.gmem_floats},
-       {"formulas.smem_loads", formulas.smem_loads},
-       {"formulas.smem_floats", formulas.smem_floats},
-       {"formulas.gmem_stores", formulas.gmem_stores},
-       {"formulas.smem_stores", formulas.smem_stores},
-       {"sizes", report::FactValue::json(array(sizes))}});
+  Facts members{{"stage", stage.number}, {"name", stage.name}, {"vec", floats_at_once(stage)}};
+  for (const report::PerThreadCount& count : report::kPerThread) {
+    const std::string path = count.path;
+    if (count.formula == &model::Predicted::async_copies) continue;
+    members.push_back(
+        {"formulas." + path.substr(0, path.find("_per")), stage.lesson.predicted.*count.formula});
+  }
+  members.push_back({"sizes", report::FactValue::json(array(sizes))});
+  return object(members);
 }
 
 }  // namespace
@@ -332,7 +329,7 @@ std::string prediction_data(const lab::Run& run, const lab::Row& row) {
              text::shortest(value) + "," + text::json_string(answer) + "," +
              text::json_string(reason) + "]";
   };
-  for (const report::AskedCount& count : report::asked_counts(row)) {
+  for (const report::AskedCount& count : report::asked_counts(run, row)) {
     ask(count.what, count.value, text::exact(count.value), "");
   }
   for (const model::Question& question : report::questions_of(run, row)) {

@@ -7,6 +7,7 @@
 
 #include "lab/run.h"
 #include "model/stage.h"
+#include "show/report/quantities.h"
 #include "text/numbers.h"
 
 namespace report {
@@ -171,23 +172,21 @@ std::string judged(double predicted, double value) {
 
 }  // namespace
 
-std::vector<AskedCount> asked_counts(const lab::Row& row) {
-  const model::Counts& c = *row.counts;
+std::vector<AskedCount> asked_counts(const lab::Run& run, const lab::Row& row) {
+  constexpr AskedCount kAsked[] = {
+      {"GMEM loads per thread", "gmem_loads"},
+      {"SMEM loads per thread", "smem_loads"},
+      {"GMEM stores per thread", "gmem_stores_per_thread.max"},
+      {"SMEM stores per thread", "smem_stores_per_thread.max"},
+      {"sectors per GMEM load request of a warp, on average", "sectors_per_request"},
+      {"wavefronts per SMEM load request of a warp, on average", "wavefronts_per_request"},
+      {"blocks per SM", "occupancy.blocks_per_sm"}};
+  const Known known(run, row);
   std::vector<AskedCount> counts;
-  const auto add = [&](const std::string& what, double value) {
-    if (value > 0) counts.push_back({what, value});
-  };
-  const auto most = [](const model::Traffic& traffic) {
-    return static_cast<double>(traffic.accesses.max);
-  };
-  add("GMEM loads per thread", most(c.gmem_loads));
-  add("SMEM loads per thread", most(c.smem_loads));
-  add("GMEM stores per thread", most(c.gmem_stores));
-  add("SMEM stores per thread", most(c.smem_stores));
-  add("sectors per GMEM load request of a warp, on average", lab::pieces_per_request(c.gmem_loads));
-  add("wavefronts per SMEM load request of a warp, on average",
-      lab::pieces_per_request(c.smem_loads));
-  if (row.occupancy) add("blocks per SM", row.occupancy->blocks_per_sm);
+  for (AskedCount count : kAsked) {
+    count.value = number(count.path, known).value_or(0);
+    if (count.value > 0) counts.push_back(count);
+  }
   return counts;
 }
 
@@ -203,9 +202,9 @@ bool quiz(std::FILE* in, std::FILE* out, const lab::Run& run, const lab::Row& ro
           "Predict first; then the counts are shown. Type a number or a formula of " + known +
               ". An empty line skips a question.")
           .c_str());
-  for (const AskedCount& count : asked_counts(row)) {
+  for (const AskedCount& count : asked_counts(run, row)) {
     for (bool again = true; again;) {
-      std::fprintf(out, "  %s? ", count.what.c_str());
+      std::fprintf(out, "  %s? ", count.what);
       std::fflush(out);
       const std::optional<std::string> line = read_line(in);
       if (!line) {

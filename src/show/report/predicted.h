@@ -88,11 +88,12 @@ std::string answer_of(const model::Question& question, const lab::Run& run, cons
 
 // The counts of a traced stage that a reader is asked to predict.
 struct AskedCount {
-  std::string what;  // "GMEM loads per thread"
-  double value;
+  const char* what;  // "GMEM loads per thread"
+  const char* path;  // of the quantity
+  double value = 0;
 };
 // The counts of `row` that are not 0.
-std::vector<AskedCount> asked_counts(const lab::Row& row);
+std::vector<AskedCount> asked_counts(const lab::Run& run, const lab::Row& row);
 
 // For every count of `row` (a traced stage): prints what is counted, reads a line from `in`, and
 // prints the difference. A line is a number or a formula of the stage's sizes ("2*K"). Any other

@@ -1,6 +1,7 @@
 #include "show/report/quantities.h"
 
 #include <algorithm>
+#include <cctype>
 #include <climits>
 #include <cmath>
 #include <sstream>
@@ -172,6 +173,7 @@ Quantities requests(const std::string& group, auto counts) {
       count("mma_multiply_adds", &Counts::mma_products)};
 }
 
+// In the order of JSON: first the accesses of each kind.
 Quantities per_thread() {
   using model::PerThread;
   Quantities all;
@@ -477,6 +479,7 @@ Quantities others() {
        {"products",
         "multiply-adds that an instruction of the tensor cores makes for a warp; an FFMA makes 32, "
         "one for each lane (--wide)"}},
+      {"wavefronts_per_request", count(&Counts::smem_loads, lab::pieces_per_request)},
       {"verdict",
        {},
        {"", "", In::product, nullptr, verdict_cell, Align::left},
@@ -718,6 +721,11 @@ std::vector<const Quantity*> quantities(const std::string& paths) {
     if (all.size() == before) throw std::logic_error("no such quantity: " + path);
   }
   return all;
+}
+
+std::optional<double> number(const std::string& path, const Known& known) {
+  const FactValue value = quantities(path).front()->value(known);
+  return value.kind == FactValue::null ? std::nullopt : std::optional(value.number);
 }
 
 std::vector<const Quantity*> columns_of(const lab::Run& run, bool wide) {

@@ -60,6 +60,9 @@ const std::vector<Quantity>& facts();
 // Those with these paths, of the facts and of those that only tables have. Blanks are between them.
 std::vector<const Quantity*> quantities(const std::string& paths);
 
+// The value of one of them; nothing if it is not known.
+std::optional<double> number(const std::string& path, const Known& known);
+
 // The columns of a table of this run, in order.
 std::vector<const Quantity*> columns_of(const lab::Run& run, bool wide);
 

@@ -1,15 +1,17 @@
 #include "show/report/table.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "lab/run.h"
 #include "model/stage.h"
 #include "show/report/words.h"
+#include "text/columns.h"
 #include "text/numbers.h"
 
 namespace report {
@@ -406,40 +408,23 @@ std::string count(int value) {
   return value > 0 ? std::to_string(value) : "–";
 }
 
-using ListCells = std::array<std::string, 11>;
-constexpr std::size_t kVariant = 2;  // the column, after kName
-
-std::array<int, 11> widths_of(const std::vector<ListCells>& lines) {
-  std::array<int, 11> widths{};
-  for (const ListCells& cells : lines) {
-    for (std::size_t column = 0; column < cells.size(); ++column) {
-      widths[column] = std::max(widths[column], text::display_width(cells[column]));
-    }
-  }
-  return widths;
-}
-
 // On a narrow terminal, a stage's name has a line of its own, above its variants.
-std::string laid_out(const std::vector<ListCells>& lines) {
-  const std::array<int, 11> widths = widths_of(lines);
+std::string laid_out(const std::vector<Cells>& lines) {
+  std::vector<int> widths = text::widths_of(lines, 3);
+  widths[0] = -widths[0];  // the number's column is right-aligned
   int all = static_cast<int>(widths.size()) - 1;
-  for (const int width : widths) all += width;
+  for (const int width : widths) all += std::abs(width);
   const bool narrow = all > text::report_width();
+  if (narrow) widths.erase(widths.begin() + kName);
   std::string text;
-  for (const ListCells& cells : lines) {
-    std::string line = text::pad_left(cells[0], widths[0]);
-    if (narrow && !cells[kName].empty()) {
-      text += line + " " + cells[kName] + "\n";
-      if (cells[kName] == kSerial) continue;  // it has no variants
-      line = text::repeated(" ", widths[0]);
-    } else if (!narrow) {
-      line += " " + text::pad_right(cells[kName], widths[kName]);
+  for (Cells cells : lines) {
+    const std::string name = cells[kName];
+    if (narrow) cells.erase(cells.begin() + kName);
+    if (narrow && !name.empty()) {
+      text += text::pad_left(std::exchange(cells[0], ""), widths[0]) + " " + name + "\n";
+      if (name == kSerial) continue;  // it has no variants
     }
-    line += " " + text::pad_right(cells[kVariant], widths[kVariant]);
-    for (std::size_t column = kVariant + 1; column < cells.size(); ++column) {
-      line += " " + text::pad_left(cells[column], widths[column]);
-    }
-    text += text::without_trailing_spaces(line) + "\n";
+    text += text::in_columns(cells, widths);
   }
   return text;
 }
@@ -483,7 +468,7 @@ std::string memory_for_sums(
 
 std::string as_table(std::span<const model::Stage> stages, const ChoiceFor& choice) {
   const std::string none = "–";
-  std::vector<ListCells> lines = {
+  std::vector<Cells> lines = {
       {"", "", "", "block", "", "warp", "thread", "", "threads", "dynamic", "needs"},
       {"#", "stage", "variant", "BMxBN", "BK", "WMxWN", "TMxTN", "tiles", "per block", "SMEM B",
        "sm_"},

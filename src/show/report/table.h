@@ -12,6 +12,7 @@
 #include "model/gpus.h"
 #include "model/stage.h"
 #include "show/report/quantities.h"
+#include "text/columns.h"
 #include "text/numbers.h"
 
 namespace report {
@@ -29,7 +30,7 @@ inline int gap_after(const Layout& layout, std::size_t column) {
   return column == 0 ? 1 : layout.gap;
 }
 
-using Cells = std::vector<std::string>;  // one for each column
+using text::Cells;
 
 // Columns are as wide as their cells, two blanks apart if everything fits into `most`, else one. A
 // heading may be wider than its column. It then extends over its neighbour, unless the neighbour

@@ -9,6 +9,7 @@
 #include "show/report/quantities.h"
 #include "show/report/source.h"
 #include "show/report/words.h"
+#include "text/columns.h"
 #include "text/numbers.h"
 
 namespace report {
@@ -56,8 +57,8 @@ std::string conflicts(const model::Traffic& traffic, const model::Traffic& copie
 // The part of the counts that is about warps.
 std::string requests_of_warps(const model::Counts& counts, text::Style style) {
   const bool narrow = text::report_width() < text::kReportWidth;
-  const char* kColumns =
-      narrow ? "%-13s %12s %15s %11s %7s %14s\n" : "%-13s %16s %16s %14s %14s %14s\n";
+  const std::vector<int> widths =
+      narrow ? std::vector{1, -13, 12, 15, 11, 7, 14} : std::vector{1, -13, 16, 16, 14, 14, 14};
   struct Line {
     const char* what;
     const model::Traffic& traffic;
@@ -71,11 +72,11 @@ std::string requests_of_warps(const model::Counts& counts, text::Style style) {
   const auto line = [&](const char* what, const model::Traffic& traffic, const std::string& last) {
     const double ideal =
         static_cast<double>(traffic.ideal_pieces) / static_cast<double>(traffic.requests);
-    return "  " + text::printed(
-                      kColumns, what, text::grouped(traffic.requests).c_str(),
-                      text::grouped(traffic.pieces).c_str(),
-                      text::printed("%.2f", lab::pieces_per_request(traffic)).c_str(),
-                      text::printed("%.2f", ideal).c_str(), last.c_str());
+    return text::in_columns(
+        {"", what, text::grouped(traffic.requests), text::grouped(traffic.pieces),
+         text::printed("%.2f", lab::pieces_per_request(traffic)), text::printed("%.2f", ideal),
+         last},
+        widths);
   };
 
   std::string text = heading(
@@ -83,19 +84,18 @@ std::string requests_of_warps(const model::Counts& counts, text::Style style) {
           "What its warp asks of memory (a request is one instruction of %d threads)",
           counts.warp.lanes),
       style);
-  text += "  " + text::printed(
-                     kColumns, "", "requests",
-                     text::printed("%d-byte sectors", counts.warp.sector_bytes).c_str(),
-                     "per request", "ideal", "");
+  text += text::in_columns(
+      {"", "", "requests", text::printed("%d-byte sectors", counts.warp.sector_bytes),
+       "per request", "ideal"},
+      widths);
   for (const Line& loads_or_stores : global) {
     const model::Traffic& traffic = loads_or_stores.traffic;
     if (traffic.requests == 0) continue;
     text += line(loads_or_stores.what, traffic, "") + verdict(coalescing(traffic));
   }
   if (counts.smem_loads.requests + counts.smem_stores.requests > 0) {
-    text += "  " +
-            text::printed(
-                kColumns, "", "requests", "wavefronts", "per request", "ideal", "bank conflicts");
+    text += text::in_columns(
+        {"", "", "requests", "wavefronts", "per request", "ideal", "bank conflicts"}, widths);
     for (const auto& [what, traffic, copies] : shared) {
       if (traffic.requests == 0) continue;
       text += line(what, traffic, text::grouped(traffic.bank_conflicts)) +
@@ -150,43 +150,36 @@ std::string why_they_differ(const lab::Run& run, const lab::Row& row) {
 std::string counts_per_thread(
     const lab::Run& run, const lab::Row& row, text::Style style, bool only_loads) {
   const int wide = text::report_width() < text::kReportWidth ? 8 : 12;
-  const auto line = [&](const char* what, const char* unit, const std::string& predicted,
-                        const std::string& min, const std::string& mean, const std::string& max,
-                        const std::string& each, const std::string& mark) {
-    return "  " + text::printed(
-                      "%-11s %-8s %*s %*s %*s %*s %*s  %s\n", what, unit, std::max(wide, 10),
-                      predicted.c_str(), wide, min.c_str(), wide, mean.c_str(), wide, max.c_str(),
-                      wide + 2, each.c_str(), mark.c_str());
+  const auto line = [&](const text::Cells& cells) {
+    return text::in_columns(
+        cells, {1, -11, -8, std::max(wide, 10), wide, wide, wide, wide + 2, -1});
+  };
+  const auto cell = [](const std::optional<double>& value) {
+    return value ? text::exact(*value) : "-";
   };
   const bool predictable = row.stage != nullptr;
-  const PredictedCounts expected = predicted(run, row).value_or(PredictedCounts{});
-  const double results = lab::results_per_thread(*row.variant);
+  const Known known(run, row);
   std::string text =
-      line("", "", predictable ? "predicted," : "", "traced:", "", "", "traced max", "");
-  text += line("", "", predictable ? "interior" : "", "min", "mean", "max", "per result", "");
+      line({"", "", "", predictable ? "predicted," : "", "traced:", "", "", "traced max"}) +
+      line({"", "", "", predictable ? "interior" : "", "min", "mean", "max", "per result"});
   bool all_agree = true;
   for (const PerThreadCount& count : kPerThread) {
-    if (only_loads && !std::string_view(count.path).ends_with("_loads_per_thread")) continue;
-    const double prediction = expected.*count.predicted;
-    const model::PerThread none;
-    const model::PerThread& traced = row.counts ? count.traced(*row.counts) : none;
-    if (count.formula == &model::Predicted::async_copies && prediction == 0 && traced.max == 0)
-      continue;
-    if (!row.counts || row.counts->threads_traced == 0) {
-      text += line(count.what, count.unit, text::exact(prediction), "-", "-", "-", "-", "");
-      continue;
-    }
-    const bool same = !predictable || prediction == static_cast<double>(traced.max);
+    const std::string path = count.path;
+    if (only_loads && !path.ends_with("_loads_per_thread")) continue;
+    const auto prediction = number(path + ".predicted", known), most = number(path + ".max", known);
+    const bool is_none = prediction.value_or(0) == 0 && most.value_or(0) == 0;
+    if (is_none && count.formula == &model::Predicted::async_copies) continue;
+    const bool same = !predictable || !most || prediction == most;
     all_agree = all_agree && same;
-    const double mean =
-        static_cast<double>(traced.sum) / static_cast<double>(row.counts->threads_traced);
-    const std::string mark = !predictable ? ""
-                             : same       ? text::coloured("=", text::Colour::green, style)
-                                          : text::coloured("DIFFERS", text::Colour::red, style);
+    const std::string mark = !predictable || !most ? ""
+                             : same ? " " + text::coloured("=", text::Colour::green, style)
+                                    : " " + text::coloured("DIFFERS", text::Colour::red, style);
+    auto each = most;
+    if (each) *each /= lab::results_per_thread(*row.variant);
     text += line(
-        count.what, count.unit, predictable ? text::exact(prediction) : "",
-        text::grouped(traced.min), text::exact(mean), text::grouped(traced.max),
-        text::exact(static_cast<double>(traced.max) / results), mark);
+        {"", count.what, count.unit, predictable ? cell(prediction) : "",
+         cell(number(path + ".min", known)), cell(number(path + ".mean", known)), cell(most),
+         cell(each), mark});
   }
   if (!only_loads) {
     text += fact(
@@ -481,18 +474,17 @@ int percent(double share) {
 }
 
 // ", 18 % more than the 406 recorded": nothing where no speed is known.
-std::string error_of(double predicted, const lab::Run& run, const lab::Row& row) {
-  const std::optional<double> timed = lab::tflops(run, row);
-  const std::optional<double> known = timed ? timed : recorded_tflops(run, row);
-  if (!known) return "";
-  const int more = percent(predicted / *known - 1);
+std::string error_of(double predicted, const Known& known) {
+  const auto& speed = known.tflops ? known.tflops : known.recorded_tflops;
+  if (!speed) return "";
+  const int more = percent(predicted / *speed - 1);
   return text::printed(", %d %% %s than the ", std::abs(more), more < 0 ? "less" : "more") +
-         tflops_words(*known) + (timed ? " measured" : " recorded");
+         tflops_words(*speed) + (known.tflops ? " measured" : " recorded");
 }
 
 // The speed that the model of waiting predicts, and what a block spends its time on.
-std::string predicted_waiting(
-    const model::Waiting& waiting, const lab::Run& run, const lab::Row& row) {
+std::string predicted_waiting(const Known& known) {
+  const model::Waiting& waiting = *known.waiting;
   std::string units;
   for (int unit = 0; unit < model::kUnits; ++unit) {
     if (percent(waiting.busy[unit]) == 0) continue;
@@ -512,15 +504,15 @@ std::string predicted_waiting(
   }
   return fact(
              "with waiting", tflops_words(waiting.tflops) + " TFLOP/s predicted" +
-                                 error_of(waiting.tflops, run, row)) +
+                                 error_of(waiting.tflops, known)) +
          fact("", units) + fact("", spent);
 }
 
 // What keeps a kernel below its ceiling: waiting, which the ceiling does not count.
-std::string what_it_cannot_see(const lab::Run& run, const lab::Row& row) {
-  const auto bound = lab::bound_by(run, row);
+std::string what_it_cannot_see(const Known& known) {
+  const auto& bound = known.bound;
   if (!bound) {
-    if (const auto waiting = lab::with_waiting(run, row)) {
+    if (const auto& waiting = known.waiting) {
       const int busy = percent(waiting->busy[waiting->busiest]);
       const std::string unit(model::kUnitNames[waiting->busiest]);
       return fact(
@@ -565,11 +557,11 @@ std::string work_of_an_sm(const lab::Run& run, const model::Variant& v) {
              model::padded_K(lab::product_of(run), v) / v.BK);
 }
 
-std::string ceilings(const lab::Run& run, const lab::Row& row, text::Style style) {
-  const std::optional<model::Ceiling> written = lab::written_ceiling(run, row);
-  const std::optional<model::Ceiling> compiled = lab::compiled_ceiling(run, row);
+std::string ceilings(const Known& known, text::Style style) {
+  const lab::Run& run = known.run;
+  const auto &written = known.written, &compiled = known.compiled;
   if (!written) return "";
-  const model::Ceiling& ceiling = compiled ? *compiled : *written;
+  const model::Ceiling& ceiling = *known.ceiling();
   const int bar = std::min(50, text::report_width() - 40);
   std::string text = heading(
       std::string("Why it is this fast: what each unit of ") + run.gpu.name + " needs, " +
@@ -596,14 +588,14 @@ std::string ceilings(const lab::Run& run, const lab::Row& row, text::Style style
         "before it", text::significant(ceiling.before_ms) +
                          " ms in which A and B are split, in both; the unit is idle then");
   }
-  if (row.counts->smem_stores.requests > 0) {  // else nothing is copied before it is multiplied
+  if (known.traced->smem_stores.requests > 0) {  // else nothing is copied before it is multiplied
     text += fact(
         "one block alone", tflops_words(ceiling.no_overlap_tflops) +
                                " TFLOP/s, if it copied, then multiplied, never both; other "
                                "blocks overlap it");
   }
   text += fact(
-      "tail", work_of_an_sm(run, *row.variant) +
+      "tail", work_of_an_sm(run, *known.row.variant) +
                   text::printed(
                       ": an SM is busy %.0f %% of the time on average", 100 * ceiling.busy_share));
   const bool on_an_sm = ceiling.bound_by != model::kL2 && ceiling.bound_by != model::kDram;
@@ -612,23 +604,21 @@ std::string ceilings(const lab::Run& run, const lab::Row& row, text::Style style
         "", "with enough blocks for all SMs: " + tflops_words(ceiling.tflops / ceiling.busy_share) +
                 " TFLOP/s");
   }
-  if (const auto waiting = lab::with_waiting(run, row))
-    text += predicted_waiting(*waiting, run, row);
-  return text + what_it_cannot_see(run, row);
+  if (known.waiting) text += predicted_waiting(known);
+  return text + what_it_cannot_see(known);
 }
 
 // Barriers and bytes in flight, of a row that was traced.
-std::string explain_in_flight(const lab::Run& run, const lab::Row& row) {
-  const model::Counts& counts = *row.counts;
-  if (counts.blocks_traced == 0 || counts.smem_loads.requests == 0) return "";
-  const Known known(run, row);
+std::string explain_in_flight(const Known& known) {
+  const lab::Row& row = known.row;
+  if (!row.stage || !known.traced || known.traced->smem_loads.requests == 0) return "";
   std::string text = fact(
       "barriers", text::exact(std::round(100 * *known.barriers_per_block) / 100) + " per block" +
                       (known.barriers_per_k_tile
                            ? ", " + text::brief(*known.barriers_per_k_tile) + " per tile of K"
                            : ""));
   bool any = false;
-  for (const model::LineCounts& line : counts.lines) {
+  for (const model::LineCounts& line : known.traced->lines) {
     if (!line.shared || line.direction != model::Direction::load || line.in_flight_most == 0)
       continue;
     any = true;
@@ -639,7 +629,7 @@ std::string explain_in_flight(const lab::Run& run, const lab::Row& row) {
             " B (at most " + text::grouped(std::llround(bytes.most_bytes)) +
             " B) of the next tiles are being copied");
   }
-  if (!any && row.stage && model::is_specialized(*row.stage) && row.aligned) {
+  if (!any && model::is_specialized(*row.stage) && row.aligned) {
     text += fact(
         "in flight",
         text::printed(
@@ -662,8 +652,8 @@ std::vector<Part> explain_instructions(const Explained& explained) {
 std::vector<Part> explain_ceiling(const Explained& explained) {
   const auto& [run, row, style, whole, format] = explained;
   if (!row.variant) return {};
-  const bool is_stage = row.stage && row.counts;
-  const std::string in_flight = is_stage ? explain_in_flight(run, row) : "";
+  const Known known(run, row);
+  const std::string in_flight = explain_in_flight(known);
   if (!model::has_clock(run.gpu)) {
     return {
         {heading("How fast it is", style) +
@@ -675,7 +665,7 @@ std::vector<Part> explain_ceiling(const Explained& explained) {
   }
   std::vector<Part> parts;
   if (!whole) parts = explain_instructions(explained);
-  parts.push_back({ceilings(run, row, style) + in_flight});
+  parts.push_back({ceilings(known, style) + in_flight});
   return parts;
 }
 

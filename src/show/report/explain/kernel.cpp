@@ -11,6 +11,7 @@
 #include "show/report/source.h"
 #include "show/report/words.h"
 #include "simulator/trace/source_lines.h"
+#include "text/columns.h"
 #include "text/numbers.h"
 
 namespace report {
@@ -114,37 +115,33 @@ std::string instructions(const model::CompiledLine& line) {
 std::string as_compiled(const lab::Row& row, text::Style style) {
   const model::CompiledLoads& compiled = *row.shared_loads->compiled;
   if (compiled.lines.empty()) return "";
-  const auto columns = [](const std::string& where, const std::string& arrays,
-                          const std::string& requests, const std::string& wavefronts,
-                          const std::string& made_requests, const std::string& made_wavefronts,
-                          const std::string& made) {
-    const std::string line = text::printed(
-        "  %-10s %-12s %10s %11s %11s %11s  %s", where.c_str(), arrays.c_str(), requests.c_str(),
-        wavefronts.c_str(), made_requests.c_str(), made_wavefronts.c_str(), made.c_str());
+  const auto columns = [](const text::Cells& cells) {
+    std::string line = "  " + text::in_columns(cells, {-10, -12, 10, 11, 11, 11, 0, -1});
+    line.pop_back();
     return text::shortened(line, text::report_width()) + "\n";
   };
   std::string text = heading(
       "Its loads from shared memory as nvcc compiled them for " + row.shared_loads->architecture +
           " (in the traced blocks)",
       style);
-  text += columns("", "", "as written", "", "as compiled", "", "in the code");
-  text += columns("line", "", "requests", "wavefronts", "requests", "wavefronts", "");
+  text += columns({"", "", "as written", "", "as compiled", "", "", "in the code"});
+  text += columns({"line", "", "requests", "wavefronts", "requests", "wavefronts"});
   std::int64_t requests = 0, wavefronts = 0;
   for (const model::CompiledLine& line : compiled.lines) {
     std::string arrays;
     for (const std::string& array : line.arrays) arrays += (arrays.empty() ? "" : ", ") + array;
     text += columns(
-        place(line.line, line.helper_line), text::shortened(arrays, 12),
-        text::grouped(line.requests), text::grouped(line.wavefronts),
-        grouped_or_dash(line.compiled_requests), grouped_or_dash(line.compiled_wavefronts),
-        instructions(line));
+        {place(line.line, line.helper_line), text::shortened(arrays, 12),
+         text::grouped(line.requests), text::grouped(line.wavefronts),
+         grouped_or_dash(line.compiled_requests), grouped_or_dash(line.compiled_wavefronts), "",
+         instructions(line)});
     requests += line.requests;
     wavefronts += line.wavefronts;
   }
   if (compiled.lines.size() > 1) {
     text += columns(
-        "all", "", text::grouped(requests), text::grouped(wavefronts),
-        grouped_or_dash(compiled.requests()), grouped_or_dash(compiled.wavefronts()), "");
+        {"all", "", text::grouped(requests), text::grouped(wavefronts),
+         grouped_or_dash(compiled.requests()), grouped_or_dash(compiled.wavefronts())});
   }
   if (!compiled.requests() || !compiled.wavefronts()) {
     text += verdict(
