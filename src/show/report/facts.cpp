@@ -36,14 +36,6 @@ std::vector<Fact> stage_facts(const lab::Run& run, const lab::Row& row) {
   return of_row;
 }
 
-std::vector<Fact> yardstick_facts(const lab::Run& run, const lab::Row& row) {
-  std::vector<Fact> all = stage_facts(run, row), some{{"name", row.name}};
-  const auto first = std::ranges::find(all, "error.relative", &Fact::path),
-             last = std::ranges::find(all, "cublas_ratio", &Fact::path);
-  some.insert(some.end(), first, last + 1);
-  return some;
-}
-
 std::vector<Fact> run_facts(const lab::Run& run) {
   const model::Gpu& gpu = run.gpu;
   const int cc = gpu.compute_capability;
@@ -239,7 +231,12 @@ std::string json_text(const lab::Run& run) {
       stages.back().push_back({"hazards", json_of_hazards(run, row, counts, false)});
       stages.back().push_back({"notes", json_of_hazards(run, row, counts, true)});
     } else {
-      yardsticks.push_back(yardstick_facts(run, row));
+      // Only time and error.
+      const std::vector<Fact> all = stage_facts(run, row);
+      const auto first = std::ranges::find(all, "error.relative", &Fact::path),
+                 last = std::ranges::find(all, "cublas_ratio", &Fact::path);
+      yardsticks.push_back({{"name", row.name}});
+      yardsticks.back().insert(yardsticks.back().end(), first, last + 1);
     }
   }
   return "{\n  " + members(run_facts(run), ",\n  ") + ",\n" + json_array("stages", stages) + ",\n" +

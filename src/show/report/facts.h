@@ -21,10 +21,10 @@ namespace report {
 struct FactValue {
   enum Kind { null, plain, text } kind = null;
   std::string written;
-  double number = 0;  // if it is one
+  double number = 0;  // if it is one; 1: true
 
   FactValue() = default;
-  FactValue(bool value) : kind(plain), written(value ? "true" : "false") {}
+  FactValue(bool value) : kind(plain), written(value ? "true" : "false"), number(value) {}
   template <std::integral Int>
   FactValue(Int value)
       : kind(plain), written(std::to_string(value)), number(static_cast<double>(value)) {}
@@ -52,9 +52,6 @@ struct Fact {
 // Facts with the same first part of their paths are consecutive. The paths are the same for every
 // row (show/report/quantities.h).
 std::vector<Fact> stage_facts(const lab::Run& run, const lab::Row& row);
-
-// Only time and error, for a row that is not a stage. A part of stage_facts.
-std::vector<Fact> yardstick_facts(const lab::Run& run, const lab::Row& row);
 
 std::vector<Fact> run_facts(const lab::Run& run);
 

@@ -73,7 +73,7 @@ Known::Known(const lab::Run& of_run, const lab::Row& of_row) : run(of_run), row(
   }
   predicted = report::predicted(run, row);
   record = lab::compiled_loop(run, row);
-  if (record && traced) {
+  if (record && traced && row.stage) {
     compiled_loads = model::shared_loads_as_compiled(product, v, *traced, *record);
     compiled_loads->requests *= tiles;
     compiled_loads->wavefronts *= tiles;

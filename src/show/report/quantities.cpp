@@ -80,9 +80,9 @@ std::string time_in_ms(const Known& k) {
   return (k.row.time->partial ? "~" : "") + text::significant(k.row.time->median_ms);
 }
 
-std::string bound_by_cell(const Known& k) {
-  if (k.bound) return bound_by_words(*k.bound);
-  return k.compiled && !k.row.time ? ceiling_words(*k.compiled) : "–";
+std::string ceiling_words(const Ceiling& ceiling) {
+  return "≤ " + text::pad_left(tflops_words(ceiling.tflops), 5) + " " +
+         std::string(model::kUnitNames[ceiling.bound_by]);
 }
 
 // The rows that are not kernels have a time on this CPU, and no ceiling.
@@ -90,6 +90,13 @@ std::string ceiling_cell(const Known& k) {
   if (!k.row.why_not_run.empty()) return k.row.why_not_run;
   if (k.compiled) return ceiling_words(*k.compiled);
   return k.row.time ? "took " + time_in_ms(k) + " ms" : "–";
+}
+
+// "issue 86", or "latency SMEM 68" if no unit is busy enough to be the reason.
+std::string bound_by_cell(const Known& k) {
+  if (!k.bound) return k.compiled && !k.row.time ? ceiling_words(*k.compiled) : "–";
+  return (k.bound->latency ? "latency " : "") + std::string(model::kUnitNames[k.bound->unit]) +
+         text::printed(" %d", k.bound->percent);
 }
 
 std::string verdict_cell(const Known& k) {
@@ -685,7 +692,9 @@ bool belongs(In in, const lab::Run& run, bool wide) {
     case In::traced_product:
       return !timed && !of_program;
     case In::recorded:
-      return !timed && is_recorded(run);
+      return !timed && std::ranges::any_of(run.rows, [&](const Row& row) {
+        return recorded_tflops(run, row).has_value();
+      });
     case In::program:
       return of_program;
     case In::wide:

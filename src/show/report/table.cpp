@@ -160,16 +160,6 @@ std::string why_lower(const std::vector<Known>& rows) {
   return text;
 }
 
-// The names of the rows that are so, with commas between them.
-template <class Is>
-std::string names_of(const lab::Run& run, Is is) {
-  std::string names;
-  for (const lab::Row& row : run.rows) {
-    if (is(row)) names += (names.empty() ? "" : ", ") + row.name;
-  }
-  return names;
-}
-
 // The most urgent first.
 std::vector<Legend> entries_of(
     const lab::Run& run, const std::vector<Known>& rows, const std::string& left_out) {
@@ -179,7 +169,11 @@ std::vector<Legend> entries_of(
   };
   const auto any = [&](const auto& is) { return std::ranges::any_of(rows, is); };
   const bool timed = run.gpu_present;
-  const std::string throttled = names_of(run, was_throttled);
+  std::string throttled;
+  for (const Known& k : rows) {
+    if (number("device.throttled", k) != 1) continue;
+    throttled += (throttled.empty() ? "" : ", ") + k.row.name;
+  }
   add(!left_out.empty(), "left out",
       left_out +
           text::printed(": %d columns are too few; --wide prints all", text::report_width()));

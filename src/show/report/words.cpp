@@ -35,25 +35,9 @@ std::optional<double> recorded_tflops(const lab::Run& run, const lab::Row& row) 
   return tflops;
 }
 
-bool is_recorded(const lab::Run& run) {
-  return std::any_of(run.rows.begin(), run.rows.end(), [&](const lab::Row& row) {
-    return recorded_tflops(run, row).has_value();
-  });
-}
-
 std::string tflops_words(double tflops) {
   if (tflops >= 0.001) return text::significant(tflops);
   return tflops < 0.0001 ? "<0.0001" : text::printed("%.5f", tflops);
-}
-
-std::string bound_by_words(const lab::BoundBy& bound) {
-  return (bound.latency ? "latency " : "") + std::string(model::kUnitNames[bound.unit]) +
-         text::printed(" %d", bound.percent);
-}
-
-std::string ceiling_words(const model::Ceiling& ceiling) {
-  return "≤ " + text::pad_left(tflops_words(ceiling.tflops), 5) + " " +
-         std::string(model::kUnitNames[ceiling.bound_by]);
 }
 
 std::string wrong_sentence(const std::string& name, const model::Error& error) {
@@ -135,12 +119,6 @@ std::string reasons_words(const std::vector<model::Throttle>& throttles) {
             std::string(throttles[i].reason);
   }
   return text;
-}
-
-bool was_throttled(const lab::Measurement& measurement) {
-  if (!measurement.time || !measurement.time->device) return false;
-  const auto& throttles = measurement.time->device->throttles;
-  return throttles && !throttles->empty();
 }
 
 std::string clocks_line(std::span<const lab::Row> rows, int term) {

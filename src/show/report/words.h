@@ -39,17 +39,7 @@ std::string checked_words(const lab::Run& run);
 // both. Nothing if that was not recorded.
 std::optional<double> recorded_tflops(const lab::Run& run, const lab::Row& row);
 
-// Whether there is one for any row.
-bool is_recorded(const lab::Run& run);
-
-// A kernel's bound and speed, in the words of the table and of --explain.
 std::string tflops_words(double tflops);  // "48.9", "0.00028"
-
-// "issue 86": the unit and the percent of the time that it is busy; "latency SMEM 68" if no unit is
-// busy enough to be the reason.
-std::string bound_by_words(const lab::BoundBy& bound);
-
-std::string ceiling_words(const model::Ceiling& ceiling);  // "≤ 33.5 SMEM"
 
 // "NAME is wrong: row 3, column 5 is 1.5, but should be 2". `error` has a first wrong element.
 std::string wrong_sentence(const std::string& name, const model::Error& error);
@@ -65,8 +55,6 @@ std::string readings_words(const model::DeviceState& state);
 
 // "the power limit and heat"; "" if there is none.
 std::string reasons_words(const std::vector<model::Throttle>& throttles);
-
-bool was_throttled(const lab::Measurement& measurement);
 
 // A line for the head of a report, with the label "clocks": all rows together. "" if the sensors
 // were not read.
