@@ -49,7 +49,7 @@ ANEW := $(if $(HARDENED),$(filter-out %_tests.cpp,$(wildcard $(patsubst %,src/%/
 # as hot.o if their code runs long; a wing's tests as all_tests.o. APART: files with flags of their own, or in programs without their room.
 JOINED := $(addprefix src/,$(addsuffix /,text model flags cluster try school/grade school/lesson $(addprefix simulator/,trace host guard rewrite machine machine/ptx) \
 	lab profile experiments $(addprefix show/,report report/explain step pictures page)))
-MAINS := %_tests.cpp %/alone.cpp %/mpi.cpp $(addprefix src/,cluster/no_gpus.cpp lab/bench_tracer.cpp lab/bench_cpu.cpp) %/update.cpp %/on_cpu.cpp
+MAINS := %_tests.cpp %/alone.cpp %/mpi.cpp $(addprefix src/,cluster/no_gpus.cpp lab/bench_cpu.cpp) %/update.cpp %/on_cpu.cpp
 APART = $(MAINS) $(RUNNERS) $(ANSWER) %/lesson_source.cpp %/recorded.cpp %/before_main.cpp %/tensor_core.cpp %/rewriter.cpp %/random.cpp \
 	src/simulator/host/blas% %/architecture.cpp %/guarded_kernel.cpp %/assemble.cpp %/similar.cpp %/ladder.cpp %/index_mutants.cpp %/time.cpp %/recorded_gpus.cpp src/simulator/machine/device_%
 # Code that runs long, as a profile shows, is optimized more.

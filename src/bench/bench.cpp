@@ -1,116 +1,116 @@
-// The parts of make bench (bench.sh):
-//
-//   bench_speeds sizes SIZE...    nothing, if these are sizes
-//   bench_speeds cpu SIZE...      the times of what a CPU runs, as CSV
-//   bench_speeds ladder FILE...   the GPU's times in CSV of ./gemm_steps, as CSV
-//   bench_speeds join FILE...     CSV of several benches as one, by size
-//   bench_speeds table FILE       CSV of a bench as a table
+// make bench: bench_speeds PROGRAM FILE times the ladder and cuBLAS by PROGRAM, if there is a GPU,
+// and the CPU's references and OpenBLAS, writes the times to FILE as CSV, and prints them. From the
+// environment:
+//   SIZES="1024 4096"   the sizes
+//   FORMAT=csv          prints CSV in place of the table
+// Exit codes: 0; 2 if it could not be done.
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
 #include <new>
+#include <sstream>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "bench/speeds.h"
 #include "lab/device.h"
 #include "text/echoed.h"
 #include "text/file.h"
+#include "text/numbers.h"
 
 namespace {
 
 using bench::Speed;
-using Words = std::vector<std::string>;
 
-int size_of(const std::string& word) {
+[[noreturn]] void refuse(const std::string& why) {
+  throw std::invalid_argument(why);
+}
+
+std::string variable(const char* name, const char* otherwise) {
+  const char* const value = std::getenv(name);
+  return value != nullptr && *value != '\0' ? value : otherwise;
+}
+
+std::vector<int> sizes_in(const std::string& text) {
   constexpr int kMost = 65536;
-  int size = 0;
-  const char* const end = word.data() + word.size();
-  const auto [stop, error] = std::from_chars(word.data(), end, size);
-  if (error == std::errc() && stop == end && size >= 1 && size <= kMost) return size;
-  throw std::invalid_argument(
-      "SIZES: " + text::echoed(word) +
-      " is not a size; give whole numbers from 1 to 65536, for example SIZES=\"1024 2048\"");
-}
-
-std::string contents_of(const std::string& file) {
-  constexpr std::size_t kMost = 64u << 20;
-  text::ReadFile read = text::read_file(file, kMost);
-  if (read.problem.empty()) return std::move(read.contents);
-  throw std::invalid_argument(text::echoed(file) + ": " + read.problem);
-}
-
-template <class Read>
-std::vector<Speed> speeds_in(const std::string& file, Read read) {
-  const std::string contents = contents_of(file);
-  try {
-    return read(contents);
-  } catch (const std::invalid_argument& problem) {
-    throw std::invalid_argument(text::echoed(file) + ": " + problem.what());
-  }
-}
-
-template <class Read>
-std::vector<Speed> speeds_in_all(const Words& files, Read read) {
-  std::vector<Speed> speeds;
-  for (const std::string& file : files) {
-    const std::vector<Speed> some = speeds_in(file, read);
-    speeds.insert(speeds.end(), some.begin(), some.end());
-  }
-  std::stable_sort(
-      speeds.begin(), speeds.end(), [](const Speed& a, const Speed& b) { return a.size < b.size; });
-  return speeds;
-}
-
-std::vector<int> sizes_of(const Words& words) {
   std::vector<int> sizes;
-  for (const std::string& word : words) {
-    const int size = size_of(word);
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    int size = 0;
+    const char* const end = word.data() + word.size();
+    const auto [stop, error] = std::from_chars(word.data(), end, size);
+    if (error != std::errc() || stop != end || size < 1 || size > kMost) {
+      refuse(
+          "SIZES: " + text::echoed(word) +
+          " is not a size; give whole numbers from 1 to 65536, for example SIZES=\"1024 2048\"");
+    }
     if (std::find(sizes.begin(), sizes.end(), size) != sizes.end()) {
-      throw std::invalid_argument("SIZES: " + word + " is there twice; give each size once");
+      refuse("SIZES: " + word + " is there twice; give each size once");
     }
     sizes.push_back(size);
   }
   return sizes;
 }
 
-std::vector<Speed> times_on_cpu(const Words& words) {
+// Runs the ladder on the GPU. Exit code 1 is a result that fails its check: its time is still one.
+std::vector<Speed> time_ladder(const std::string& program, int size) {
+  const std::string command = "'" + program + "' --device gpu --trace none --stage 1- --size " +
+                              std::to_string(size) + " --format json";
+  std::FILE* const out = popen(command.c_str(), "r");
+  if (out == nullptr) refuse("a shell cannot be started");
+  std::string json;
+  char piece[4096];
+  while (const std::size_t bytes = std::fread(piece, 1, sizeof piece, out)) {
+    json.append(piece, bytes);
+  }
+  const int status = pclose(out);
+  if (status != 0 && status != 1 << 8) refuse(command + " failed");
+  return bench::speeds_of_run(json);
+}
+
+void run(const std::string& program, const std::string& file) {
+  const std::string format = variable("FORMAT", "table");
+  if (format != "table" && format != "csv") {
+    refuse("FORMAT=" + text::echoed(format) + ": give FORMAT=csv, or leave it out for a table");
+  }
+  const std::vector<int> sizes = sizes_in(variable("SIZES", "1024 2048 4096"));
+  const bool on_gpu =
+      std::system(("'" + program + "' --device gpu --list > /dev/null 2>&1").c_str()) == 0;
+  if (!on_gpu) {
+    std::fputs("No GPU: the stages have no times. What a CPU can run is timed.\n", stderr);
+  }
   const bench::OpenBlas openblas;
   std::vector<Speed> speeds;
-  for (const int size : sizes_of(words)) {
-    const std::vector<Speed> some = bench::time_cpu(size, openblas);
+  const auto add = [&](const std::vector<Speed>& some) {
     speeds.insert(speeds.end(), some.begin(), some.end());
+  };
+  for (const int size : sizes) {
+    std::fprintf(stderr, "%d x %d x %d\n", size, size, size);
+    add(bench::time_cpu(size, openblas));
+    if (on_gpu) add(time_ladder(program, size));
   }
-  return speeds;
-}
-
-int print(const std::string& text) {
-  std::fputs(text.c_str(), stdout);
-  return 0;
-}
-
-int run(const Words& words) {
-  const std::string what = words.empty() ? "" : words.front();
-  const Words rest(words.begin() + (words.empty() ? 0 : 1), words.end());
-  if (what == "sizes") return sizes_of(rest), 0;
-  if (what == "cpu" && !rest.empty()) return print(bench::csv_of(times_on_cpu(rest)));
-  if (what == "ladder") return print(bench::csv_of(speeds_in_all(rest, bench::speeds_of_run)));
-  if (what == "join") return print(bench::csv_of(speeds_in_all(rest, bench::read_speeds)));
-  if (what == "table" && rest.size() == 1) {
-    return print(bench::table_of(speeds_in(rest[0], bench::read_speeds)));
+  const std::string csv = bench::csv_of(speeds);
+  std::error_code ignored;
+  std::filesystem::create_directories(std::filesystem::absolute(file).parent_path(), ignored);
+  if (const std::string problem = text::write_file(file, {csv}); !problem.empty()) {
+    refuse(text::echoed(file) + ": " + problem);
   }
-  throw std::invalid_argument("what? the head of src/bench/bench.cpp lists what it does");
+  std::fputs((format == "csv" ? csv : bench::table_of(speeds)).c_str(), stdout);
 }
 
-int run_or_refuse(const Words& words) {
+int run_or_refuse(int argc, char** argv) {
   try {
-    return run(words);
-  } catch (const std::invalid_argument& problem) {
-    std::fprintf(stderr, "bench: %s\n", problem.what());
+    if (argc != 3) refuse("give a program and a file, as make bench does");
+    run(argv[1], argv[2]);
+    return 0;
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "bench: there is not enough memory; give smaller SIZES\n");
+  } catch (const std::exception& problem) {
+    std::fprintf(stderr, "bench: %s\n", problem.what());
   }
   return 2;
 }
@@ -120,5 +120,5 @@ int run_or_refuse(const Words& words) {
 int main(int argc, char** argv) {
   text::open_standard_streams();
   lab::prepare_threads();
-  return text::finished("bench", run_or_refuse(Words(argv + 1, argv + argc)));
+  return text::finished("bench", run_or_refuse(argc, argv));
 }

@@ -4,42 +4,22 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <functional>
 #include <set>
-#include <stdexcept>
+#include <utility>
 
 #include "cpu_reference.h"
 #include "lab/device.h"
 #include "lab/problem.h"
 #include "show/report/facts.h"
 #include "text/columns.h"
-#include "text/echoed.h"
+#include "text/json.h"
 #include "text/numbers.h"
 
 namespace bench {
 
 namespace {
-
-const std::string& field(const CsvRow& row, std::string_view name) {
-  const auto found = row.find(name);
-  if (found != row.end()) return found->second;
-  throw std::invalid_argument(
-      "there is no column " + std::string(name) + "; give a file that make bench FORMAT=csv wrote");
-}
-
-template <class Number>
-Number number(const CsvRow& row, std::string_view name) {
-  const std::string& written = field(row, name);
-  Number value{};
-  const char* const end = written.data() + written.size();
-  const auto [stop, error] = std::from_chars(written.data(), end, value);
-  if (error == std::errc() && stop == end && value >= 0) return value;
-  throw std::invalid_argument(
-      "column " + std::string(name) + ": " + text::echoed(written) + " is not a number that " +
-      "make bench FORMAT=csv writes");
-}
 
 std::vector<report::Fact> facts_of(const Speed& speed) {
   const lab::Timing time = speed.time.value_or(lab::Timing{});
@@ -58,32 +38,6 @@ std::vector<report::Fact> facts_of(const Speed& speed) {
       {"partial", known(time.partial)},
       {"tflops", known(speed.time ? tflops(speed) : 0)},
       {"note", speed.note}};
-}
-
-// The columns of time, in CSV of ours and of the program.
-struct TimeColumns {
-  const char *median, *quartile1, *quartile3, *runs, *partial;
-};
-
-std::optional<lab::Timing> time_of(const CsvRow& row, const TimeColumns& columns) {
-  if (field(row, columns.median).empty()) return std::nullopt;
-  lab::Timing time{};
-  time.median_ms = number<double>(row, columns.median);
-  time.quartile1_ms = number<double>(row, columns.quartile1);
-  time.quartile3_ms = number<double>(row, columns.quartile3);
-  time.repetitions = number<int>(row, columns.runs);
-  time.partial = field(row, columns.partial) == "true";
-  const bool ordered = time.quartile1_ms <= time.median_ms && time.median_ms <= time.quartile3_ms;
-  if (ordered && time.median_ms > 0) return time;
-  throw std::invalid_argument(
-      field(row, "name") +
-      ": the median is not between the quartiles, or 0; give a file that make "
-      "bench FORMAT=csv wrote");
-}
-
-std::optional<int> stage_of(const CsvRow& row, std::string_view column) {
-  if (field(row, column).empty()) return std::nullopt;
-  return number<int>(row, column);
 }
 
 // " 5 2D thread tiling": as wide as the longest stage's name.
@@ -120,40 +74,35 @@ std::string csv_of(const std::vector<Speed>& speeds) {
   return csv;
 }
 
-std::vector<Speed> read_speeds(std::string_view csv) {
+std::vector<Speed> speeds_of_run(std::string_view json) {
+  const text::JsonValues values = text::json_values(json);
+  const auto value = [&](const std::string& path) {
+    const auto found = values.find(path);
+    return found == values.end() ? "" : found->second;
+  };
   std::vector<Speed> speeds;
-  std::set<std::pair<int, std::string>> seen;
-  for (const CsvRow& row : read_csv(csv)) {
-    speeds.push_back(
-        {number<int>(row, "size"), stage_of(row, "stage"), field(row, "name"), field(row, "device"),
-         time_of(row, {"median_ms", "quartile1_ms", "quartile3_ms", "runs", "partial"}),
-         field(row, "note")});
-    if (!seen.insert({speeds.back().size, speeds.back().name}).second) {
-      throw std::invalid_argument(
-          speeds.back().name + text::printed(" at %d is there twice", speeds.back().size) +
-          "; give a file that make bench FORMAT=csv wrote");
-    }
+  bool are_stages = true;
+  for (int i = 0;; ++i) {
+    const std::string row = text::printed(are_stages ? "stages.%d." : "yardsticks.%d.", i);
+    const std::string name = value(row + "name"), number = value(row + "number");
+    if (name.empty() && !std::exchange(are_stages, false)) return speeds;
+    if (name.empty()) i = -1;
+    if (name.empty() || number == "0" || name == "OpenMP CPU") continue;
+    Speed& speed = speeds.emplace_back(Speed{
+        std::stoi(value("problem.M")),
+        {},
+        name,
+        value("gpu.name"),
+        {},
+        value(row + "why_not_run")});
+    if (!number.empty()) speed.stage = std::stoi(number);
+    if (value(row + "time_ms").empty()) continue;
+    lab::Timing& time = speed.time.emplace();
+    time.median_ms = std::stod(value(row + "time_ms"));
+    time.quartile1_ms = std::stod(value(row + "time.quartile1_ms"));
+    time.quartile3_ms = std::stod(value(row + "time.quartile3_ms"));
+    time.repetitions = std::stoi(value(row + "time.repetitions"));
   }
-  if (speeds.empty()) {
-    throw std::invalid_argument("has no times; give a file that make bench FORMAT=csv wrote");
-  }
-  return speeds;
-}
-
-std::vector<Speed> speeds_of_run(std::string_view csv) {
-  std::vector<Speed> speeds;
-  for (const CsvRow& row : read_csv(csv)) {
-    const std::string& name = field(row, "name");
-    const std::optional<int> stage = stage_of(row, "number");
-    if (!stage.value_or(1) || name == "OpenMP CPU") continue;
-    speeds.push_back(
-        {number<int>(row, "problem.M"), stage, name, field(row, "gpu.name"),
-         time_of(
-             row, {"time_ms", "time.quartile1_ms", "time.quartile3_ms", "time.repetitions",
-                   "time.partial"}),
-         field(row, "why_not_run")});
-  }
-  return speeds;
 }
 
 std::string table_of(const std::vector<Speed>& speeds) {
@@ -182,51 +131,6 @@ std::string table_of(const std::vector<Speed>& speeds) {
       "\nquartiles   half of the runs lie between them; spread: their distance, of the median\n";
   if (any_partial) text += "~           scaled up from the first rows of C\n";
   return text;
-}
-
-namespace {
-
-// The fields of the next line, which is taken away. A quoted field may have line breaks.
-std::vector<std::string> next_fields(std::string_view& text) {
-  std::vector<std::string> fields(1);
-  bool quoted = false;
-  std::size_t at = 0;
-  for (; at < text.size(); ++at) {
-    const char sign = text[at];
-    const bool twice = quoted && sign == '"' && text.substr(at + 1).starts_with('"');
-    if (twice) {
-      fields.back() += text[++at];
-    } else if (sign == '"') {
-      quoted = !quoted;
-    } else if (sign == ',' && !quoted) {
-      fields.emplace_back();
-    } else if (sign == '\n' && !quoted) {
-      break;
-    } else if (sign != '\r' || quoted) {
-      fields.back() += sign;
-    }
-  }
-  text.remove_prefix(at == text.size() ? at : at + 1);
-  return fields;
-}
-
-}  // namespace
-
-std::vector<CsvRow> read_csv(std::string_view text) {
-  const std::vector<std::string> names = next_fields(text);
-  std::vector<CsvRow> rows;
-  for (int line = 2; !text.empty(); ++line) {
-    std::vector<std::string> fields = next_fields(text);
-    if (fields.size() != names.size()) {
-      throw std::invalid_argument(text::printed(
-          "line %d has %zu fields, and the first line %zu; give a file that make bench "
-          "FORMAT=csv wrote",
-          line, fields.size(), names.size()));
-    }
-    CsvRow& row = rows.emplace_back();
-    for (std::size_t i = 0; i < names.size(); ++i) row[names[i]] = std::move(fields[i]);
-  }
-  return rows;
 }
 
 namespace {

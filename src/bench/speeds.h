@@ -1,7 +1,6 @@
 // The times of kernels over sizes: measured on the CPU, as CSV and as a table.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,22 +23,11 @@ double tflops(const Speed& speed);  // needs a time
 
 std::string csv_of(const std::vector<Speed>& speeds);
 
-// Reads the output of csv_of(). Throws std::invalid_argument, with a sentence.
-std::vector<Speed> read_speeds(std::string_view csv);
-
-// The stages and cuBLAS in the output of ./gemm_steps --format csv for square matrices. Rows of the
-// CPU are left out, because they ran only once.
-std::vector<Speed> speeds_of_run(std::string_view csv);
+// The stages and cuBLAS in the output of ./gemm_steps --format json for square matrices. Rows of
+// the CPU are left out, because they ran only once. Throws an exception for any other text.
+std::vector<Speed> speeds_of_run(std::string_view json);
 
 std::string table_of(const std::vector<Speed>& speeds);
-
-// Reads CSV (RFC 4180).
-
-// A line after the first, whose words are the names.
-using CsvRow = std::map<std::string, std::string, std::less<>>;
-
-// Throws std::invalid_argument, with a sentence, if a line has more or fewer fields than the first.
-std::vector<CsvRow> read_csv(std::string_view text);
 
 // OpenBLAS, found at run time: the program also runs where it is missing.
 

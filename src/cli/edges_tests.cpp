@@ -46,7 +46,7 @@ const std::vector<std::string> kOutputs = {
     "--version",
     "--list",
     "--list --format json",
-    "--ncu-metrics",
+    "--ncu-metrics counts",
     "--experiment list",
     "--experiment coarsening --size 16",
     "--step --print"};
@@ -118,8 +118,7 @@ TEST_CASE("an input that never comes or never ends is refused at once") {
   REQUIRE(in_folder("mkfifo pipe; truncate -s 8G sparse; mkdir folder").exit_code == 0);
   for (const std::string flag :
        {"--step --script", "--stage 1 --size 16 --trace all --ncu",
-        "--stage 1 --size 16 --ncu-units", "--experiment coarsening --size 16 --ncu-caches",
-        "--stage 1 --b pipe --a"}) {
+        "--experiment coarsening --size 16 --ncu", "--stage 1 --b pipe --a"}) {
     for (const std::string file : {"pipe", "/dev/zero", "sparse", "folder", "none"}) {
       CAPTURE(flag);
       CAPTURE(file);

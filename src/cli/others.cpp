@@ -1,8 +1,6 @@
-#include <algorithm>
 #include <cstdio>
 #include <functional>
 #include <optional>
-#include <sstream>
 #include <string>
 
 #include "cli/others.h"
@@ -11,6 +9,7 @@
 #include "experiments/experiment.h"
 #include "flags/flags.h"
 #include "lab/measure.h"
+#include "model/refusal.h"
 #include "profile/profile.h"
 #include "show/page/page.h"
 #include "show/pictures/pictures.h"
@@ -21,10 +20,14 @@ namespace cli {
 namespace {
 
 int run_experiment(const flags::Flags& flags, const std::string& command) {
-  const std::string& file = flags.ncu_caches;
-  std::istringstream caches(file.empty() ? "" : profile::read_ncu_file("--ncu-caches", file));
+  const std::string ncu_csv = flags.ncu.empty() ? "" : profile::read_ncu_file(flags.ncu);
+  if (!ncu_csv.empty() && !profile::has_caches(ncu_csv)) {
+    throw model::Refusal(
+        "--ncu: below an experiment only the caches' counts are printed; give the CSV of ncu with "
+        "the metrics that --ncu-metrics caches prints");
+  }
   const int exit_code = experiments::run_experiment(flags, command);
-  if (!file.empty()) profile::print_caches(stdout, caches);
+  if (!ncu_csv.empty()) profile::print_ncu(stdout, ncu_csv, {});
   return exit_code;
 }
 
@@ -41,10 +44,7 @@ std::optional<int> run_other(
   if (!flags.page.empty()) return page::write_page(flags, stage_table_traced);
   if (!flags.experiment.empty()) return run_experiment(flags, command);
   if (!cluster::is_wanted(flags)) return std::nullopt;
-  // The ladder, if it does not take too long, and then several GPUs.
-  cluster::prepare(flags, command);
-  const int exit_code = cluster::has_ladder(flags) ? ladder() : 0;
-  return std::max(exit_code, cluster::run(flags, own, stage_table_plain, command));
+  return cluster::run(flags, own, stage_table_plain, command, ladder);
 }
 
 void end_others(int exit_code) {

@@ -316,31 +316,10 @@ bool report_failures(const lab::Run& run) {
   return failed;
 }
 
-// ncu's output; empty if it was not requested.
-std::string read_ncu_csv(const flags::Flags& flags) {
-  for (const auto& [path, flag] :
-       {std::pair(&flags.ncu, "--ncu"),
-        {&flags.ncu_units, "--ncu-units"},
-        {&flags.ncu_caches, "--ncu-caches"}}) {
-    if (!path->empty()) return profile::read_ncu_file(flag, *path);
-  }
-  return "";
-}
-
-void print_caches(const flags::Flags& flags, const std::string& ncu_csv) {
-  if (flags.ncu_caches.empty()) return;
-  std::istringstream csv(ncu_csv);
-  profile::print_caches(stdout, csv);
-}
-
-// Prints the rows, or ncu's counts beside them. Returns whether the two agree.
+// Prints the rows, or what ncu measured. Returns whether the two agree.
 bool print_or_compare(const flags::Flags& flags, const lab::Run& run, const std::string& ncu_csv) {
-  std::istringstream csv(ncu_csv);
-  if (!flags.ncu.empty()) return profile::print_profile(stdout, csv, run);
-  if (!flags.ncu_units.empty()) return profile::print_units(stdout, csv, run);
-  print(flags, run);
-  print_caches(flags, ncu_csv);
-  return true;
+  if (ncu_csv.empty() || profile::has_caches(ncu_csv)) print(flags, run);
+  return ncu_csv.empty() || profile::print_ncu(stdout, ncu_csv, run);
 }
 
 void refuse_json(const flags::Flags& flags, const std::string& problem) {
@@ -353,8 +332,7 @@ void refuse_json(const flags::Flags& flags, const std::string& problem) {
 // explanation.
 bool counts_apart(const flags::Flags& flags, bool on_gpu, const model::Gpu& gpu) {
   constexpr double kSoon = 0x1p27;  // multiply-adds
-  const bool compares = !(flags.ncu + flags.ncu_units + flags.ncu_caches).empty();
-  if (on_gpu || compares || !flags.a.empty() || !flags.out.empty()) return false;
+  if (on_gpu || !flags.ncu.empty() || !flags.a.empty() || !flags.out.empty()) return false;
   if (flags.trace != lab::Trace::sample) return false;
   if (!flags.size && !flags.m && !flags.n && !flags.k) return model::has_clock(gpu);
   const lab::ProblemSize sides = lab::size_to_run(flags, on_gpu);
@@ -371,7 +349,7 @@ int walk_stages(
   }
   if (!flags.out.empty()) lab::check_writable(flags.out);
   if (!flags.json.empty()) refuse_json(flags, text::problem_of_writing(flags.json));
-  const std::string ncu_csv = read_ncu_csv(flags);
+  const std::string ncu_csv = flags.ncu.empty() ? "" : profile::read_ncu_file(flags.ncu);
 
   lab::Run run = lab::new_run(flags, lab::choose_device(flags), command);
   if (flags.trace == lab::Trace::none && !run.gpu_present) {
@@ -425,9 +403,9 @@ int run_program(int argc, char** argv, const model::StageTable& table) {
   if (flags.help) return std::fputs(flags::help_text(), stdout), 0;
   if (flags.version) return std::puts(kVersion), 0;
   if (flags.legend) return report::print_legend(stdout), 0;
-  if (flags.ncu_metrics) return std::puts(profile::ncu_metrics().c_str()), 0;
-  if (flags.ncu_unit_metrics) return std::puts(profile::ncu_unit_metrics().c_str()), 0;
-  if (flags.ncu_cache_metrics) return std::puts(profile::ncu_cache_metrics().c_str()), 0;
+  if (!flags.ncu_metrics.empty()) {
+    return std::puts(profile::ncu_metrics(flags.ncu_metrics).c_str()), 0;
+  }
   if (flags.list) return list_stages(flags, table), 0;
   const auto ladder = [&] { return walk_stages(flags, table, command); };
   const std::optional<int> other = run_other(flags, command, table, ladder);

@@ -8,13 +8,13 @@ MPI_FLAGS := $(if $(MPI),$(patsubst -I%,-isystem %,$(filter -I%,$(MPI))) -DOMPI_
 $(BUILD)/src/cluster/mpi.o: private CXXFLAGS += $(MPI_FLAGS)
 $(BUILD)/src/cluster/mpi.o: private HEADERS :=
 
-# The reports of record-gpus that are embedded in the program: each, and a 0.
+# The products in the reports of record-gpus, which the program knows.
 REPORTS := $(wildcard $(RESULTS)/gpus-*.txt)
-$(BUILD)/recorded_reports.inc: $(RESULTS) $(REPORTS)
+$(BUILD)/recorded_products.inc: src/cluster/recorded_products.awk $(RESULTS) $(REPORTS)
 	mkdir -p $(@D)
-	printf '".incbin \\"%s\\"\\n.byte 0\\n"\n' $(REPORTS) > $(NEW) && mv $(NEW) $@
-$(BUILD)/src/cluster/recorded.o: $(BUILD)/recorded_reports.inc $(REPORTS)
-check-odr: $(BUILD)/recorded_reports.inc
+	awk -f $< $(REPORTS) /dev/null > $(NEW) && mv $(NEW) $@
+$(BUILD)/src/cluster/recorded.o: $(BUILD)/recorded_products.inc
+check-odr: $(BUILD)/recorded_products.inc
 
 # With PREBUILT=./gemm_steps nothing is built, and with SECONDS_LEFT=500 nothing is begun after so many.
 record-gpus: $(if $(PREBUILT),,$(PROGRAM)) ## record the products on several GPUs in results/

@@ -95,37 +95,13 @@ lab::Gemm on_cpu(lab::Gemm gemm, const model::Gpu& gpu) {
       };
 }
 
-// The fastest fp32 stage for such a part: as measured here and now on smaller matrices, so that the
-// slow stages do not take seconds, or without a GPU as recorded. The same in all processes.
-const model::Stage* choose_stage(
-    Processes& processes, const model::StageTable& table, const model::Gpu& gpu, bool on_gpu,
-    Shape part) {
-  const model::Stage* stage = nullptr;
-  if (!on_gpu) {
-    stage = fastest_fp32_stage(
-        table, gpu, [&](const model::Stage& of) { return recorded_ms(gpu, of, part); });
-  } else if (processes.is_first()) {
-    const auto side = [](int of_part) { return std::min(of_part, 2048); };
-    const lab::Problem problem =
-        lab::random_problem({side(part.M), side(part.N), side(part.K)}, 1, 0, 1);
-    lab::OnGpu timed(problem);
-    stage = fastest_fp32_stage(table, gpu, [&](const model::Stage& of) {
-      const model::Variant& variant = model::suited_variant(of, gpu, part.M, part.N);
-      return timed.time(lab::gemm_of(table, variant), 3).median_ms;
-    });
-  }
-  int number = stage == nullptr ? -1 : stage->number;
-  processes.share(&number, sizeof number);
-  return model::find_stage(table.stages, number);
-}
-
 // As --local says: cuBLAS, which needs a GPU, or the fastest stage that rounds no worse than fp32
 // and runs on `gpu`, with tiles that suit `part`. Throws a Refusal if there is none.
 Local choose_local(
-    flags::Local requested, Processes& processes, const model::StageTable& table,
-    const model::Gpu& gpu, bool on_gpu, Shape part) {
+    flags::Local requested, const model::StageTable& table, const model::Gpu& gpu, bool on_gpu,
+    Shape part) {
   if (requested == flags::Local::cublas) return {.name = kCublas, .words = kCublas};
-  const model::Stage* const stage = choose_stage(processes, table, gpu, on_gpu, part);
+  const model::Stage* const stage = fastest_fp32_stage(table, gpu, part);
   if (stage == nullptr) throw model::Refusal("--gpus: no stage in fp32 runs on the " + gpu.name);
   const model::Variant& variant = model::suited_variant(*stage, gpu, part.M, part.N);
   // With 0 SMs there is a block for each tile. Blocks then end all the time, and a transfer gets
@@ -202,9 +178,25 @@ std::unique_ptr<Devices> make_devices(const Setting& setting, bool panels_travel
   return std::make_unique<Played>(setting.gpus(), setting.processes, setting.local.gemm);
 }
 
-// Compares C, which has just been computed, and reports how much of it was compared.
-void note_error(
-    const Setting& setting, const Check& check, const Devices& devices, Report& report) {
+template <class Plan>
+Timeline predicted(const Setting& setting, const Plan& plan, const Speed& speed) {
+  const int of_a_process = setting.processes.size() > 1 ? 1 : setting.gpus();
+  return predict(plan, setting.link, measured_rate(speed.tflops, of_a_process));
+}
+
+// Computes C once, counts and checks it, and times it on GPUs: the report's first row, its counts
+// and its timeline. Returns the speed for the model: that of this process's first GPU with its
+// first step alone, or without GPUs the one that is known.
+Speed compute(
+    const Setting& setting, Devices& devices, Product& product,
+    const std::function<void()>& multiply, const std::function<void()>& store, const Speed& known,
+    Report& report) {
+  const flags::Flags& flags = setting.flags;
+  const Check check(setting.shape, setting.matrices, flags.alpha, flags.beta, flags.seed);
+  devices.reset_counters();
+  multiply();
+  report.counted = counted(setting, devices);
+  store();
   const Schedule parts{setting.shape, setting.grid, 0, {}};
   std::vector<std::pair<Part, Part>> computed;
   for (const int device : devices.here()) {
@@ -216,24 +208,16 @@ void note_error(
   report.about.push_back(
       "check: " + (is_all ? "all" : text::printed("%d random", check.rows())) +
       " rows of C, against fp64");
-}
-
-template <class Plan>
-Timeline predicted(const Setting& setting, const Plan& plan, const Speed& speed) {
-  const int of_a_process = setting.processes.size() > 1 ? 1 : setting.gpus();
-  return predict(plan, setting.link, measured_rate(speed.tflops, of_a_process));
-}
-
-// The speed of this process's first GPU with its first step alone.
-template <class Runs>
-Speed measured_speed(Runs& runs) {
-  const Shape part = runs.shape_of_one_step();
+  if (!setting.on_gpu) return known;
+  report.rows.front().time = time_all(setting, multiply);
+  report.measured = product.timeline();
+  const Shape part = product.shape_of_one_step();
   double speed = 0;  // of an empty product
   if (part.K > 0) {
-    const gpu::Times times = gpu::time_ms(0, [&] { runs.multiply_one_step(); });
+    const gpu::Times times = gpu::time_ms(0, [&] { product.multiply_one_step(); });
     speed = tflops(part, lab::summary(times.ms).median_ms);
   }
-  return {speed, kMeasuredAlone + text::significant(speed)};
+  return {speed, "one GPU alone with its first panels, TFLOP/s: " + text::significant(speed)};
 }
 
 void note_model(
@@ -259,20 +243,6 @@ double free_bytes(const Setting& setting, Devices& devices) {
   double least = std::numeric_limits<double>::infinity();
   for (const int device : devices.here()) least = std::min(least, devices.free_bytes(device));
   return kShare * smallest(setting.processes, least);
-}
-
-// Prints a line before a long product.
-void forecast(const Setting& setting, const Streams& plan, const Speed& speed) {
-  constexpr double kLongMs = 2000;
-  if (!setting.processes.is_first()) return;
-  const double ms = predicted(setting, plan, speed).ms();
-  if (ms < kLongMs) return;
-  std::fprintf(
-      stderr,
-      "A, B and C take %s GB. One product takes %s s by the model (%s), and several are "
-      "made.\n",
-      text::brief(1e-9 * bytes_of(setting.shape)).c_str(), text::significant(1e-3 * ms).c_str(),
-      speed.source.c_str());
 }
 
 // The schedules that fit into `memory` bytes, on each device, beside what is copied of a panel.
@@ -321,36 +291,27 @@ void distribute(const Setting& setting, const std::vector<Schedule>& plans, Repo
   report.about.push_back(
       "schedule: C in a grid of " + in_words(setting.grid) +
       text::printed(
-          ", %d %s%d of K, and each GPU begins with its own; ", plan.steps(), kPanelsOf,
-          plan.panel) +
+          ", %d panels of %d of K, and each GPU begins with its own; ", plan.steps(), plan.panel) +
       text::brief(4e-6 * floats_that_travel(setting.multiplied, setting.grid)) +
       " MB travel in all");
   if (!setting.is_computed) return note_model(setting, chosen.model, speed, report);
 
   const std::unique_ptr<Devices> devices = make_devices(setting, setting.gpus() > 1);
-  const auto timed = [&](Summa& summa) {
-    return time_all(setting, [&] {
+  const auto multiplying = [&](Summa& summa) {
+    return [&] {
       summa.multiply(flags.alpha, flags.beta);
       devices->finish();
-    });
+    };
   };
   {
     Summa summa(plan, *devices);
-    const Check check(setting.shape, setting.matrices, flags.alpha, flags.beta, flags.seed);
     summa.load(setting.matrices);
-    devices->reset_counters();
-    summa.multiply(flags.alpha, flags.beta);
-    devices->finish();
-    report.counted = counted(setting, *devices);
-    summa.store(setting.matrices);
-    note_error(setting, check, *devices, report);
-    if (setting.on_gpu) {
-      report.rows.front().time = timed(summa);
-      chosen.ms = report.rows.front().time->median_ms;
-      report.measured = summa.timeline();
-      speed = measured_speed(summa);
-      for (Width& width : report.widths) width.model = predicted(setting, width.plan, speed);
-    }
+    const auto store = [&] { summa.store(setting.matrices); };
+    speed = compute(setting, *devices, summa, multiplying(summa), store, speed, report);
+  }
+  if (setting.on_gpu) {
+    chosen.ms = report.rows.front().time->median_ms;
+    for (Width& width : report.widths) width.model = predicted(setting, width.plan, speed);
   }
   note_model(setting, chosen.model, speed, report);
   for (Width& width : report.widths) {
@@ -358,7 +319,7 @@ void distribute(const Setting& setting, const std::vector<Schedule>& plans, Repo
     devices->release();
     Summa summa(width.plan, *devices);
     summa.load(setting.matrices);
-    width.ms = timed(summa).median_ms;
+    width.ms = time_all(setting, multiplying(summa)).median_ms;
   }
 }
 
@@ -376,16 +337,13 @@ void stream(const Setting& setting, Report& report) {
   report.about.push_back(
       "schedule: from the host's memory, C in a grid of " + in_words(setting.grid) +
       text::printed(
-          ", blocks of %d rows and %d columns, %s%d", plan.rows, plan.columns, kPanelsOf,
-          plan.panel));
+          ", blocks of %d rows and %d columns, panels of %d", plan.rows, plan.columns, plan.panel));
   Speed speed = known_speed(setting, /*resident=*/false);
   if (!setting.is_computed) {
     return note_model(setting, predicted(setting, plan, speed), speed, report);
   }
-  forecast(setting, plan, speed);
 
   Streamed streamed(plan, *devices);
-  const Check check(setting.shape, setting.matrices, flags.alpha, flags.beta, flags.seed);
   std::int64_t steps = 0;
   for (const int device : devices->here()) {
     steps += static_cast<std::int64_t>(plan.steps[device].size());
@@ -395,14 +353,8 @@ void stream(const Setting& setting, Report& report) {
     streamed.multiply(
         setting.matrices, flags.alpha, flags.beta, [&](int done) { progress.advance(done); });
   };
-  multiply();
-  report.counted = counted(setting, *devices);
-  note_error(setting, check, *devices, report);
-  if (setting.on_gpu) {
-    report.rows.front().time = time_all(setting, multiply);
-    report.measured = streamed.timeline();
-    speed = measured_speed(streamed);
-  }
+  speed = compute(
+      setting, *devices, streamed, multiply, [] {}, speed, report);
   note_model(setting, predicted(setting, plan, speed), speed, report);
 }
 
@@ -457,59 +409,46 @@ Shape shape_of(const flags::Flags& flags, bool on_gpu) {
   return {sides.M, sides.N, sides.K};
 }
 
-int gpus_asked(const flags::Flags& flags, const Processes& processes) {
-  const int gpus = flags.gpus.value_or(processes.size());
-  if (processes.size() > 1 && gpus != processes.size()) {
-    throw model::Refusal(text::printed(
+Grid choose_grid(const flags::Flags& flags, Shape shape, int gpus) {
+  return flags.grid.empty() ? choose_grid(shape, gpus) : read_grid(flags.grid, shape, gpus);
+}
+
+// Throws a Refusal for a request that cannot be met.
+void check_request(
+    const flags::Flags& flags, const Processes& processes, bool on_gpu, const model::Gpu& gpu,
+    int gpus, Shape shape) {
+  const auto refuse = [](const std::string& why) { throw model::Refusal(why); };
+  const bool are_several = processes.size() > 1;
+  if (are_several && gpus != processes.size()) {
+    refuse(text::printed(
         "--gpus %d: mpirun started %d processes, and each has one GPU; give --gpus %d", gpus,
         processes.size(), processes.size()));
   }
-  return gpus;
-}
-
-// Under mpirun, --gpus is not given, so the checks of the flags do not refuse these.
-void refuse_other_outputs(const flags::Flags& flags, const Processes& processes) {
-  if (processes.size() == 1) return;
+  if (on_gpu && !are_several && gpus > count_gpus()) {
+    refuse(text::printed(
+        "--gpus %d: there are only %d here; --device cpu plays them on the CPU", gpus,
+        count_gpus()));
+  }
+  if (flags.local == flags::Local::cublas && !on_gpu) {
+    refuse("--local cublas: there is no GPU; leave it out");
+  }
+  if (bytes_of(shape) > 0x1p60) {
+    refuse("--gpus: A, B and C would take more than 2^60 bytes; choose smaller sizes");
+  }
+  // Under mpirun, --gpus is not given, so the checks of the flags do not refuse these.
   const char* const other = flags.explain                          ? "--explain"
                             : flags.format != flags::Format::table ? "--format"
                             : !flags.json.empty()                  ? "--json"
                             : !flags.out.empty()                   ? "--out"
                                                                    : nullptr;
-  if (other == nullptr) return;
-  throw model::Refusal(
-      std::string(other) + ": several processes only print the table; leave " + other + " out");
-}
-
-Grid choose_grid(const flags::Flags& flags, Shape shape, int gpus) {
-  return flags.grid.empty() ? choose_grid(shape, gpus) : read_grid(flags.grid, shape, gpus);
-}
-
-// The CPU plays GPUs only for small products. For larger ones there are only the formulas and the
-// model.
-bool is_computed(const flags::Flags& flags, bool on_gpu) {
-  constexpr double kLargestPlayed = 0x1p27;  // multiplications
-  const auto [M, N, K] = shape_of(flags, on_gpu);
-  return on_gpu || !flags.a.empty() || double(M) * N * K <= kLargestPlayed;
-}
-
-lab::Problem problem_of(const flags::Flags& flags, bool on_gpu) {
-  if (is_computed(flags, on_gpu)) return lab::load_problem(flags, on_gpu, lab::Kept::matrices);
-  const auto [M, N, K] = shape_of(flags, on_gpu);
-  return {M, N, K, flags.alpha, flags.beta, {}, {}, {}};
-}
-
-// What the machine lacks for panels that travel; empty if nothing.
-std::string why_not_distributed(const Setting& setting, bool resident) {
-  return setting.on_gpu && resident && setting.gpus() > 1 ? why_no_nccl() : "";
-}
-
-void warn_of_no_peers(const Setting& setting, bool resident) {
-  if (!setting.on_gpu || !resident || setting.gpus() == 1 || setting.processes.size() > 1) return;
-  if (are_peers(setting.gpus())) return;
-  std::fprintf(
-      stderr,
-      "gemm_steps: these GPUs cannot reach each other's memory; NCCL sends through the host's, "
-      "which is slower.\n");
+  if (are_several && other != nullptr) {
+    refuse(
+        std::string(other) + ": several processes only print the table; leave " + other + " out");
+  }
+  if (flags.a.empty()) choose_grid(flags, shape, gpus);
+  if (!model::has_clock(gpu)) {
+    refuse("--gpus: the " + gpu.name + " has no clock; choose another --gpu");
+  }
 }
 
 // Returns whether the result and every count are right, and prints what is wrong.
@@ -527,13 +466,7 @@ bool is_right(const Report& report) {
   return is_right && are_counted;
 }
 
-// Whether a ladder of such products takes minutes at most, and fits on one GPU.
-bool is_ladder(Shape shape, bool on_gpu) {
-  const bool fits = !on_gpu || bytes_of(shape) <= static_cast<double>(gpu::free_bytes());
-  return fits && double(shape.M) * shape.N * shape.K <= 0x1p39;  // 8192 x 8192 x 8192
-}
-
-// The lines above the ladder, if there is one.
+// The lines above the ladder, if there is none.
 void print_heading(
     const flags::Flags& flags, bool on_gpu, Shape shape, const std::string& command) {
   lab::Run run = lab::new_run(flags, on_gpu, command);
@@ -558,8 +491,7 @@ int run_all(const Setting& setting) {
       {.name = resident ? "distributed" : "from the host",
        .gpus = setting.gpus(),
        .grid = in_words(setting.grid),
-       .why_not = why_not_distributed(setting, resident)});
-  warn_of_no_peers(setting, resident);
+       .why_not = setting.on_gpu && resident && setting.gpus() > 1 ? why_no_nccl() : ""});
   {
     std::vector<std::unique_ptr<Pinned>> pinned;
     for (lab::Floats* matrix : {&setting.problem.A, &setting.problem.B, &setting.problem.C}) {
@@ -573,7 +505,9 @@ int run_all(const Setting& setting) {
   }
   setting.processes.wait_for_all();
   if (setting.processes.is_first()) {
-    report.recorded = recorded_products(setting.gpu.name);
+    for (const RecordedProduct& product : recorded_products()) {
+      if (product.gpu == setting.gpu.name) report.recorded.push_back(product);
+    }
     print(stdout, report);
   }
   return is_right(report) ? 0 : 1;
@@ -587,65 +521,49 @@ bool is_wanted(const flags::Flags& flags) {
   return bytes_of(shape_of(flags, true)) > static_cast<double>(gpu::free_bytes());
 }
 
-void prepare(const flags::Flags& flags, const std::string& command) {
+int run(
+    const flags::Flags& flags, const model::StageTable& own, const model::StageTable& plain,
+    const std::string& command, const std::function<int()>& ladder) {
   Processes& processes = Processes::all();
   require_equal(processes, command);
   const bool on_gpu = lab::choose_device(flags);
-  const int gpus = gpus_asked(flags, processes);
-  if (on_gpu && processes.size() == 1 && gpus > count_gpus()) {
-    throw model::Refusal(text::printed(
-        "--gpus %d: there are only %d here; --device cpu plays them on the CPU", gpus,
-        count_gpus()));
-  }
-  if (flags.local == flags::Local::cublas && !on_gpu) {
-    throw model::Refusal("--local cublas: there is no GPU; leave it out");
-  }
-  const Shape shape = shape_of(flags, on_gpu);
-  if (bytes_of(shape) > 0x1p60) {
-    throw model::Refusal(
-        "--gpus: A, B and C would take more than 2^60 bytes; choose smaller sizes");
-  }
-  refuse_other_outputs(flags, processes);
-  find_link(flags.link);
-  if (flags.a.empty()) choose_grid(flags, shape, gpus);
   const model::Gpu gpu = lab::choose_model(flags, on_gpu);
-  if (model::has_clock(gpu)) return;
-  throw model::Refusal("--gpus: the " + gpu.name + " has no clock; choose another --gpu");
-}
+  const int gpus = flags.gpus.value_or(processes.size());
+  const Shape asked = shape_of(flags, on_gpu);
+  const Link& link = find_link(flags.link);
+  check_request(flags, processes, on_gpu, gpu, gpus, asked);
+  const auto multiplications = [](Shape of) { return double(of.M) * of.N * of.K; };
 
-bool has_ladder(const flags::Flags& flags) {
-  const bool on_gpu = lab::choose_device(flags);
-  return is_ladder(shape_of(flags, on_gpu), on_gpu) && Processes::all().is_first();
-}
+  // A ladder takes minutes at most, and fits on one GPU.
+  const bool has_ladder = multiplications(asked) <= 0x1p39 &&  // 8192 x 8192 x 8192
+                          (!on_gpu || bytes_of(asked) <= static_cast<double>(gpu::free_bytes()));
+  const int exit_code = has_ladder && processes.is_first() ? ladder() : 0;
 
-int run(
-    const flags::Flags& flags, const model::StageTable& own, const model::StageTable& plain,
-    const std::string& command) {
-  Processes& processes = Processes::all();
-  const bool on_gpu = lab::choose_device(flags);
-  const model::Gpu gpu = lab::choose_model(flags, on_gpu);
-  lab::Problem problem = problem_of(flags, on_gpu);
+  // The CPU plays GPUs only for small products. For larger ones there are only the formulas and the
+  // model.
+  const bool is_computed = on_gpu || !flags.a.empty() || multiplications(asked) <= 0x1p27;
+  lab::Problem problem{asked.M, asked.N, asked.K, flags.alpha, flags.beta, {}, {}, {}};
+  if (is_computed) problem = lab::load_problem(flags, on_gpu, lab::Kept::matrices);
   const Shape shape{problem.M, problem.N, problem.K};
-  const Grid grid = choose_grid(flags, shape, gpus_asked(flags, processes));
+  const Grid grid = choose_grid(flags, shape, gpus);
   const model::StageTable& table = on_gpu ? own : plain;
   const Part m = part_of(shape.M, grid.rows, 0), n = part_of(shape.N, grid.columns, 0);
-  if (!is_ladder(shape, on_gpu) && processes.is_first())
-    print_heading(flags, on_gpu, shape, command);
-  return run_all(
+  if (!has_ladder && processes.is_first()) print_heading(flags, on_gpu, shape, command);
+  const int own_code = run_all(
       {.flags = flags,
        .table = table,
        .processes = processes,
        .on_gpu = on_gpu,
-       .is_computed = is_computed(flags, on_gpu),
+       .is_computed = is_computed,
        .gpu = gpu,
        .grid = grid,
-       .link = find_link(flags.link),
+       .link = link,
        .problem = problem,
        .shape = shape,
        .multiplied = {shape.M, shape.N, flags.alpha == 0 ? 0 : shape.K},
        .matrices = {problem.A.data(), problem.B.data(), problem.C.data()},
-       .local =
-           choose_local(flags.local, processes, table, gpu, on_gpu, {m.size, n.size, shape.K})});
+       .local = choose_local(flags.local, table, gpu, on_gpu, {m.size, n.size, shape.K})});
+  return std::max(exit_code, own_code);
 }
 
 void end_others(int exit_code) {

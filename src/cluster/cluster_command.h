@@ -1,6 +1,7 @@
 // --gpus: a product on several devices, with the times of one GPU and of cuBLASXt for comparison.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "flags/flags.h"
@@ -12,19 +13,14 @@ namespace cluster {
 // fit into the GPU's memory, so that they have to pass through it.
 bool is_wanted(const flags::Flags& flags);
 
-// Call this before the ladder. Throws a Refusal for a request that cannot be met, or if some
-// process that mpirun started runs another program or command.
-void prepare(const flags::Flags& flags, const std::string& command);
-
-// Whether the ladder comes before it, in this process: not if it would take many minutes.
-bool has_ladder(const flags::Flags& flags);
-
-// `own` is the table whose kernels run on the GPU, and `plain` the one for the CPU. Returns 1 if a
-// result failed its check or a count is not the formula's, else 0. Throws a Refusal where memory is
-// too small.
+// `ladder` comes before it, in this process, if it would not take many minutes. `own` is the table
+// whose kernels run on the GPU, and `plain` the one for the CPU. Returns 1 if a result failed its
+// check or a count is not the formula's, else 0, or what `ladder` returned. Throws a Refusal for a
+// request that cannot be met, or if some process that mpirun started runs another program or
+// command.
 int run(
     const flags::Flags& flags, const model::StageTable& own, const model::StageTable& plain,
-    const std::string& command);
+    const std::string& command, const std::function<int()>& ladder);
 
 // Ends the other processes that mpirun started, if there are any.
 void end_others(int exit_code);

@@ -185,93 +185,138 @@ void Played::multiply(
   gemm_(shape.M, shape.N, shape.K, alpha, A, B, beta, C);
 }
 
-Summa::Summa(const Schedule& schedule, Devices& devices)
-    : s_(schedule), devices_(devices), places_(schedule.grid.devices()) {
+Product::Product(Steps steps, Devices& devices)
+    : steps_(std::move(steps)), devices_(devices), places_(steps_.size()), starts_(steps_.size()) {
+  for (const int device : devices_.here()) places_[device].resize(steps_[device].size());
+}
+
+float* Product::allocate(int device, std::int64_t rows, std::int64_t columns) {
+  return devices_.allocate(device, rows * columns);
+}
+
+void Product::begin() {
+  devices_.begin();
   for (const int device : devices_.here()) {
-    Place& place = places_[device];
-    const std::int64_t m = s_.M_of(device).size, n = s_.N_of(device).size;
-    const std::int64_t panel = s_.panel;
-    const auto allocate = [&](std::int64_t floats) { return devices_.allocate(device, floats); };
-    place.A = allocate(m * s_.K_of_A(device));
-    place.B = allocate(n * s_.K_of_B(device));
-    place.C = allocate(m * n);
-    for (int i = 0; i < 2; ++i) {
-      if (s_.grid.columns > 1) place.panels_of_A[i] = allocate(m * panel);
-      if (s_.grid.rows > 1) place.panels_of_B[i] = allocate(n * panel);
+    starts_[device] = devices_.mark(device, Lane::multiply);
+    devices_.wait(device, Lane::arrive, starts_[device]);
+  }
+}
+
+void Product::request(int device, int step) {
+  // The step before the last used these places.
+  if (step >= 2 && steps_[device][step - 2].arrives()) {
+    devices_.wait(device, Lane::arrive, places_[device][step - 2].multiplied);
+  }
+  places_[device][step].requested = devices_.mark(device, Lane::arrive);
+}
+
+void Product::multiply_step(int device, int step, float alpha, float beta) {
+  const Step& of = steps_[device][step];
+  Place& place = places_[device][step];
+  if (of.arrives()) devices_.wait(device, Lane::multiply, place.arrived);
+  place.begun = devices_.mark(device, Lane::multiply);
+  // C is multiplied by beta even if there is no K.
+  if (of.k.size > 0 || of.first) {
+    devices_.multiply(
+        device, {of.rows.size, of.columns.size, of.k.size}, alpha, place.A, place.B,
+        of.first ? beta : 1, place.C);
+  }
+  place.multiplied = devices_.mark(device, Lane::multiply);
+}
+
+Shape Product::shape_of_one_step() const {
+  const std::vector<Step>& steps = steps_[devices_.here().front()];
+  if (steps.empty()) return {0, 0, 0};
+  return {steps[0].rows.size, steps[0].columns.size, steps[0].k.size};
+}
+
+void Product::multiply_one_step() {
+  const int device = devices_.here().front();
+  const Place& place = places_[device].at(0);
+  devices_.multiply(device, shape_of_one_step(), 1, place.A, place.B, 0, place.C);
+}
+
+Timeline Product::timeline() const {
+  Timeline timeline;
+  for (const int device : devices_.here()) {
+    for (int i = 0; i < static_cast<int>(places_[device].size()); ++i) {
+      const Place& of = places_[device][i];
+      const auto add = [&](Lane lane, Mark begin, Mark end) {
+        const auto ms = [&](Mark mark) {
+          return devices_.ms_between(device, starts_[device], mark);
+        };
+        if (begin != end) timeline.spans.push_back({device, lane, i, ms(begin), ms(end)});
+      };
+      add(Lane::arrive, of.requested, of.arrived);
+      add(Lane::multiply, of.begun, of.multiplied);
+      add(Lane::leave, of.leaves, of.left);
     }
-    place.steps.resize(s_.steps());
+  }
+  return timeline;
+}
+
+namespace {
+
+// Of a matrix whose rows are `pitch` floats long.
+HostBlock block_of(float* matrix, std::int64_t pitch, Part rows, Part columns) {
+  return {matrix + rows.begin * pitch + columns.begin, pitch, rows.size, columns.size};
+}
+
+}  // namespace
+
+Summa::Summa(const Schedule& schedule, Devices& devices)
+    : Product(steps_of(schedule), devices), s_(schedule) {
+  for (const int device : devices_.here()) {
+    const std::int64_t m = s_.M_of(device).size, n = s_.N_of(device).size;
+    float* own_A = allocate(device, m, s_.K_of_A(device));
+    float* own_B = allocate(device, n, s_.K_of_B(device));
+    float* const C = allocate(device, m, n);
+    float *panels_of_A[2] = {}, *panels_of_B[2] = {};
+    for (int i = 0; i < 2; ++i) {
+      if (s_.grid.columns > 1) panels_of_A[i] = allocate(device, m, s_.panel);
+      if (s_.grid.rows > 1) panels_of_B[i] = allocate(device, n, s_.panel);
+    }
+    // A device's own panels lie one after the other.
+    for (int step = 0; step < s_.steps(); ++step) {
+      Place& place = places_[device][step];
+      place = {panels_of_A[step % 2], panels_of_B[step % 2], C};
+      const std::int64_t k = s_.k_at(device, step).size;
+      if (!s_.receives_A(step)) place.A = std::exchange(own_A, own_A + m * k);
+      if (!s_.receives_B(step)) place.B = std::exchange(own_B, own_B + n * k);
+    }
   }
 }
 
 void Summa::load(const HostMatrices& matrices) {
-  const std::int64_t N = s_.shape.N, K = s_.shape.K;
   for (const int device : devices_.here()) {
-    const Part m = s_.M_of(device), n = s_.N_of(device);
-    for (int step = 0; step < s_.steps(); ++step) {
-      const Part k = s_.k_at(device, step);
-      if (!s_.receives_A(step)) {
-        devices_.copy_in(
-            device, Lane::arrive, panel_of_A(device, step),
-            {matrices.A + m.begin * K + k.begin, K, m.size, k.size});
-      }
-      if (!s_.receives_B(step)) {
-        devices_.copy_in(
-            device, Lane::arrive, panel_of_B(device, step),
-            {matrices.B + k.begin * N + n.begin, N, k.size, n.size});
-      }
+    const auto copy_in = [&](float* to, HostBlock from) {
+      devices_.copy_in(device, Lane::arrive, to, from);
+    };
+    for (int i = 0; i < s_.steps(); ++i) {
+      const Step& step = steps_[device][i];
+      const Place& place = places_[device][i];
+      if (!step.A_arrives) copy_in(place.A, block_of(matrices.A, s_.shape.K, step.rows, step.k));
+      if (!step.B_arrives) copy_in(place.B, block_of(matrices.B, s_.shape.N, step.k, step.columns));
     }
-    devices_.copy_in(
-        device, Lane::arrive, places_[device].C,
-        {matrices.C + m.begin * N + n.begin, N, m.size, n.size});
+    copy_in(
+        places_[device][0].C, block_of(matrices.C, s_.shape.N, s_.M_of(device), s_.N_of(device)));
   }
   devices_.finish();
 }
 
 void Summa::store(const HostMatrices& matrices) const {
-  const std::int64_t N = s_.shape.N;
   for (const int device : devices_.here()) {
-    const Part m = s_.M_of(device), n = s_.N_of(device);
     devices_.copy_out(
-        device, Lane::leave, {matrices.C + m.begin * N + n.begin, N, m.size, n.size},
-        places_[device].C);
+        device, Lane::leave, block_of(matrices.C, s_.shape.N, s_.M_of(device), s_.N_of(device)),
+        places_[device][0].C);
   }
   devices_.finish();
-}
-
-namespace {
-
-// The columns of a device's panels before that of this step, which is its own.
-std::int64_t K_before(const Schedule& s, int device, int step) {
-  std::int64_t sum = 0;
-  for (int before = 0; before < step; ++before) sum += s.k_at(device, before).size;
-  return sum;
-}
-
-}  // namespace
-
-float* Summa::panel_of_A(int device, int step) const {
-  const Place& place = places_[device];
-  if (s_.receives_A(step)) return place.panels_of_A[step % 2];
-  return place.A + s_.M_of(device).size * K_before(s_, device, step);
-}
-
-float* Summa::panel_of_B(int device, int step) const {
-  const Place& place = places_[device];
-  if (s_.receives_B(step)) return place.panels_of_B[step % 2];
-  return place.B + s_.N_of(device).size * K_before(s_, device, step);
 }
 
 // Sends every device the panels of that step which it does not own.
 void Summa::fetch(int step) {
   if (!s_.receives(step)) return;
-  const auto is_here = [&](int device) { return !places_[device].steps.empty(); };
-  for (const int device : devices_.here()) {
-    // The step before the last used these places.
-    if (step >= 2 && s_.receives(step - 2)) {
-      devices_.wait(device, Lane::arrive, places_[device].steps[step - 2].multiplied);
-    }
-    places_[device].steps[step].requested = devices_.mark(device, Lane::arrive);
-  }
+  for (const int device : devices_.here()) request(device, step);
   std::vector<Transfer> transfers;
   for (int to = 0; to < s_.grid.devices(); ++to) {
     const std::int64_t k = s_.k_at(to, step).size, m = s_.M_of(to).size, n = s_.N_of(to).size;
@@ -279,207 +324,104 @@ void Summa::fetch(int step) {
     for (const bool of_A : {true, false}) {
       if (!(of_A ? s_.receives_A(step) : s_.receives_B(step))) continue;
       const int from = of_A ? s_.owner_of_A(to, step) : s_.owner_of_B(to, step);
-      const auto panel = [&](int device, int of_step) {
-        return of_A ? panel_of_A(device, of_step) : panel_of_B(device, of_step);
+      const auto panel = [&](int device, int of_step) -> float* {
+        if (places_[device].empty()) return nullptr;  // another process's
+        return of_A ? places_[device][of_step].A : places_[device][of_step].B;
       };
       // It is the owner's in this one of its steps.
       const int owned = (s_.panel_at(to, step) - s_.panel_at(from, 0) + s_.steps()) % s_.steps();
-      transfers.push_back(
-          {from, to, is_here(from) ? panel(from, owned) : nullptr,
-           is_here(to) ? panel(to, step) : nullptr, k * (of_A ? m : n)});
+      transfers.push_back({from, to, panel(from, owned), panel(to, step), k * (of_A ? m : n)});
     }
   }
   devices_.transfer(transfers);
   for (const int device : devices_.here()) {
-    places_[device].steps[step].arrived = devices_.mark(device, Lane::arrive);
+    places_[device][step].arrived = devices_.mark(device, Lane::arrive);
   }
 }
 
 void Summa::multiply(float alpha, float beta) {
-  devices_.begin();
-  for (const int device : devices_.here()) {
-    places_[device].start = devices_.mark(device, Lane::multiply);
-    devices_.wait(device, Lane::arrive, places_[device].start);
-  }
+  begin();
   for (int step = 0; step < s_.steps(); ++step) {
     if (step + 1 < s_.steps()) fetch(step + 1);
-    for (const int device : devices_.here()) {
-      Place& place = places_[device];
-      const Shape part{s_.M_of(device).size, s_.N_of(device).size, s_.k_at(device, step).size};
-      if (s_.receives(step)) devices_.wait(device, Lane::multiply, place.steps[step].arrived);
-      place.steps[step].begun = devices_.mark(device, Lane::multiply);
-      // C is multiplied by beta even if there is no K.
-      if (part.K > 0 || step == 0) {
-        devices_.multiply(
-            device, part, alpha, panel_of_A(device, step), panel_of_B(device, step),
-            step == 0 ? beta : 1, place.C);
-      }
-      place.steps[step].multiplied = devices_.mark(device, Lane::multiply);
-    }
+    for (const int device : devices_.here()) multiply_step(device, step, alpha, beta);
   }
 }
 
-Shape Summa::shape_of_one_step() const {
-  const int device = devices_.here().front();
-  return {s_.M_of(device).size, s_.N_of(device).size, s_.k_at(device, 0).size};
-}
-
-void Summa::multiply_one_step() {
-  const int device = devices_.here().front();
-  const Place& place = places_[device];
-  devices_.multiply(device, shape_of_one_step(), 1, place.A, place.B, 0, place.C);
-}
-
-namespace {
-
-void add_spans(
-    Timeline& timeline, Devices& devices, int device, Mark start,
-    const std::vector<StepMarks>& steps) {
-  for (int i = 0; i < static_cast<int>(steps.size()); ++i) {
-    const StepMarks& of = steps[i];
-    const auto add = [&](Lane lane, Mark begin, Mark end) {
-      const auto ms = [&](Mark mark) { return devices.ms_between(device, start, mark); };
-      if (begin != end) timeline.spans.push_back({device, lane, i, ms(begin), ms(end)});
-    };
-    add(Lane::arrive, of.requested, of.arrived);
-    add(Lane::multiply, of.begun, of.multiplied);
-    add(Lane::leave, of.leaves, of.left);
-  }
-}
-
-}  // namespace
-
-Timeline Summa::timeline() const {
-  Timeline timeline;
+Streamed::Streamed(const Streams& s, Devices& devices)
+    : Product(s.steps, devices), shape_(s.shape), blocks_left_(s.steps.size()) {
   for (const int device : devices_.here()) {
-    add_spans(timeline, devices_, device, places_[device].start, places_[device].steps);
-  }
-  return timeline;
-}
-
-Streamed::Streamed(const Streams& streams, Devices& devices)
-    : s_(streams), devices_(devices), places_(streams.grid.devices()) {
-  for (const int device : devices_.here()) {
-    if (s_.steps[device].empty()) continue;
-    Place& place = places_[device];
-    const std::int64_t rows = s_.rows, columns = s_.columns, panel = s_.panel;
-    place.B = devices_.allocate(device, s_.shape.K * columns);
+    if (steps_[device].empty()) continue;
+    float* const B = allocate(device, shape_.K, s.columns);
+    float *panels_of_A[2], *blocks_of_C[2];
     for (int i = 0; i < 2; ++i) {
-      place.panels_of_A[i] = devices_.allocate(device, rows * panel);
-      place.blocks_of_C[i] = devices_.allocate(device, rows * columns);
+      panels_of_A[i] = allocate(device, s.rows, s.panel);
+      blocks_of_C[i] = allocate(device, s.rows, s.columns);
     }
-    place.steps.resize(s_.steps[device].size());
-    place.blocks_left.resize(s_.steps[device].back().block + 1);
+    for (std::size_t i = 0; i < steps_[device].size(); ++i) {
+      const Step& step = steps_[device][i];
+      places_[device][i] = {
+          panels_of_A[i % 2], B + std::int64_t{step.k.begin} * step.columns.size,
+          blocks_of_C[step.block % 2]};
+    }
   }
 }
 
 void Streamed::fetch(int device, int step, const HostMatrices& matrices) {
-  const StreamStep& of = s_.steps[device][step];
-  const std::int64_t N = s_.shape.N, K = s_.shape.K;
-  Place& place = places_[device];
-  if (step >= 2) {
-    devices_.wait(device, Lane::arrive, place.steps[step - 2].multiplied);
-  }
+  const Step& of = steps_[device][step];
+  Place& place = places_[device][step];
   // The rows of B of every pass come to the same place.
   if (of.first && of.B_arrives && step >= 1) {
-    devices_.wait(device, Lane::arrive, place.steps[step - 1].multiplied);
+    devices_.wait(device, Lane::arrive, places_[device][step - 1].multiplied);
   }
   if (of.first && of.block >= 2) {
-    devices_.wait(device, Lane::arrive, place.blocks_left[of.block - 2]);
+    devices_.wait(device, Lane::arrive, blocks_left_[device][of.block - 2]);
   }
-  place.steps[step].requested = devices_.mark(device, Lane::arrive);
-  devices_.copy_in(
-      device, Lane::arrive, place.panels_of_A[step % 2],
-      {matrices.A + of.rows.begin * K + of.k.begin, K, of.rows.size, of.k.size});
-  if (of.B_arrives) {
-    devices_.copy_in(
-        device, Lane::arrive, place.B + std::int64_t{of.k.begin} * of.columns.size,
-        {matrices.B + of.k.begin * N + of.columns.begin, N, of.k.size, of.columns.size});
-  }
-  if (of.first && s_.reads_C) {
-    devices_.copy_in(
-        device, Lane::arrive, place.blocks_of_C[of.block % 2],
-        {matrices.C + of.rows.begin * N + of.columns.begin, N, of.rows.size, of.columns.size});
-  }
-  place.steps[step].arrived = devices_.mark(device, Lane::arrive);
-}
-
-void Streamed::multiply_step(int device, int step, float alpha, float beta) {
-  const StreamStep& of = s_.steps[device][step];
-  Place& place = places_[device];
-  devices_.wait(device, Lane::multiply, place.steps[step].arrived);
-  place.steps[step].begun = devices_.mark(device, Lane::multiply);
-  devices_.multiply(
-      device, {of.rows.size, of.columns.size, of.k.size}, alpha, place.panels_of_A[step % 2],
-      place.B + std::int64_t{of.k.begin} * of.columns.size, of.first ? beta : 1,
-      place.blocks_of_C[of.block % 2]);
-  place.steps[step].multiplied = devices_.mark(device, Lane::multiply);
+  request(device, step);
+  const auto copy_in = [&](bool arrives, float* to, HostBlock from) {
+    if (arrives) devices_.copy_in(device, Lane::arrive, to, from);
+  };
+  copy_in(of.A_arrives, place.A, block_of(matrices.A, shape_.K, of.rows, of.k));
+  copy_in(of.B_arrives, place.B, block_of(matrices.B, shape_.N, of.k, of.columns));
+  copy_in(of.C_arrives, place.C, block_of(matrices.C, shape_.N, of.rows, of.columns));
+  place.arrived = devices_.mark(device, Lane::arrive);
 }
 
 void Streamed::leave(int device, int step, const HostMatrices& matrices) {
-  const StreamStep& of = s_.steps[device][step];
-  const std::int64_t N = s_.shape.N;
-  Place& place = places_[device];
-  devices_.wait(device, Lane::leave, place.steps[step].multiplied);
-  place.steps[step].leaves = devices_.mark(device, Lane::leave);
+  const Step& of = steps_[device][step];
+  Place& place = places_[device][step];
+  devices_.wait(device, Lane::leave, place.multiplied);
+  place.leaves = devices_.mark(device, Lane::leave);
   devices_.copy_out(
-      device, Lane::leave,
-      {matrices.C + of.rows.begin * N + of.columns.begin, N, of.rows.size, of.columns.size},
-      place.blocks_of_C[of.block % 2]);
-  place.blocks_left[of.block] = place.steps[step].left = devices_.mark(device, Lane::leave);
+      device, Lane::leave, block_of(matrices.C, shape_.N, of.rows, of.columns), place.C);
+  place.left = devices_.mark(device, Lane::leave);
+  blocks_left_[device].push_back(place.left);
 }
 
 void Streamed::multiply(
     const HostMatrices& matrices, float alpha, float beta,
     const std::function<void(int)>& progress) {
   std::size_t most = 0;
-  devices_.begin();
+  begin();
   for (const int device : devices_.here()) {
-    const std::size_t steps = s_.steps[device].size();
-    most = std::max(most, steps);
-    if (steps == 0) continue;
-    Place& place = places_[device];
-    place.start = devices_.mark(device, Lane::multiply);
-    devices_.wait(device, Lane::arrive, place.start);
-    fetch(device, 0, matrices);
+    blocks_left_[device].clear();
+    most = std::max(most, steps_[device].size());
+    if (!steps_[device].empty()) fetch(device, 0, matrices);
   }
   constexpr int kAhead = 8;  // steps that are queued before the caller waits for the first
   for (int step = 0; step < static_cast<int>(most); ++step) {
     for (const int device : devices_.here()) {
-      const int steps = static_cast<int>(s_.steps[device].size());
+      const int steps = static_cast<int>(steps_[device].size());
       if (step >= steps) continue;
       multiply_step(device, step, alpha, beta);
-      if (s_.steps[device][step].last) leave(device, step, matrices);
+      if (steps_[device][step].C_leaves) leave(device, step, matrices);
       if (step + 1 < steps) fetch(device, step + 1, matrices);
       if (step >= kAhead) {
-        devices_.wait_here(device, places_[device].steps[step - kAhead].multiplied);
+        devices_.wait_here(device, places_[device][step - kAhead].multiplied);
         progress(1);
       }
     }
   }
   devices_.finish();
-}
-
-Shape Streamed::shape_of_one_step() const {
-  const std::vector<StreamStep>& steps = s_.steps[devices_.here().front()];
-  if (steps.empty()) return {0, 0, 0};
-  const StreamStep& step = steps.front();
-  return {step.rows.size, step.columns.size, step.k.size};
-}
-
-void Streamed::multiply_one_step() {
-  const int device = devices_.here().front();
-  const Place& place = places_[device];
-  devices_.multiply(
-      device, shape_of_one_step(), 1, place.panels_of_A[0], place.B, 0, place.blocks_of_C[0]);
-}
-
-Timeline Streamed::timeline() const {
-  Timeline timeline;
-  for (const int device : devices_.here()) {
-    add_spans(timeline, devices_, device, places_[device].start, places_[device].steps);
-  }
-  return timeline;
 }
 
 namespace {

@@ -135,9 +135,6 @@ int count_gpus();
 // program is built (nccl.h) and when it runs (libnccl.so.2).
 std::string why_no_nccl();
 
-// Whether all of the first `gpus` GPUs can reach each other's memory without the host.
-bool are_peers(int gpus);
-
 // One GPU for each device of the grid: all of this process, or with several processes the one of
 // this process's rank on its machine. `gemm` multiplies on the current GPU; if it is empty, cuBLAS
 // does in fp32. If panels travel, by a communicator of NCCL, which is aborted if an exception
@@ -209,32 +206,15 @@ class Played : public Devices {
   std::vector<std::unique_ptr<float, void (*)(void*)>> memories_;
 };
 
-// When a device's step began to get panels, had them, was multiplied, and left. What did not happen
-// in a step has two equal marks.
-struct StepMarks {
-  Mark requested = 0, arrived = 0, begun = 0, multiplied = 0, leaves = 0, left = 0;
-};
-
-// A product by a schedule of panels: A, B and C stay on the devices.
-
 // The matrices of a product in the host's memory, row-major.
 struct HostMatrices {
   float *A, *B, *C;
 };
 
-class Summa {
+// A product that devices compute in steps. They must outlive it.
+class Product {
  public:
-  // Allocates the devices' parts, and two panels of each matrix that travels to them. Both must
-  // outlive it. Throws a Refusal if a device has too little memory.
-  Summa(const Schedule& schedule, Devices& devices);
-
-  void load(const HostMatrices& matrices);         // the parts, to the devices of this process
-  void store(const HostMatrices& matrices) const;  // C's parts, from them
-
-  // C = alpha * A * B + beta * C. Returns before it is done: Devices::finish waits for that.
-  void multiply(float alpha, float beta);
-
-  // Repeats the multiplication of the first step on this process's first device alone.
+  // Repeats the first multiplication of this process's first device, alone.
   void multiply_one_step();
   Shape shape_of_one_step() const;
 
@@ -243,32 +223,52 @@ class Summa {
   // other.
   Timeline timeline() const;
 
- private:
-  // A device's memory, as contiguous row-major matrices: its part of A as consecutive panels, and
-  // two places for panels that arrive.
+ protected:
+  // Where a step finds its panels and its block of C, contiguous and row-major; when it began to
+  // get them, had them, was multiplied, and left. What did not happen has two equal marks.
   struct Place {
-    float *A = nullptr, *B = nullptr, *C = nullptr;
-    float *panels_of_A[2] = {}, *panels_of_B[2] = {};
-    Mark start{};
-    std::vector<StepMarks> steps = {};
+    float *A, *B, *C;
+    Mark requested = 0, arrived = 0, begun = 0, multiplied = 0, leaves = 0, left = 0;
   };
 
-  // Where a device has the panel that it multiplies in that step.
-  float* panel_of_A(int device, int step) const;
-  float* panel_of_B(int device, int step) const;
+  Product(Steps steps, Devices& devices);
+  float* allocate(int device, std::int64_t rows, std::int64_t columns);
+  void begin();
+  void request(int device, int step);  // waits until the step's places are free
+  void multiply_step(int device, int step, float alpha, float beta);
+
+  const Steps steps_;
+  Devices& devices_;
+  std::vector<std::vector<Place>> places_;  // of each device's steps; empty: of another process
+
+ private:
+  std::vector<Mark> starts_;
+};
+
+// By a schedule of panels: A, B and C stay on the devices.
+class Summa : public Product {
+ public:
+  // Allocates the devices' parts, and two panels of each matrix that travels to them. Throws a
+  // Refusal if a device has too little memory.
+  Summa(const Schedule& schedule, Devices& devices);
+
+  void load(const HostMatrices& matrices);         // the parts, to the devices of this process
+  void store(const HostMatrices& matrices) const;  // C's parts, from them
+
+  // C = alpha * A * B + beta * C. Returns before it is done: Devices::finish waits for that.
+  void multiply(float alpha, float beta);
+
+ private:
   void fetch(int step);
 
   const Schedule& s_;
-  Devices& devices_;
-  std::vector<Place> places_;  // of all devices; empty for those of other processes
 };
 
 // A product whose matrices stay in the host's memory and pass through the devices.
-
-class Streamed {
+class Streamed : public Product {
  public:
-  // Allocates what the devices of this process need. Both must outlive it. Throws a Refusal if a
-  // device has too little memory.
+  // Allocates what the devices of this process need. Throws a Refusal if a device has too little
+  // memory.
   Streamed(const Streams& streams, Devices& devices);
 
   // C = alpha * A * B + beta * C, in the host's memory; on GPUs, that must be pinned. Returns when
@@ -277,26 +277,12 @@ class Streamed {
       const HostMatrices& matrices, float alpha, float beta,
       const std::function<void(int)>& progress = [](int) {});
 
-  // As Summa's.
-  void multiply_one_step();
-  Shape shape_of_one_step() const;
-  Timeline timeline() const;
-
  private:
-  struct Place {
-    float *B = nullptr, *panels_of_A[2] = {}, *blocks_of_C[2] = {};
-    Mark start{};
-    std::vector<StepMarks> steps = {};
-    std::vector<Mark> blocks_left = {};
-  };
-
   void fetch(int device, int step, const HostMatrices& matrices);
-  void multiply_step(int device, int step, float alpha, float beta);
   void leave(int device, int step, const HostMatrices& matrices);
 
-  const Streams& s_;
-  Devices& devices_;
-  std::vector<Place> places_;
+  const Shape shape_;
+  std::vector<std::vector<Mark>> blocks_left_;  // of each device
 };
 
 // The check of a C that may be too large for a whole reference.

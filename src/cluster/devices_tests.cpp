@@ -14,6 +14,7 @@
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -103,20 +104,18 @@ TEST_CASE("a process that is alone keeps its own values") {
 }
 
 TEST_CASE("a process was started by mpirun if its variables say that there are several") {
-  const testing::Variable no_slurm("PMI_SIZE", nullptr);
-  {
-    const testing::Variable none("OMPI_COMM_WORLD_SIZE", nullptr);
-    CHECK_FALSE(started_by_mpirun());
-    const testing::Variable mpich("PMI_SIZE", "4");
-    CHECK(started_by_mpirun());
-  }
-  for (const char* size : {"2", "16"}) {
-    const testing::Variable several("OMPI_COMM_WORLD_SIZE", size);
-    CHECK(started_by_mpirun());
-  }
-  for (const char* size : {"1", "0", "", "many"}) {
-    const testing::Variable alone("OMPI_COMM_WORLD_SIZE", size);
-    CHECK_FALSE(started_by_mpirun());
+  for (const auto& [open_mpi, mpich, are_several] :
+       std::vector<std::tuple<const char*, const char*, bool>>{
+           {nullptr, nullptr, false},
+           {nullptr, "4", true},
+           {"2", nullptr, true},
+           {"16", nullptr, true},
+           {"1", nullptr, false},
+           {"0", nullptr, false},
+           {"", nullptr, false},
+           {"many", nullptr, false}}) {
+    const testing::Variable one("OMPI_COMM_WORLD_SIZE", open_mpi), other("PMI_SIZE", mpich);
+    CHECK(started_by_mpirun() == are_several);
   }
 }
 
@@ -150,39 +149,24 @@ TEST_CASE("without --gpus, each of mpirun's processes is a GPU") {
   CHECK(contains(line_with(run.out, "distributed"), "1 x 3"));
 }
 
-TEST_CASE("processes of different builds end with a sentence that says so") {
+TEST_CASE("processes that cannot work together end with a sentence that says why") {
   if (is_alone()) return;
   const testing::Folder folder;
-  const std::string other = folder / "gemm_steps";
+  const std::string other = folder / "gemm_steps", program = testing::program() + kSmall;
   std::filesystem::copy_file(testing::program(), other);
   std::ofstream(other, std::ios::app) << "x";
-  const testing::Output run =
-      mpirun("-n 1 " + testing::program() + kSmall + " : -n 1 " + other + kSmall);
-  check_ended(run);
-  CHECK(contains(run.err, "process 1 runs another build of gemm_steps than process 0"));
-}
-
-TEST_CASE("processes with different commands end with a sentence that says so") {
-  if (is_alone()) return;
-  const std::string program = testing::program() + kSmall;
-  const testing::Output run = mpirun("-n 2 " + program + " : -n 1 " + program + " --seed 2");
-  check_ended(run);
-  CHECK(contains(run.err, "process 2 was started with other flags than process 0"));
-}
-
-TEST_CASE("a process that refuses its command ends the others, too") {
-  if (is_alone()) return;
-  const std::string program = testing::program() + kSmall;
-  const testing::Output run = mpirun("-n 1 " + program + " : -n 1 " + program + " --frobnicate");
-  check_ended(run);
-  CHECK(contains(run.err, "gemm_steps: --frobnicate: no such flag"));
-}
-
-TEST_CASE("--gpus must be as many as mpirun's processes") {
-  if (is_alone()) return;
-  const testing::Output run = mpirun("-n 2 " + testing::program() + kSmall + " --gpus 3");
-  check_ended(run);
-  CHECK(contains(run.err, "--gpus 3: mpirun started 2 processes"));
+  for (const auto& [arguments, sentence] : std::vector<std::pair<std::string, const char*>>{
+           {"-n 1 " + program + " : -n 1 " + other + kSmall,
+            "process 1 runs another build of gemm_steps than process 0"},
+           {"-n 2 " + program + " : -n 1 " + program + " --seed 2",
+            "process 2 was started with other flags than process 0"},
+           {"-n 1 " + program + " : -n 1 " + program + " --frobnicate",
+            "gemm_steps: --frobnicate: no such flag"},
+           {"-n 2 " + program + " --gpus 3", "--gpus 3: mpirun started 2 processes"}}) {
+    const testing::Output run = mpirun(arguments);
+    check_ended(run);
+    CHECK(contains(run.err, sentence));
+  }
 }
 
 // The ladder of such a product takes a minute.
@@ -280,216 +264,8 @@ std::string in_words(const Problem& p, Grid grid, int panel) {
          std::to_string(p.beta);
 }
 
-Played played(Grid grid, double memory = kUnlimited) {
-  return {grid.devices(), Processes::all(), serial_gemm, memory};
-}
-
-// The counts of the multiplication alone, without the loads before it.
-template <class Plan>
-bool are_as_predicted(const Plan& plan, const Devices& devices) {
-  bool are_equal = true;
-  for (const int device : devices.here()) {
-    are_equal = are_equal && devices.load(device) == predicted_load(plan, device);
-  }
-  return are_equal;
-}
-
-void check_summa(Problem p, Grid grid, int panel) {
-  const std::string words = in_words(p, grid, panel);
-  CAPTURE(words);
-  const Schedule plan = schedule(p.shape, grid, panel);
-  Played devices = played(grid);
-  Summa summa(plan, devices);
-  summa.load(p.matrices());
-  devices.reset_counters();
-  summa.multiply(p.alpha, p.beta);
-  CHECK(are_as_predicted(plan, devices));
-  summa.store(p.matrices());
-  CHECK(p.C == p.expected);
-}
-
-// Returns the number of passes of the first device.
-int check_streamed(Problem p, Grid grid, int panel, double memory) {
-  const std::string words = in_words(p, grid, panel);
-  CAPTURE(words);
-  CAPTURE(memory);
-  const Streams plan = streams(p.shape, grid, panel, p.beta != 0, memory);
-  Played devices = played(grid, memory);
-  Streamed streamed(plan, devices);
-  int progressed = 0, steps = 0;
-  for (const auto& of_device : plan.steps) steps += static_cast<int>(of_device.size());
-  streamed.multiply(p.matrices(), p.alpha, p.beta, [&](int done) { progressed += done; });
-  CHECK(progressed <= steps);
-  CHECK(are_as_predicted(plan, devices));
-  CHECK(p.C == p.expected);
-  return plan.columns == 0 ? 0 : (part_of(p.shape.N, grid.columns, 0).size - 1) / plan.columns + 1;
-}
-
-std::string refusal_of(const std::function<void()>& attempt) {
-  try {
-    attempt();
-  } catch (const model::Refusal& refusal) {
-    return refusal.what();
-  }
-  return "";
-}
-
-const std::vector<Shape> kShapes = {{1, 1, 1},  {35, 79, 19}, {13, 7, 97}, {64, 64, 64},
-                                    {31, 2, 3}, {2, 37, 5},   {20, 20, 0}, {0, 8, 8},
-                                    {8, 0, 8},  {0, 0, 0},    {33, 34, 1}};
-const std::vector<std::pair<float, float>> kFactors = {{1, 0}, {0, 0}, {2, -0.5}, {0, 2}, {1, 1}};
-
-std::vector<Grid> grids_of_up_to_8() {
-  std::vector<Grid> grids;
-  for (int rows = 1; rows <= 8; ++rows) {
-    for (int columns = 1; rows * columns <= 8; ++columns) grids.push_back({rows, columns});
-  }
-  return grids;
-}
-
-}  // namespace
-
-TEST_CASE("on every grid of up to 8 devices, C is the product, and the counts are the formula's") {
-  std::mt19937 random(22);
-  for (const Shape shape : kShapes) {
-    for (const auto& [alpha, beta] : kFactors) {
-      const Problem p = random_problem(shape, alpha, beta, random);
-      for (const Grid grid : grids_of_up_to_8()) {
-        for (const int panel : {1, 6, 1000}) check_summa(p, grid, panel);
-      }
-    }
-  }
-}
-
-TEST_CASE("random products on random grids are right, and the counts are the formula's") {
-  std::mt19937 random(23);
-  const auto upto = [&](int most) { return static_cast<int>(random() % (most + 1)); };
-  for (int i = 0; i < 300; ++i) {
-    const auto [alpha, beta] = kFactors[upto(4)];
-    const Problem p = random_problem({upto(90), upto(90), upto(90)}, alpha, beta, random);
-    const Grid grid{1 + upto(4), 1 + upto(4)};
-    check_summa(p, grid, 1 + upto(40));
-    check_streamed(p, grid, 1 + upto(40), kUnlimited);
-  }
-}
-
-TEST_CASE("256 devices multiply small matrices, also where most have no part of K") {
-  std::mt19937 random(24);
-  check_summa(random_problem({40, 41, 3}, 1, 1, random), {16, 16}, 64);
-  check_summa(random_problem({256, 3, 50}, 1, 0, random), {256, 1}, 64);
-  check_summa(random_problem({3, 300, 50}, 1, 0, random), {1, 256}, 64);
-  check_streamed(random_problem({40, 41, 3}, 1, 1, random), {16, 16}, 64, kUnlimited);
-}
-
-TEST_CASE("from the host's memory, C is the product, and the counts are the formula's") {
-  std::mt19937 random(25);
-  for (const Shape shape : kShapes) {
-    for (const auto& [alpha, beta] : kFactors) {
-      const Problem p = random_problem(shape, alpha, beta, random);
-      for (const Grid grid : {Grid{1, 1}, Grid{1, 3}, Grid{2, 2}, Grid{5, 1}}) {
-        for (const int panel : {1, 6, 1000}) check_streamed(p, grid, panel, kUnlimited);
-      }
-    }
-  }
-}
-
-TEST_CASE("the product is right for any number of blocks, panels and passes") {
-  std::mt19937 random(26);
-  // Rows of 3, 2 and 1 blocks; panels of K; and memory for 1, 2 or 3 passes over the columns.
-  int most = 0;
-  for (const int rows : {700, 512, 9}) {
-    for (const int K : {1, 9, 24}) {
-      for (const int columns : {129, 260, 385}) {
-        const Problem p = random_problem({rows, columns, K}, 1, rows % 2 == 0 ? 0 : 2, random);
-        for (const int panel : {8, 24}) {
-          const double places = 4.0 * (2 * 256 * std::min(panel, K) + K * 128 + 2 * 256 * 128);
-          for (const double memory : {kUnlimited, 1.6 * places, places}) {
-            most = std::max(most, check_streamed(p, {1, 1}, panel, memory));
-          }
-        }
-      }
-    }
-  }
-  CHECK(most == 4);
-}
-
-TEST_CASE("loading sends a device its parts, and storing sends C's part back") {
-  std::mt19937 random(28);
-  Problem p = random_problem({50, 60, 70}, 1, 1, random);
-  const Schedule plan = schedule(p.shape, {2, 3}, 16);
-  Played devices = played(plan.grid);
-  Summa summa(plan, devices);
-  summa.load(p.matrices());
-  std::int64_t received = 0, sent = 0;
-  for (int device = 0; device < 6; ++device) received += devices.load(device).bytes_received;
-  CHECK(received == 4 * (50 * 70 + 70 * 60 + 50 * 60));
-  devices.reset_counters();
-  const std::vector<float> before = p.C;
-  std::fill(p.C.begin(), p.C.end(), 0.0F);
-  summa.store(p.matrices());
-  CHECK(p.C == before);
-  for (int device = 0; device < 6; ++device) sent += devices.load(device).bytes_sent;
-  CHECK(sent == 4 * 50 * 60);
-}
-
-TEST_CASE("a reset clears the counters, but not the bytes that a device holds") {
-  Played devices = played({1, 2});
-  float values[6] = {1, 2, 3, 4, 5, 6};
-  float* const place = devices.allocate(1, 4);
-  devices.copy_in(1, Lane::arrive, place, {values, 3, 2, 2});
-  CHECK(std::vector<float>(place, place + 4) == std::vector<float>{1, 2, 4, 5});
-  CHECK(devices.load(1) == Load{0, 16, 0, 1, 16});
-  CHECK(devices.load(0) == Load{});
-  devices.reset_counters();
-  CHECK(devices.load(1) == Load{0, 0, 0, 0, 16});
-  devices.release();
-  CHECK(devices.load(1) == Load{});
-}
-
-TEST_CASE("a device without the memory for its part is named in one sentence") {
-  std::mt19937 random(29);
-  Problem p = random_problem({100, 100, 100}, 1, 0, random);
-  const Schedule plan = schedule(p.shape, {1, 2}, 50);
-  const auto most = static_cast<double>(
-      std::max(predicted_load(plan, 0).bytes_held, predicted_load(plan, 1).bytes_held));
-  Played enough = played(plan.grid, most);
-  CHECK_NOTHROW(Summa(plan, enough));
-  Played too_little = played(plan.grid, most - 1);
-  const std::string message = refusal_of([&] { Summa(plan, too_little); });
-  CAPTURE(message);
-  CHECK(message.starts_with("GPU 1 has no memory for "));
-  CHECK(message.ends_with(" MB; choose smaller matrices or more GPUs"));
-  CHECK(message.find('\n') == std::string::npos);
-}
-
-TEST_CASE("from the host, too little memory is refused before anything is copied") {
-  const Streams plan = streams({1000, 300, 10}, {1, 1}, 10, true, kUnlimited);
-  Played too_little = played({1, 1}, static_cast<double>(predicted_load(plan, 0).bytes_held) - 1);
-  CHECK(refusal_of([&] { Streamed(plan, too_little); }).starts_with("GPU 0 has no memory for "));
-  CHECK(too_little.load(0).bytes_received == 0);
-}
-
-TEST_CASE("after a local product that throws, only the exception is left") {
-  std::mt19937 random(30);
-  Problem p = random_problem({40, 40, 40}, 1, 0, random);
-  const Schedule plan = schedule(p.shape, {2, 2}, 8);
-  int products = 0;
-  const auto failing = [&](int, int, int, float, const float*, const float*, float, float*) {
-    if (++products == 3) throw std::runtime_error("a kernel's fault");
-  };
-  Played devices(4, Processes::all(), failing);
-  Summa summa(plan, devices);
-  summa.load(p.matrices());
-  CHECK_THROWS_WITH(summa.multiply(1, 0), "a kernel's fault");
-  CHECK(products == 3);
-}
-
-// Tests that the schedules wait for everything they need: work is done in random orders, as lanes
-// of GPUs may do it.
-
-namespace {
-
-// Devices that do nothing until a caller waits, and then do the work of random lanes.
+// Devices that do nothing until a caller waits, and then do the work of random lanes, as lanes of
+// GPUs may do it: they show whether a product waits for everything that it needs.
 class Lazy : public Devices {
  public:
   Lazy(int devices, unsigned seed) : Devices(devices), lanes_(devices * kLanes), random_(seed) {
@@ -588,132 +364,272 @@ class Lazy : public Devices {
   std::list<std::vector<float>> memories_;
 };
 
-}  // namespace
-
-TEST_CASE("panels that travel late or early are multiplied when they have arrived") {
-  for (unsigned seed = 0; seed < 300; ++seed) {
-    CAPTURE(seed);
-    const Grid grid{1 + static_cast<int>(seed % 3), 1 + static_cast<int>(seed / 3 % 3)};
-    std::mt19937 random(seed);
-    Problem p = random_problem({12, 14, 60}, 1, 1, random);
-    const Schedule plan = schedule(p.shape, grid, 7);
-    Lazy devices(grid.devices(), seed);
-    Summa summa(plan, devices);
-    summa.load(p.matrices());
-    summa.multiply(1, 0);
-    devices.finish();
-    summa.multiply(1, 1);  // its marks are new
-    devices.finish();
-    summa.store(p.matrices());
-    std::mt19937 again(seed);
-    std::vector<float> twice = random_problem({12, 14, 60}, 1, 0, again).expected;
-    for (float& value : twice) value *= 2;
-    CHECK(p.C == twice);
+// The counts of the multiplication alone, without the loads before it.
+template <class Plan>
+void check_counts(const Plan& plan, const Devices& devices) {
+  for (const int device : devices.here()) {
+    CHECK(devices.load(device) == predicted_load(plan, device));
   }
 }
 
-TEST_CASE("blocks that pass through early or late are multiplied when they are there, and leave") {
-  int several = 0;
-  for (unsigned seed = 0; seed < 42; ++seed) {
-    CAPTURE(seed);
-    const Grid grid{1 + static_cast<int>(seed % 2), 1 + static_cast<int>(seed / 2 % 2)};
-    const float beta = seed % 3 == 0 ? 0 : 1;
-    std::mt19937 random(seed);
-    Problem p = random_problem({1100, 260, 9}, 1, beta, random);
-    const int panel = seed % 5 == 0 ? 100 : 1 + static_cast<int>(seed % 5);
-    constexpr double kMemory[] = {1e6, 3.2e5, 2.4e5};  // for one pass, two, and three
-    const Streams plan = streams(p.shape, grid, panel, beta != 0, kMemory[seed % 7 / 3]);
-    several += plan.columns < part_of(p.shape.N, grid.columns, 0).size;
-    Lazy devices(grid.devices(), seed);
-    Streamed streamed(plan, devices);
-    streamed.multiply(p.matrices(), 1, beta);
+using Make = std::function<std::unique_ptr<Devices>(Grid, double memory)>;
+
+std::unique_ptr<Devices> played(Grid grid, double memory = kUnlimited) {
+  return std::make_unique<Played>(grid.devices(), Processes::all(), serial_gemm, memory);
+}
+Make lazy(unsigned seed) {
+  return [=](Grid grid, double) { return std::make_unique<Lazy>(grid.devices(), seed); };
+}
+
+// Twice: what the devices remember of the first product must not matter.
+void check_summa(Problem p, Grid grid, int panel, const Make& make = played) {
+  const std::string words = in_words(p, grid, panel);
+  CAPTURE(words);
+  const Schedule plan = schedule(p.shape, grid, panel);
+  const std::unique_ptr<Devices> devices = make(grid, kUnlimited);
+  Summa summa(plan, *devices);
+  for (int times = 0; times < 2; ++times) {
+    summa.load(p.matrices());
+    devices->reset_counters();
+    summa.multiply(p.alpha, p.beta);
+    devices->finish();
+    check_counts(plan, *devices);
+  }
+  summa.store(p.matrices());
+  CHECK(p.C == p.expected);
+}
+
+// Returns the number of passes of the first device.
+int check_streamed(
+    Problem p, Grid grid, int panel, double memory = kUnlimited, const Make& make = played) {
+  const std::string words = in_words(p, grid, panel);
+  CAPTURE(words);
+  CAPTURE(memory);
+  const Streams plan = streams(p.shape, grid, panel, p.beta != 0, memory);
+  const std::unique_ptr<Devices> devices = make(grid, memory);
+  Streamed streamed(plan, *devices);
+  int progressed = 0, steps = 0;
+  for (const auto& of_device : plan.steps) steps += static_cast<int>(of_device.size());
+  const std::vector<float> before = p.C;
+  for (int times = 0; times < 2; ++times) {
+    p.C = before;
+    devices->reset_counters();
+    streamed.multiply(p.matrices(), p.alpha, p.beta, [&](int done) { progressed += done; });
+    check_counts(plan, *devices);
     CHECK(p.C == p.expected);
   }
-  CHECK(several > 7);
+  CHECK(progressed <= 2 * steps);
+  return plan.columns == 0 ? 0 : (part_of(p.shape.N, grid.columns, 0).size - 1) / plan.columns + 1;
+}
+
+const std::vector<Shape> kShapes = {{1, 1, 1},  {35, 79, 19}, {13, 7, 97}, {64, 64, 64},
+                                    {31, 2, 3}, {2, 37, 5},   {20, 20, 0}, {0, 8, 8},
+                                    {8, 0, 8},  {0, 0, 0},    {33, 34, 1}};
+const std::vector<std::pair<float, float>> kFactors = {{1, 0}, {0, 0}, {2, -0.5}, {0, 2}, {1, 1}};
+
+}  // namespace
+
+TEST_CASE("on every grid of up to 6 devices, C is the product, and the counts are the formula's") {
+  std::mt19937 random(22);
+  for (const Shape shape : kShapes) {
+    for (const auto& [alpha, beta] : kFactors) {
+      const Problem p = random_problem(shape, alpha, beta, random);
+      for (int rows = 1; rows <= 6; ++rows) {
+        for (int columns = 1; rows * columns <= 6; ++columns) {
+          for (const int panel : {6, 1000}) {
+            check_summa(p, {rows, columns}, panel);
+            if (rows * columns <= 4) check_streamed(p, {rows, columns}, panel);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("random products are right, whatever waits for what, and the counts are the formula's") {
+  std::mt19937 random(23);
+  const auto upto = [&](int most) { return static_cast<int>(random() % (most + 1)); };
+  for (unsigned seed = 0; seed < 150; ++seed) {
+    CAPTURE(seed);
+    const auto [alpha, beta] = kFactors[upto(4)];
+    const Problem p = random_problem({upto(60), upto(60), upto(60)}, alpha, beta, random);
+    const Grid grid{1 + upto(4), 1 + upto(4)};
+    check_summa(p, grid, 1 + upto(40), lazy(seed));
+    check_streamed(p, grid, 1 + upto(40), kUnlimited, lazy(seed));
+  }
+}
+
+TEST_CASE("256 devices multiply small matrices, also where most have no part of K") {
+  std::mt19937 random(24);
+  check_summa(random_problem({40, 41, 3}, 1, 1, random), {16, 16}, 64);
+  check_summa(random_problem({256, 3, 50}, 1, 0, random), {256, 1}, 64);
+  check_summa(random_problem({3, 300, 50}, 1, 0, random), {1, 256}, 64);
+  check_streamed(random_problem({40, 41, 3}, 1, 1, random), {16, 16}, 64);
+}
+
+TEST_CASE("from the host, the product is right for any number of blocks, panels and passes") {
+  std::mt19937 random(26);
+  // Rows of 5 blocks and 1; panels of K; and memory for 1, 2 or 3 passes over the columns.
+  int most = 0;
+  unsigned seed = 0;
+  for (const int rows : {1100, 9}) {
+    for (const int K : {1, 17}) {
+      for (const int columns : {129, 385}) {
+        const Problem p = random_problem({rows, columns, K}, 1, rows % 2 == 0 ? 0 : 2, random);
+        for (const int panel : {8, 24}) {
+          const double places = 4.0 * (2 * 256 * std::min(panel, K) + K * 128 + 2 * 256 * 128);
+          for (const double memory : {kUnlimited, 1.6 * places, places}) {
+            most = std::max(most, check_streamed(p, {1, 1}, panel, memory, lazy(++seed)));
+          }
+        }
+      }
+    }
+  }
+  CHECK(most == 4);
+}
+
+TEST_CASE("loading sends a device its parts, and storing sends C's part back") {
+  std::mt19937 random(28);
+  Problem p = random_problem({50, 60, 70}, 1, 1, random);
+  const Schedule plan = schedule(p.shape, {2, 3}, 16);
+  Played devices(6, Processes::all(), serial_gemm);
+  Summa summa(plan, devices);
+  const auto sum = [&](std::int64_t Load::*bytes) {
+    std::int64_t total = 0;
+    for (const int device : devices.here()) total += devices.load(device).*bytes;
+    return total;
+  };
+  summa.load(p.matrices());
+  CHECK(sum(&Load::bytes_received) == 4 * (50 * 70 + 70 * 60 + 50 * 60));
+  const std::vector<float> before = std::exchange(p.C, std::vector<float>(p.C.size()));
+  summa.store(p.matrices());
+  CHECK(p.C == before);
+  CHECK(sum(&Load::bytes_sent) == 4 * 50 * 60);
+}
+
+TEST_CASE("a reset clears the counters, but not the bytes that a device holds") {
+  Played devices(2, Processes::all(), serial_gemm);
+  float values[6] = {1, 2, 3, 4, 5, 6};
+  float* const place = devices.allocate(1, 4);
+  devices.copy_in(1, Lane::arrive, place, {values, 3, 2, 2});
+  CHECK(std::vector<float>(place, place + 4) == std::vector<float>{1, 2, 4, 5});
+  CHECK(devices.load(1) == Load{0, 16, 0, 1, 16});
+  CHECK(devices.load(0) == Load{});
+  devices.reset_counters();
+  CHECK(devices.load(1) == Load{0, 0, 0, 0, 16});
+  devices.release();
+  CHECK(devices.load(1) == Load{});
+}
+
+TEST_CASE("a device without the memory for its part is named, before anything is copied") {
+  const auto refusal = [](auto plan, auto product, int device) {
+    double most = 0;
+    for (int i = 0; i < plan.grid.devices(); ++i) {
+      most = std::max(most, static_cast<double>(predicted_load(plan, i).bytes_held));
+    }
+    const auto enough = played(plan.grid, most), too_little = played(plan.grid, most - 1);
+    CHECK_NOTHROW(product(plan, *enough));
+    CHECK_THROWS_WITH_AS(
+        product(plan, *too_little),
+        doctest::Contains(("GPU " + std::to_string(device) + " has no memory for ").c_str()),
+        model::Refusal);
+    CHECK(too_little->load(0).bytes_received == 0);
+  };
+  refusal(
+      schedule({100, 100, 100}, {1, 2}, 50),
+      [](const Schedule& plan, Devices& devices) { Summa(plan, devices); }, 1);
+  refusal(
+      streams({1000, 300, 10}, {1, 1}, 10, true, kUnlimited),
+      [](const Streams& plan, Devices& devices) { Streamed(plan, devices); }, 0);
+}
+
+TEST_CASE("after a local product that throws, only the exception is left") {
+  std::mt19937 random(30);
+  Problem p = random_problem({40, 40, 40}, 1, 0, random);
+  const Schedule plan = schedule(p.shape, {2, 2}, 8);
+  int products = 0;
+  const auto failing = [&](int, int, int, float, const float*, const float*, float, float*) {
+    if (++products == 3) throw std::runtime_error("a kernel's fault");
+  };
+  Played devices(4, Processes::all(), failing);
+  Summa summa(plan, devices);
+  summa.load(p.matrices());
+  CHECK_THROWS_WITH(summa.multiply(1, 0), "a kernel's fault");
+  CHECK(products == 3);
 }
 
 namespace {
 
-Problem drawn_problem(Shape shape, float alpha, float beta) {
-  std::mt19937 random(31);
-  return random_problem(shape, alpha, beta, random);
-}
-
-float& at(Problem& p, int row, int column) {
-  return p.C[std::int64_t{row} * p.shape.N + column];
-}
-
 using Parts = std::vector<std::pair<Part, Part>>;
 
-Parts whole(Shape shape) {
-  return {{{0, shape.M}, {0, shape.N}}};
-}
+// A product whose C is right, and its check.
+struct Checked {
+  explicit Checked(Shape shape, float alpha = 1, float beta = 0, float alpha_of_check = 1)
+      : p([&] {
+          std::mt19937 random(31);
+          return random_problem(shape, alpha, beta, random);
+        }()),
+        check(shape, p.matrices(), alpha_of_check * alpha, beta, 1) {
+    p.C = p.expected;
+  }
+  model::Error compare(const Parts& parts) const { return check.compare(parts, model::kFp32); }
+  model::Error error() const { return compare({{{0, p.shape.M}, {0, p.shape.N}}}); }
+  float& at(int row, int column) { return p.C[std::int64_t{row} * p.shape.N + column]; }
+
+  Problem p;
+  Check check;
+};
 
 }  // namespace
 
 TEST_CASE("the check of a small C takes all rows, and finds any wrong element") {
-  Problem p = drawn_problem({23, 31, 17}, 1, 0);
-  const Check check(p.shape, p.matrices(), 1, 0, 1);
-  REQUIRE(check.rows() == 23);
-  p.C = p.expected;
-  CHECK(check.compare(whole(p.shape), model::kFp32).bound_ok);
+  Checked c({23, 31, 17});
+  REQUIRE(c.check.rows() == 23);
+  CHECK(c.error().bound_ok);
   for (int row = 0; row < 23; row += 4) {
     for (int column = row % 5; column < 31; column += 5) {
-      const float right = std::exchange(at(p, row, column), at(p, row, column) + 0.01F);
-      const model::Error error = check.compare(whole(p.shape), model::kFp32);
+      const float right = std::exchange(c.at(row, column), c.at(row, column) + 0.01F);
+      const model::Error error = c.error();
       CHECK_FALSE(error.bound_ok);
       CHECK(error.max_abs == doctest::Approx(0.01).epsilon(0.01));
       REQUIRE(error.first);
       CHECK(error.first->row == row);
       CHECK(error.first->column == column);
-      at(p, row, column) = right;
+      c.at(row, column) = right;
     }
   }
 }
 
-TEST_CASE("the check knows C before the product, and reads it only if beta is not 0") {
-  Problem p = drawn_problem({23, 31, 17}, 2, -0.5);
-  const Check check(p.shape, p.matrices(), 2, -0.5, 1);
-  p.C = p.expected;
-  CHECK(check.compare(whole(p.shape), model::kFp32).bound_ok);
-  at(p, 3, 4) += 0.01F;
-  CHECK_FALSE(check.compare(whole(p.shape), model::kFp32).bound_ok);
-
-  p = drawn_problem({23, 31, 17}, 2, 0);  // whose C is NaN
-  const Check without(p.shape, p.matrices(), 2, 0, 1);
-  CHECK_FALSE(without.compare(whole(p.shape), model::kFp32).bound_ok);
-  p.C = p.expected;
-  CHECK(without.compare(whole(p.shape), model::kFp32).bound_ok);
+TEST_CASE("the check takes alpha, and C before the product only if beta is not 0") {
+  for (const auto& [alpha, beta] : kFactors) {
+    Checked c({23, 31, 17}, alpha, beta);
+    CHECK(c.error().bound_ok);
+    c.at(3, 4) += 0.01F;
+    CHECK_FALSE(c.error().bound_ok);
+  }
+  CHECK_FALSE(Checked({8, 8, 8}, 1, 0, 2).error().bound_ok);
 }
 
 TEST_CASE("the bound of an element depends on the old values of its own row of C") {
-  Problem p = drawn_problem({23, 31, 17}, 1, 1);
-  for (int column = 0; column < 31; ++column) at(p, 20, column) = 1e6F;
+  std::mt19937 random(31);
+  Problem p = random_problem({23, 31, 17}, 1, 1, random);
+  std::fill_n(p.C.begin() + 20 * 31, 31, 1e6F);
   const Check check(p.shape, p.matrices(), 1, 1, 1);
   openmp_gemm(23, 31, 17, 1, p.A.data(), p.B.data(), 1, p.C.data());
-  CHECK(check.compare(whole(p.shape), model::kFp32).bound_ok);
-}
-
-TEST_CASE("the check takes the factor alpha") {
-  Problem p = drawn_problem({8, 8, 8}, 1, 0);
-  const Check check(p.shape, p.matrices(), 2, 0, 1);
-  p.C = p.expected;
-  CHECK_FALSE(check.compare(whole(p.shape), model::kFp32).bound_ok);
+  CHECK(check.compare({{{0, 23}, {0, 31}}}, model::kFp32).bound_ok);
 }
 
 TEST_CASE("only this process's parts are compared, and a wrong element has its position in C") {
-  Problem p = drawn_problem({20, 30, 10}, 1, 1);
-  const Check check(p.shape, p.matrices(), 1, 1, 1);
-  p.C = p.expected;
-  at(p, 12, 20) += 1;
+  Checked c({20, 30, 10}, 1, 1);
+  c.at(12, 20) += 1;
   const Part upper{0, 10}, lower{10, 10}, left{0, 15}, right{15, 15};
   for (const Parts& without : {Parts{{upper, left}}, Parts{{upper, right}, {lower, left}}}) {
-    CHECK(check.compare(without, model::kFp32).bound_ok);
+    CHECK(c.compare(without).bound_ok);
   }
   for (const Parts& with :
        {Parts{{lower, right}}, Parts{{upper, left}, {lower, right}},
         Parts{{lower, right}, {upper, left}}}) {
-    const model::Error error = check.compare(with, model::kFp32);
+    const model::Error error = c.compare(with);
     CHECK_FALSE(error.bound_ok);
     REQUIRE(error.first);
     CHECK(error.first->row == 12);
@@ -735,15 +651,12 @@ TEST_CASE("for a large C, random rows are checked for a few seconds, and at leas
 }
 
 TEST_CASE("an empty product is right") {
-  for (const Shape shape : {Shape{0, 5, 5}, Shape{5, 0, 5}, Shape{0, 0, 0}}) {
-    Problem p = drawn_problem(shape, 1, 1);
-    CHECK(Check(shape, p.matrices(), 1, 1, 1).compare(whole(shape), model::kFp32).bound_ok);
+  for (const Shape shape : {Shape{0, 5, 5}, Shape{5, 0, 5}, Shape{0, 0, 0}, Shape{5, 5, 0}}) {
+    CHECK(Checked(shape, 1, 2).error().bound_ok);
   }
-  Problem p = drawn_problem({5, 5, 0}, 1, 2);
-  const Check check(p.shape, p.matrices(), 1, 2, 1);
-  CHECK_FALSE(check.compare(whole(p.shape), model::kFp32).bound_ok);
-  p.C = p.expected;
-  CHECK(check.compare(whole(p.shape), model::kFp32).bound_ok);
+  Checked unscaled({5, 5, 0}, 1, 2);
+  unscaled.at(1, 1) /= 2;
+  CHECK_FALSE(unscaled.error().bound_ok);
 }
 
 }  // namespace cluster

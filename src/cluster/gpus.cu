@@ -340,17 +340,6 @@ std::string why_no_nccl() {
   return nccl().why_not;
 }
 
-bool are_peers(int gpus) {
-  for (int one = 0; one < gpus; ++one) {
-    for (int other = 0; other < gpus; ++other) {
-      int reaches = 0;
-      if (one != other) check(cudaDeviceCanAccessPeer(&reaches, one, other), one);
-      if (one != other && reaches == 0) return false;
-    }
-  }
-  return true;
-}
-
 std::unique_ptr<Devices> gpus(
     Grid grid, Processes& processes, std::function<model::Kernel> gemm, bool panels_travel) {
   return std::make_unique<Gpus>(grid, processes, std::move(gemm), panels_travel);

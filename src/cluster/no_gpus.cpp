@@ -18,9 +18,6 @@ int count_gpus() {
 std::string why_no_nccl() {
   return gpu::find().why_not;
 }
-bool are_peers(int) {
-  refuse();
-}
 std::unique_ptr<Devices> gpus(Grid, Processes&, std::function<model::Kernel>, bool) {
   refuse();
 }

@@ -2,10 +2,9 @@
 // ladders the speed of one GPU at any size.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cluster/schedule.h"
@@ -17,9 +16,6 @@ namespace cluster {
 // What multiplies on each GPU, as reports name it.
 inline constexpr const char* kCublas = "cuBLAS fp32";
 std::string name_of(const model::Stage& stage);  // "stage 17"
-// What reports say before the width of panels, and before the speed of one GPU.
-inline constexpr const char* kPanelsOf = "panels of ";
-inline constexpr const char* kMeasuredAlone = "one GPU alone with its first panels, TFLOP/s: ";
 
 // A product that several GPUs, or one, computed by panels.
 struct RecordedProduct {
@@ -27,22 +23,18 @@ struct RecordedProduct {
   std::string local;  // "stage 17", the number that it has today, or kCublas
   Shape shape;
   Grid grid;
-  bool resident;  // else from the host's memory
-  int panel;      // how wide they were at most
-  double ms;      // measured
-  double tflops;  // of one GPU with its first panels
+  bool resident;                                         // else from the host's memory
+  int panel;                                             // how wide they were at most
+  double ms;                                             // measured
+  double tflops;                                         // of one GPU with its first panels
+  std::vector<std::pair<int, double>> ms_of_width = {};  // with other panels, and with these
 };
 
-// The product in a report that `print` (cluster/report.h) wrote. Throws std::invalid_argument for
-// any other text.
-RecordedProduct recorded_product(std::string_view report);
+// All, as recorded_products.awk reads them from the reports.
+const std::vector<RecordedProduct>& recorded_products();
 
 // What the model says of it, with the speed that one GPU had then. Nothing if that is not told.
 std::optional<double> predicted_ms(const RecordedProduct& product);
-
-// Those that are embedded in the program, of these GPUs. Without `local`: whatever multiplied.
-std::vector<RecordedProduct> recorded_products(
-    const std::string& gpu, const std::string& local = "");
 
 struct Speed {
   double tflops;       // 0: nothing is recorded
@@ -58,14 +50,10 @@ struct Speed {
 Speed recorded_speed(
     const std::string& gpu, const std::string& local, Shape shape, Grid grid, bool resident);
 
-// The time that a stage takes on one GPU, without panels, by the recorded ladders. On a GPU of
-// which nothing is recorded: on the first that is. Infinite if that stage is not recorded on it.
-double recorded_ms(const model::Gpu& gpu, const model::Stage& stage, Shape shape);
-
-// The stage with the shortest time, of those that round no worse than fp32 and run on `gpu`; of
-// equal ones the last. Null if none does.
+// The stage that takes the shortest time for that product on one GPU, without panels, by the
+// ladders that are recorded of it, or of the first GPU that is recorded: of those that round no
+// worse than fp32 and run on `gpu`; of equal ones the last. Null if none does.
 const model::Stage* fastest_fp32_stage(
-    const model::StageTable& table, const model::Gpu& gpu,
-    const std::function<double(const model::Stage&)>& ms_of);
+    const model::StageTable& table, const model::Gpu& gpu, Shape shape);
 
 }  // namespace cluster

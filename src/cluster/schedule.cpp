@@ -80,6 +80,18 @@ int Schedule::owner_of_B(int device, int step) const {
   return device_at((row_of(device) + step / own_of_B()) % grid.rows, column_of(device));
 }
 
+Steps steps_of(const Schedule& s) {
+  Steps all(s.grid.devices());
+  for (int device = 0; device < s.grid.devices(); ++device) {
+    for (int step = 0; step < s.steps(); ++step) {
+      all[device].push_back(
+          {s.M_of(device), s.N_of(device), s.k_at(device, step), step == 0, s.receives_A(step),
+           s.receives_B(step)});
+    }
+  }
+  return all;
+}
+
 void refuse_many_steps(double steps) {
   if (steps <= 0x1p22) return;
   throw model::Refusal(text::printed(
@@ -204,7 +216,7 @@ std::int64_t bytes_of(std::int64_t K, std::int64_t rows, std::int64_t columns, s
 
 Streams streams(Shape shape, Grid grid, int panel, bool reads_C, double memory) {
   const auto [M, N, K] = shape;
-  Streams result{shape, grid, reads_C, 0, 0, 0, {}};
+  Streams result{shape, grid, 0, 0, 0, reads_C};
   const int part_columns = largest_part(N, grid.columns);
   result.rows =
       std::clamp(rounded_up(largest_part(M, grid.rows) / kBlocks, kUnit), kLeastRows, kMostRows);
@@ -228,20 +240,22 @@ Streams streams(Shape shape, Grid grid, int panel, bool reads_C, double memory) 
   const int panels = std::max(ceil_div(K, result.panel), 1);
   refuse_many_steps(double(M) / result.rows * panels * passes * grid.columns);
   for (int device = 0; device < grid.devices(); ++device) {
-    std::vector<StreamStep>& steps = result.steps.emplace_back();
+    std::vector<Step>& steps = result.steps.emplace_back();
     const Part m = parts.M_of(device), n = parts.N_of(device);
     const int blocks = ceil_div(m.size, result.rows);
     for (int pass = 0; std::int64_t{pass} * result.columns < n.size; ++pass) {
       for (int block = 0; block < blocks; ++block) {
         for (int k = 0; k < panels; ++k) {
           steps.push_back(
-              {.columns = block_of(n, result.columns, pass),
-               .rows = block_of(m, result.rows, block),
+              {.rows = block_of(m, result.rows, block),
+               .columns = block_of(n, result.columns, pass),
                .k = block_of({0, K}, result.panel, k),
-               .block = pass * blocks + block,
-               .B_arrives = block == 0,
                .first = k == 0,
-               .last = k == panels - 1});
+               .A_arrives = true,
+               .B_arrives = block == 0,
+               .C_arrives = k == 0 && reads_C,
+               .C_leaves = k == panels - 1,
+               .block = pass * blocks + block});
         }
       }
     }
@@ -341,80 +355,78 @@ Rate measured_rate(double tflops, int devices_of_a_process) {
   return {tflops, kStepMs, kAlignedC, kOtherC, issue_ms};
 }
 
-Timeline predict(const Schedule& s, const Link& link, const Rate& rate) {
-  const int devices = s.grid.devices();
-  // When each device's last panel arrived, and when its products of the last step and of the one
-  // before were done.
-  std::vector<double> arrived(devices), multiplied(devices), multiplied_before(devices);
+namespace {
+
+// Of a Schedule, a transfer begins when all devices of its row and column have a place for a panel.
+Timeline predict(
+    const Steps& steps, const Schedule* together, double latency_us, double gb_per_s,
+    const Rate& rate) {
+  struct Device {
+    double arrived = 0, left = 0;                      // the last panel, and the last block of C
+    std::vector<double> multiplied, blocks_left = {};  // each step, and each block
+  };
+  const int devices = static_cast<int>(steps.size());
+  std::vector<Device> all(devices);
+  std::size_t most = 0;
+  for (const std::vector<Step>& of_device : steps) most = std::max(most, of_device.size());
   Timeline timeline;
-  for (int step = 0; step < s.steps(); ++step) {
-    // A transfer begins when all devices of the row or column have a place for a panel.
-    const bool is_taken = step >= 2 && s.receives(step - 2);
-    const auto is_free = [&](int device) {
-      return std::max(arrived[device], is_taken ? multiplied_before[device] : 0);
-    };
-    std::vector<double> begin(devices);
-    for (int device = 0; device < devices && s.receives(step); ++device) {
-      for (int other = 0; other < devices; ++other) {
-        const bool together =
-            s.row_of(other) == s.row_of(device) || s.column_of(other) == s.column_of(device);
-        if (together) begin[device] = std::max(begin[device], is_free(other));
-      }
-    }
-    multiplied_before = multiplied;
+  for (std::size_t i = 0; i < most; ++i) {
+    std::vector<double> is_free(devices);
     for (int device = 0; device < devices; ++device) {
-      const double m = s.M_of(device).size, n = s.N_of(device).size;
-      const double k = s.k_at(device, step).size;
-      if (k == 0 && step > 0) continue;
-      const double floats = k * ((s.receives_A(step) ? m : 0) + (s.receives_B(step) ? n : 0));
-      if (floats > 0) {
-        arrived[device] = begin[device] + transfer_ms(link.latency_us, link.gb_per_s, floats);
-        timeline.spans.push_back({device, Lane::arrive, step, begin[device], arrived[device]});
+      if (i >= steps[device].size()) continue;
+      const Step& step = steps[device][i];
+      const Device& of = all[device];
+      double& begin = is_free[device] = of.arrived;
+      // A panel of A needs the place of the panel before the last, ...
+      if (i >= 2 && steps[device][i - 2].arrives()) begin = std::max(begin, of.multiplied[i - 2]);
+      // ... B's columns of another pass that of those before, ...
+      if (i >= 1 && step.first && step.B_arrives) begin = std::max(begin, of.multiplied[i - 1]);
+      // ... and a block of C the place of the one before the last.
+      if (step.first && step.block >= 2) begin = std::max(begin, of.blocks_left[step.block - 2]);
+    }
+    for (int device = 0; device < devices; ++device) {
+      if (i >= steps[device].size()) continue;
+      const Step& step = steps[device][i];
+      const int index = static_cast<int>(i);
+      const double m = step.rows.size, n = step.columns.size, k = step.k.size;
+      Device& of = all[device];
+      of.multiplied.push_back(i == 0 ? 0 : of.multiplied[i - 1]);
+      if (k == 0 && !step.first) continue;
+      const double floats =
+          step.A_arrives * m * k + step.B_arrives * k * n + step.C_arrives * m * n;
+      if (step.arrives()) {
+        double begin = is_free[device];
+        for (int other = 0; together != nullptr && other < devices; ++other) {
+          if (together->are_in_line(device, other)) begin = std::max(begin, is_free[other]);
+        }
+        of.arrived = begin + transfer_ms(latency_us, gb_per_s, floats);
+        if (floats > 0) timeline.spans.push_back({device, Lane::arrive, index, begin, of.arrived});
       }
-      const double overhead = k == 0 ? 0 : rate.overhead_ms(step == 0);
-      const double from = overhead + std::max(floats > 0 ? arrived[device] : 0, multiplied[device]);
+      const double overhead = k == 0 ? 0 : rate.overhead_ms(i == 0);
       if (device == 0) timeline.overhead_ms += overhead;
-      multiplied[device] = from + multiply_ms(m, n, k, rate, step > 0);
-      timeline.spans.push_back({device, Lane::multiply, step, from, multiplied[device]});
+      const double from = overhead + std::max(of.arrived, of.multiplied[i]);
+      of.multiplied[i] = from + multiply_ms(m, n, k, rate, !step.first);
+      timeline.spans.push_back({device, Lane::multiply, index, from, of.multiplied[i]});
+      if (!step.C_leaves) continue;
+      const double leaves = std::max(of.multiplied[i], of.left);
+      of.left = leaves + transfer_ms(latency_us, gb_per_s, m * n);
+      of.blocks_left.push_back(of.left);
+      timeline.spans.push_back({device, Lane::leave, index, leaves, of.left});
     }
   }
   return timeline;
 }
 
+}  // namespace
+
+Timeline predict(const Schedule& s, const Link& link, const Rate& rate) {
+  return predict(steps_of(s), &s, link.latency_us, link.gb_per_s, rate);
+}
+
 Timeline predict(const Streams& s, const Link& link, const Rate& rate) {
   const double gb_per_s =
       std::min(link.host_gb_per_s, link.host_pair_gb_per_s / std::min(s.grid.devices(), 2));
-  Timeline timeline;
-  for (int device = 0; device < s.grid.devices(); ++device) {
-    const std::vector<StreamStep>& steps = s.steps[device];
-    std::vector<double> multiplied(steps.size());
-    std::vector<double> left(steps.empty() ? 0 : steps.back().block + 1);
-    double arrived = 0, last_left = 0;
-    for (int i = 0; i < static_cast<int>(steps.size()); ++i) {
-      const StreamStep& step = steps[i];
-      const double m = step.rows.size, n = step.columns.size, k = step.k.size;
-      // A panel of A needs the place of the panel before the last, ...
-      double begin = std::max(arrived, i >= 2 ? multiplied[i - 2] : 0);
-      // ... B's columns of another pass that of those before, ...
-      if (step.first && step.B_arrives && i >= 1) begin = std::max(begin, multiplied[i - 1]);
-      // ... and a block of C the place of the one before the last.
-      if (step.first && step.block >= 2) begin = std::max(begin, left[step.block - 2]);
-      const double floats =
-          m * k + (step.B_arrives ? k * n : 0) + (step.first && s.reads_C ? m * n : 0);
-      arrived = begin + transfer_ms(link.latency_us, gb_per_s, floats);
-      timeline.spans.push_back({device, Lane::arrive, i, begin, arrived});
-      const double overhead = rate.overhead_ms(i == 0);
-      const double from = overhead + std::max(arrived, i >= 1 ? multiplied[i - 1] : 0);
-      if (device == 0) timeline.overhead_ms += overhead;
-      multiplied[i] = from + multiply_ms(m, n, k, rate, !step.first);
-      timeline.spans.push_back({device, Lane::multiply, i, from, multiplied[i]});
-      if (!step.last) continue;
-      const double leaves = std::max(multiplied[i], last_left);
-      last_left = left[step.block] = leaves + transfer_ms(link.latency_us, gb_per_s, m * n);
-      timeline.spans.push_back({device, Lane::leave, i, leaves, last_left});
-    }
-  }
-  return timeline;
+  return predict(s.steps, nullptr, link.latency_us, gb_per_s, rate);
 }
 
 }  // namespace cluster

@@ -19,6 +19,7 @@ namespace cluster {
 
 struct Shape {
   int M, N, K;
+  bool operator==(const Shape&) const = default;
 };
 
 struct Grid {
@@ -47,6 +48,9 @@ struct Schedule {
   int row_of(int device) const { return device / grid.columns; }
   int column_of(int device) const { return device % grid.columns; }
   int device_at(int row, int column) const { return row * grid.columns + column; }
+  bool are_in_line(int a, int b) const {
+    return row_of(a) == row_of(b) || column_of(a) == column_of(b);
+  }
   // A device's part of C.
   Part M_of(int device) const { return part_of(shape.M, grid.rows, row_of(device)); }
   Part N_of(int device) const { return part_of(shape.N, grid.columns, column_of(device)); }
@@ -67,6 +71,20 @@ struct Schedule {
   int owner_of_A(int device, int step) const;
   int owner_of_B(int device, int step) const;
 };
+
+// One multiplication of a device, of a block of C with a panel of K, and what arrives before it and
+// leaves after it. A panel of A, and a block of C, has two places; so has a panel of B of a
+// Schedule.
+struct Step {
+  Part rows, columns, k;
+  bool first;  // of its block
+  bool A_arrives, B_arrives, C_arrives = false, C_leaves = false;
+  int block = 0;  // counted over all passes (Streams)
+
+  bool arrives() const { return A_arrives || B_arrives || C_arrives; }
+};
+using Steps = std::vector<std::vector<Step>>;  // of each device
+Steps steps_of(const Schedule& schedule);
 
 // The width of a panel from the host if none is requested: an equal part of K, but at least 1024,
 // since each step loads and stores all of C once, and at most 4096, since two of them must fit
@@ -112,22 +130,13 @@ Load predicted_load(const Schedule& schedule, int device);
 // block. If the columns do not fit, the part is computed in several passes over fewer columns, and
 // A passes in each of them.
 
-// One multiplication: a block of C's rows, in a pass's columns, and a panel of K.
-struct StreamStep {
-  Part columns, rows, k;
-  int block;         // counted over all passes
-  bool B_arrives;    // in a pass's first block
-  bool first, last;  // panel of the block: C may arrive before it, and leaves after it
-};
-
-// The steps of each device.
 struct Streams {
   Shape shape;
   Grid grid;
-  bool reads_C;     // beta is not 0
   int rows, panel;  // the most of a block
   int columns;      // the most of a pass
-  std::vector<std::vector<StreamStep>> steps;
+  bool reads_C;     // beta is not 0
+  Steps steps = {};
 };
 
 // For devices with this much memory, in bytes. Throws a Refusal if it is too little for even the

@@ -11,6 +11,7 @@
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,8 @@
 namespace cluster {
 
 namespace {
+
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 std::string in_words(const Schedule& s) {
   const auto [M, N, K] = s.shape;
@@ -227,6 +230,8 @@ TEST_CASE("a schedule of too many steps to list is refused with their number") {
       "this product would take 8.0e+09 steps; give a wider --panel or smaller matrices",
       model::Refusal);
   CHECK_NOTHROW(schedule({8, 8, 1'000'000}, {2, 2}, 1));
+  CHECK_THROWS_AS(
+      streams({INT_MAX, INT_MAX, INT_MAX}, {1, 2}, 4096, false, kNoLimit), model::Refusal);
 }
 
 TEST_CASE("the largest matrices that flags allow do not overflow the formulas") {
@@ -240,15 +245,6 @@ TEST_CASE("the largest matrices that flags allow do not overflow the formulas") 
 }
 
 namespace {
-
-constexpr double kNoLimit = std::numeric_limits<double>::infinity();
-
-std::string in_words(const Streams& s) {
-  const auto [M, N, K] = s.shape;
-  return std::to_string(M) + " x " + std::to_string(N) + " x " + std::to_string(K) + " on " +
-         in_words(s.grid) + ", panels of " + std::to_string(s.panel) + ", passes of " +
-         std::to_string(s.columns);
-}
 
 // Random plans on devices that have little memory; some need several passes, and some of the
 // devices have nothing to do.
@@ -268,7 +264,7 @@ std::vector<Streams> random_streams(int count) {
 
 int passes_of(const Streams& s, int device) {
   int passes = 0, column = -1;
-  for (const StreamStep& step : s.steps[device]) {
+  for (const Step& step : s.steps[device]) {
     passes += step.columns.begin != column;
     column = step.columns.begin;
   }
@@ -279,20 +275,15 @@ int passes_of(const Streams& s, int device) {
 
 TEST_CASE("no step is wider than the places for it, and blocks are counted one after the other") {
   for (const Streams& s : random_streams(400)) {
-    const std::string words = in_words(s);
-    CAPTURE(words);
-    bool fit = true, are_counted = true;
-    for (const std::vector<StreamStep>& steps : s.steps) {
+    for (const std::vector<Step>& steps : s.steps) {
       int block = -1;
-      for (const StreamStep& step : steps) {
-        fit = fit && step.rows.size <= s.rows && step.columns.size <= s.columns &&
-              step.k.size <= s.panel;
+      for (const Step& step : steps) {
         block += step.first;
-        are_counted = are_counted && step.block == block;
+        const bool fits = step.rows.size <= s.rows && step.columns.size <= s.columns &&
+                          step.k.size <= s.panel && step.block == block;
+        if (!fits) CHECK_MESSAGE(false, step.rows.size, " x ", step.columns.size);
       }
     }
-    CHECK(fit);
-    CHECK(are_counted);
   }
 }
 
@@ -333,14 +324,9 @@ TEST_CASE("a device whose memory just suffices for one pass makes one, and a byt
   CHECK(predicted_load(two, 0).bytes_received == 4 * (1024 * 1024 + 3 * 2048 * 1024));
 }
 
-TEST_CASE("more steps than can be listed are refused") {
-  CHECK_THROWS_AS(
-      streams({INT_MAX, INT_MAX, INT_MAX}, {1, 2}, 4096, false, kNoLimit), model::Refusal);
-}
-
 TEST_CASE("sides near 2^31 are cut into blocks without overflow") {
   const Streams tall = streams({INT_MAX, 1, 1}, {2, 1}, 4096, false, kNoLimit);
-  for (const std::vector<StreamStep>& steps : tall.steps) {
+  for (const std::vector<Step>& steps : tall.steps) {
     CHECK(steps.size() == 262144);
     CHECK(steps.back().rows.size > 0);
   }
@@ -358,9 +344,8 @@ TEST_CASE("sides near 2^31 are cut into blocks without overflow") {
 
 namespace {
 
-constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr double kRounding = 1e-9;  // ms
-const Link kAtOnce{"at once", 0, kInfinite, kInfinite, kInfinite, ""};
+const Link kAtOnce{"at once", 0, kNoLimit, kNoLimit, kNoLimit, ""};
 const Link kSlow{"slow", 5, 0.01, 0.02, 0.05, ""};
 
 using ByStep = std::map<int, Span>;
@@ -382,52 +367,59 @@ bool is_one_after_the_other(const ByStep& lane) {
   return true;
 }
 
-// Whether a panel is multiplied only after its arrival, and arrives only when the one before the
-// last has left its place.
-bool has_two_places(const ByStep& arrive, const ByStep& multiply) {
-  for (const auto& [step, span] : multiply) {
-    const auto came = arrive.find(step);
-    if (came == arrive.end()) continue;
-    if (span.begin_ms < came->second.end_ms - kRounding) return false;
-    if (!arrive.contains(step - 2)) continue;
-    if (came->second.begin_ms < multiply.at(step - 2).end_ms - kRounding) return false;
+// A panel is multiplied after its arrival, and arrives when its place is free: that of the panel
+// before the last, of the block of C before the last, and of B in the pass before.
+void check_places(const Steps& steps, const Timeline& timeline) {
+  for (int device = 0; device < static_cast<int>(steps.size()); ++device) {
+    const ByStep arrive = lane_of(timeline, device, Lane::arrive);
+    const ByStep multiply = lane_of(timeline, device, Lane::multiply);
+    const ByStep leave = lane_of(timeline, device, Lane::leave);
+    for (const ByStep& lane : {arrive, multiply, leave}) CHECK(is_one_after_the_other(lane));
+    std::vector<double> left;  // of the blocks, when they had left
+    bool are_right = true;
+    for (int i = 0; i < static_cast<int>(steps[device].size()); ++i) {
+      const Step& step = steps[device][i];
+      CHECK(multiply.contains(i) == (step.k.size > 0 || step.first));
+      CHECK(leave.contains(i) == step.C_leaves);
+      if (const auto came = arrive.find(i); came != arrive.end()) {
+        const double begin = came->second.begin_ms + kRounding;
+        are_right =
+            are_right && multiply.at(i).begin_ms + kRounding >= came->second.end_ms &&
+            (!arrive.contains(i - 2) || begin >= multiply.at(i - 2).end_ms) &&
+            (!step.first || step.block < 2 || begin >= left[step.block - 2]) &&
+            (!step.first || !step.B_arrives || i == 0 || begin >= multiply.at(i - 1).end_ms);
+      }
+      if (!step.C_leaves) continue;
+      are_right = are_right && leave.at(i).begin_ms >= multiply.at(i).end_ms;
+      left.push_back(leave.at(i).end_ms);
+    }
+    CHECK(are_right);
   }
-  return true;
 }
 
 std::vector<Link> links() {
   return {find_link("nvlink"), find_link("pcie4"), find_link("100GbE"), kSlow, kAtOnce};
 }
 
-Timeline timeline(const std::vector<Span>& spans) {
-  return {spans};
-}
-
-// A device's multiplications alone.
-double multiplied_ms(Part m, Part n, int K, double tflops) {
-  return 2.0 * m.size * n.size * K / tflops * 1e-9;
-}
-
 }  // namespace
 
-TEST_CASE("a panel is multiplied after it arrives, and a device has places for two") {
+TEST_CASE("a panel is multiplied after it arrives, and arrives when its place is free") {
   std::mt19937 random(20);
   const auto upto = [&](int most) { return static_cast<int>(random() % (most + 1)); };
+  int passes = 0;
   for (int i = 0; i < 300; ++i) {
     const Grid grid{1 + upto(3), 1 + upto(3)};
-    const Schedule s = schedule({1 + upto(900), 1 + upto(900), upto(900)}, grid, 1 + upto(300));
+    const Shape shape{upto(900), upto(900), upto(900)};
     const Link link = links()[upto(4)];
-    const double tflops = std::pow(10.0, upto(4) - 3);
-    const Timeline t = predict(s, link, {tflops});
-    for (int device = 0; device < grid.devices(); ++device) {
-      const ByStep arrive = lane_of(t, device, Lane::arrive);
-      const ByStep multiply = lane_of(t, device, Lane::multiply);
-      CHECK(is_one_after_the_other(arrive));
-      CHECK(is_one_after_the_other(multiply));
-      CHECK(has_two_places(arrive, multiply));
-      CHECK(lane_of(t, device, Lane::leave).empty());
-    }
+    const Rate rate{std::pow(10.0, upto(4) - 3)};
+    const Schedule s = schedule(shape, grid, 1 + upto(300));
+    check_places(steps_of(s), predict(s, link, rate));
+    const Streams host =
+        streams(shape, grid, 1 + upto(300), upto(1) == 1, upto(1) == 1 ? 3e6 : kNoLimit);
+    check_places(host.steps, predict(host, link, rate));
+    passes = std::max(passes, passes_of(host, 0));
   }
+  CHECK(passes > 1);
 }
 
 TEST_CASE("panels travel when each device of a row and column has a place for one") {
@@ -446,23 +438,32 @@ TEST_CASE("panels travel when each device of a row and column has a place for on
   }
 }
 
-TEST_CASE("over a link that takes no time, a product takes as long as its multiplications") {
-  const Schedule s = schedule({512, 512, 512}, {2, 2}, 64);
-  CHECK(
-      predict(s, kAtOnce, {2}).ms() ==
-      doctest::Approx(multiplied_ms(s.M_of(0), s.N_of(0), 512, 2)));
-  const Streams host = streams({512, 512, 512}, {2, 2}, 64, true, kInfinite);
-  CHECK(
-      predict(host, kAtOnce, {2}).ms() ==
-      doctest::Approx(multiplied_ms(s.M_of(0), s.N_of(0), 512, 2)));
-}
-
-TEST_CASE("on devices that multiply in no time, a product takes as long as its panels travel") {
-  const Link link{"slow", 5, 2, 1, 1, ""};
-  const Schedule s = schedule({512, 512, 512}, {2, 2}, 64);
+TEST_CASE("the model's time of a product equals a calculation by hand") {
+  const Shape cube{512, 512, 512};
+  const Link link{"slow", 5, 2, 1, 1, ""}, port{"host", 0, kNoLimit, 50, 60, ""};
+  const Schedule square = schedule(cube, {2, 2}, 64);
+  const Streams host = streams(cube, {2, 2}, 64, true, kNoLimit);
+  const double multiplied_ms = 2.0 * 256 * 256 * 512 / 2 * 1e-9;
   // Half of the panels, with 256 rows and columns each, arrive.
-  const auto steps = static_cast<double>(s.steps()) / 2;
-  CHECK(predict(s, link, {kInfinite}).ms() == doctest::Approx(5e-3 * steps + 4e-6 * 512 * 256 / 2));
+  const double travel_ms = 5e-3 * square.steps() / 2 + 4e-6 * 512 * 256 / 2;
+  const auto by_port = [&](int devices) {
+    const Streams s = streams({1024, 1024 * devices, 1024}, {1, devices}, 1024, false, kNoLimit);
+    return predict(s, port, {kNoLimit}).ms();
+  };
+  for (const auto& [what, ms, expected] : std::vector<std::tuple<const char*, double, double>>{
+           {"a link that takes no time", predict(square, kAtOnce, {2}).ms(), multiplied_ms},
+           {"from a host that takes none", predict(host, kAtOnce, {2}).ms(), multiplied_ms},
+           {"devices that take no time", predict(square, link, {kNoLimit}).ms(), travel_ms},
+           {"two devices that share a port of the host", by_port(2), by_port(1) * 50 / 30},
+           {"four devices, with two ports", by_port(4), by_port(2)},
+           {"one device alone", predict(schedule({100, 100, 100}, {1, 1}, 30), kSlow, {0.5}).ms(),
+            2e6 / 0.5 * 1e-9},
+           {"nothing, at no speed", predict(schedule({9, 9, 0}, {1, 2}, 3), kSlow, {0}).ms(), 0},
+           {"nothing from the host",
+            predict(streams({0, 9, 9}, {1, 1}, 30, true, kNoLimit), kSlow, {0}).ms(), 0}}) {
+    CAPTURE(what);
+    CHECK(ms == doctest::Approx(expected));
+  }
 }
 
 TEST_CASE(
@@ -482,94 +483,30 @@ TEST_CASE(
   CHECK(predict(s, kAtOnce, {1, 0.01}).is_told());
 }
 
-TEST_CASE("two devices that share a port of the host are slower, and four as fast as two") {
-  const Link link{"host", 0, kInfinite, 50, 60, ""};
-  const auto ms = [&](int devices) {
-    const Streams s = streams({1024, 1024 * devices, 1024}, {1, devices}, 1024, false, kInfinite);
-    return predict(s, link, {kInfinite}).ms();
-  };
-  CHECK(ms(2) == doctest::Approx(ms(1) * 50 / 30));
-  CHECK(ms(4) == doctest::Approx(ms(2)));
-}
-
-TEST_CASE("one device alone waits for nothing") {
-  const Timeline t = predict(schedule({100, 100, 100}, {1, 1}, 30), kSlow, {0.5});
-  CHECK(lane_of(t, 0, Lane::arrive).empty());
-  CHECK(t.ms() == doctest::Approx(2e6 / 0.5 * 1e-9));
-  CHECK(t.hidden() == 1);
-}
-
-TEST_CASE("an empty product takes no time, even at a speed of 0") {
-  CHECK(predict(schedule({100, 100, 0}, {1, 2}, 30), kSlow, {0}).ms() == 0);
-  CHECK(predict(streams({0, 9, 9}, {1, 1}, 30, true, kInfinite), kSlow, {0}).ms() == 0);
-}
-
-TEST_CASE("from the host: places for two panels of A, two blocks of C, and one pass's B") {
-  std::mt19937 random(21);
-  const auto upto = [&](int most) { return static_cast<int>(random() % (most + 1)); };
-  int several_passes = 0;
-  for (int i = 0; i < 300; ++i) {
-    const Shape shape{upto(900), upto(900), upto(300)};
-    const Grid grid{1 + upto(1), 1 + upto(1)};
-    const Streams s =
-        streams(shape, grid, 1 + upto(300), upto(1) == 1, upto(1) == 1 ? 2e6 : kInfinite);
-    const Timeline t = predict(s, links()[upto(4)], {std::pow(10.0, upto(4) - 3)});
-    for (int device = 0; device < grid.devices(); ++device) {
-      const ByStep arrive = lane_of(t, device, Lane::arrive);
-      const ByStep multiply = lane_of(t, device, Lane::multiply);
-      const ByStep leave = lane_of(t, device, Lane::leave);
-      CHECK(multiply.size() == s.steps[device].size());
-      CHECK(arrive.size() == multiply.size());
-      for (const ByStep& lane : {arrive, multiply, leave}) CHECK(is_one_after_the_other(lane));
-      CHECK(has_two_places(arrive, multiply));
-      bool are_free = true;
-      std::vector<double> left;  // of the blocks, when they had left
-      for (std::size_t j = 0; j < s.steps[device].size(); ++j) {
-        const StreamStep& step = s.steps[device][j];
-        const int index = static_cast<int>(j);
-        const double begin = arrive.at(index).begin_ms + kRounding;
-        if (step.first && step.block >= 2) are_free = are_free && begin >= left[step.block - 2];
-        if (step.first && step.B_arrives && j > 0) {
-          ++several_passes;
-          are_free = are_free && begin >= multiply.at(index - 1).end_ms;
-        }
-        CHECK(leave.contains(index) == step.last);
-        if (!step.last) continue;
-        are_free = are_free && leave.at(index).begin_ms >= multiply.at(index).end_ms;
-        left.push_back(leave.at(index).end_ms);
-      }
-      CHECK(are_free);
-    }
-  }
-  CHECK(several_passes > 10);
-}
-
 TEST_CASE("the hidden part of transfers is that during which the same device multiplies") {
-  const auto arrives = [](int device, double begin, double end) {
-    return Span{device, Lane::arrive, 0, begin, end};
+  const auto span = [](Lane lane) {
+    return [=](int device, double begin, double end) { return Span{device, lane, 0, begin, end}; };
   };
-  const auto multiplies = [](int device, double begin, double end) {
-    return Span{device, Lane::multiply, 0, begin, end};
-  };
-  CHECK(timeline({}).hidden() == 1);
-  CHECK(timeline({}).ms() == 0);
-  CHECK(timeline({multiplies(0, 0, 5)}).hidden() == 1);
-  CHECK(timeline({arrives(0, 0, 2), multiplies(0, 2, 5)}).hidden() == 0);
-  CHECK(timeline({arrives(0, 0, 4), multiplies(0, 3, 5)}).hidden() == doctest::Approx(0.25));
-  CHECK(timeline({arrives(0, 1, 2), multiplies(0, 0, 5)}).hidden() == 1);
-  CHECK(timeline({arrives(0, 0, 2), multiplies(1, 0, 2)}).hidden() == 0);
-  CHECK(
-      timeline({arrives(0, 0, 2), multiplies(0, 0, 1), arrives(1, 0, 6), multiplies(1, 0, 6)})
-          .hidden() == doctest::Approx(7.0 / 8));
-  // Several spans of a lane, one of which lies over several of the other's.
-  CHECK(
-      timeline({arrives(0, 0, 1), arrives(0, 2, 8), arrives(0, 9, 10), multiplies(0, 1, 3),
-                multiplies(0, 4, 5), multiplies(0, 7, 10)})
-          .hidden() == doctest::Approx(4.0 / 8));
-  // Results that leave count like panels that arrive.
-  const Timeline leaves = timeline({{0, Lane::leave, 0, 4, 8}, multiplies(0, 0, 5)});
-  CHECK(leaves.hidden() == doctest::Approx(0.25));
-  CHECK(leaves.ms() == 8);
+  const auto arrives = span(Lane::arrive), multiplies = span(Lane::multiply);
+  const auto leaves = span(Lane::leave);
+  for (const auto& [spans, hidden] : std::vector<std::pair<std::vector<Span>, double>>{
+           {{}, 1},
+           {{multiplies(0, 0, 5)}, 1},
+           {{arrives(0, 0, 2), multiplies(0, 2, 5)}, 0},
+           {{arrives(0, 0, 4), multiplies(0, 3, 5)}, 0.25},
+           {{arrives(0, 1, 2), multiplies(0, 0, 5)}, 1},
+           {{arrives(0, 0, 2), multiplies(1, 0, 2)}, 0},
+           {{arrives(0, 0, 2), multiplies(0, 0, 1), arrives(1, 0, 6), multiplies(1, 0, 6)},
+            7.0 / 8},
+           // Several spans of a lane, one of which lies over several of the other's.
+           {{arrives(0, 0, 1), arrives(0, 2, 8), arrives(0, 9, 10), multiplies(0, 1, 3),
+             multiplies(0, 4, 5), multiplies(0, 7, 10)},
+            4.0 / 8},
+           // Results that leave count like panels that arrive.
+           {{leaves(0, 4, 8), multiplies(0, 0, 5)}, 0.25}}) {
+    const Timeline timeline{spans};
+    CHECK(timeline.hidden() == doctest::Approx(hidden));
+  }
 }
 
 TEST_CASE("a link is found by its name, and by no other") {
@@ -589,7 +526,7 @@ TEST_CASE("over nvlink, a panel takes as long as a broadcast between two H200, w
     // A panel of A, 1024 columns of as many rows as make this size, on two devices side by side.
     const int rows = megabytes * 256;
     const Timeline t =
-        predict(schedule({rows, 2, 2048}, {1, 2}, 4096), find_link("nvlink"), {kInfinite});
+        predict(schedule({rows, 2, 2048}, {1, 2}, 4096), find_link("nvlink"), {kNoLimit});
     const ByStep arrive = lane_of(t, 0, Lane::arrive);
     REQUIRE(arrive.size() == 1);
     const double ms = arrive.at(1).end_ms - arrive.at(1).begin_ms;

@@ -187,8 +187,7 @@ void check_rules(const Flag& flag, const Given& given) {
 // does.
 void refuse_one_file_for_two(const Given& given) {
   constexpr std::string_view kWritten[] = {"--out", "--json", "--timeline", "--page", "--figures"};
-  constexpr std::string_view kRead[] = {"--a",   "--b",         "--c",         "--script",
-                                        "--ncu", "--ncu-units", "--ncu-caches"};
+  constexpr std::string_view kRead[] = {"--a", "--b", "--c", "--script", "--ncu"};
   std::map<std::filesystem::path, std::string_view> named;
   const auto file_of = [&](std::string_view flag) {
     const auto value = given.values.find(flag);

@@ -39,9 +39,6 @@ struct Explaining {
 struct Flags : lab::Request {
   bool help = false, version = false, list = false, explain = false, no_color = false;
   bool wide = false, legend = false;  // of the table
-  bool ncu_metrics = false;
-  bool ncu_unit_metrics = false;
-  bool ncu_cache_metrics = false;
   std::vector<std::string> sections;  // of --explain; empty: all
   bool ask = false;                   // asks for predictions before it shows the counts
   std::string stage;                  // as typed; select_stages resolves it
@@ -49,12 +46,11 @@ struct Flags : lab::Request {
   std::string experiment;             // as typed; run_experiment resolves it
   std::string out;                    // a .npy file
   Format format = Format::table;
-  std::string json;        // the file that gets the table's run as JSON, too
-  std::string figures;     // the directory for the pictures
-  std::string page;        // the HTML file for the interactive page
-  std::string ncu;         // ncu's CSV, printed beside the traced counts
-  std::string ncu_units;   // ncu's CSV, printed beside the ceilings
-  std::string ncu_caches;  // ncu's CSV, printed below the table
+  std::string json;         // the file that gets the table's run as JSON, too
+  std::string figures;      // the directory for the pictures
+  std::string page;         // the HTML file for the interactive page
+  std::string ncu;          // ncu's CSV, printed as profile::print_ncu says
+  std::string ncu_metrics;  // counts, units or caches
   // --step and the flags that belong to it
   bool step = false, ascii = false, print = false;
   std::string until,

@@ -131,10 +131,10 @@ TEST_CASE("each of these command lines is refused, or accepted, as its golden fi
 --a=x --b=y --k=3;--a=x --b=y --beta=3;--variant 8x8;--json=F --out=./F;--a=A.npy --b=B.npy --out=x/../A.npy
 --a=A.npy --b=B.npy --json=B.npy;--gpus=2 --timeline=F --out=F;--a=A.npy --b=B.npy --c=C.npy --out=C.npy
 --json=/dev/null --out=/dev/null;--json=F --out=G;--list --figures=x;--experiment=x --step
---ncu=x --ncu-units=y;--figures=x --out=C.npy;--list --section=idea;--ncu=x --format=json;--ncu=x --out=C.npy
---ncu-caches=x --experiment=y;--ncu-caches=x --ncu=y;--ncu-caches=x --explain;--page=x --format=json
---ncu-caches=x --experiment=y --format=csv;--list --format=json;--figures=x --format=json;--list --legend
---legend --format=json;--ncu-metrics --format=json;--gpus=2 --format=json;--legend --explain
+--figures=x --out=C.npy;--list --section=idea;--ncu=x --format=json;--ncu=x --out=C.npy
+--ncu=x --experiment=y;--ncu=x --explain;--page=x --format=json
+--ncu=x --experiment=y --format=csv;--list --format=json;--figures=x --format=json;--list --legend
+--legend --format=json;--ncu-metrics=units --format=json;--ncu-metrics=;--gpus=2 --format=json;--legend --explain
 --wide --explain;--wide --format=csv;--wide --stage=3;--experiment=x --format=csv;--explain --out=C.npy
 --print;--until=end;--print --until=end --step;--step --until=end --frame=3;--step --device=gpu
 --step --trace=all;--step --hazards=off;--step --device=cpu --trace=sample --hazards=on;--step --format=json)");

@@ -4,10 +4,7 @@ $(BUILD)/src/lab/lesson_source.o: gemm_steps.cu
 record: $(PROGRAM) $(BUILD)/bench_cpu $(if $(HAS_GPU),$(BUILD)/latency) ## record the tables of results/ for this machine's GPU
 	src/lab/record.sh ./$(PROGRAM) $(BUILD)/bench_cpu $(BUILD)/latency
 
-PROGRAMS += $(addprefix $(BUILD)/,bench_tracer bench_cpu latency)
-$(BUILD)/bench_tracer: $(BUILD)/src/lab/bench_tracer.o $(WITHOUT_MAIN) $(COPIES) $(INSTRUMENT)
-bench-tracer: $(BUILD)/bench_tracer ## measure the cost of tracing
-	$(BUILD)/bench_tracer
+PROGRAMS += $(addprefix $(BUILD)/,bench_cpu latency)
 
 # Compiled for this CPU's vector instructions, to show what it can do.
 $(BUILD)/bench_cpu: $(BUILD)/src/lab/bench_cpu.o $(THE_GPU) $(INSTRUMENT)
@@ -20,4 +17,4 @@ bench-cpu: $(BUILD)/bench_cpu ## measure the steps from the serial loop to openm
 $(BUILD)/latency: $(BUILD)/gpu/src/lab/latency.o $(GPU_PARTS) $(INSTRUMENT)
 latency: $(if $(HAS_GPU),$(BUILD)/latency) ## measure the cycles of a load, an FFMA and a barrier (GPU)
 	$(or $(filter $(BUILD)/latency,$^),echo "make latency: build this program with nvcc on a machine with a GPU" >&2; exit 2)
-.PHONY: record bench-tracer bench-cpu latency
+.PHONY: record bench-cpu latency

@@ -243,22 +243,24 @@ class Buffer {
   T* data_ = nullptr;
 };
 
+// Of a launch that writes its cycles and its last value.
 struct Results {
   Buffer<double> cycles{1};
   Buffer<std::uint64_t> last{1};
-};
 
-template <class Launch>
-double median_cycles(const Results& results, const Launch& launch) {
-  std::vector<double> all(kLaunches);
-  for (double& cycles : all) {
-    launch();
-    check(cudaGetLastError());
-    cycles = results.cycles.first();
+  // Prints the median of several launches.
+  template <class Launch>
+  void print(const std::string& what, const std::string& how, const Launch& launch) const {
+    std::vector<double> all(kLaunches);
+    for (double& each : all) {
+      launch(cycles.data(), last.data());
+      check(cudaGetLastError());
+      each = cycles.first();
+    }
+    std::sort(all.begin(), all.end());
+    std::printf("%-28s %7.1f  %s\n", what.c_str(), all[kLaunches / 2], how.c_str());
   }
-  std::sort(all.begin(), all.end());
-  return all[kLaunches / 2];
-}
+};
 
 // A closed chain through every line of an array, in random order so that no prefetch helps.
 class Chain {
@@ -286,90 +288,65 @@ class Chain {
   Buffer<std::uint64_t> words_;
 };
 
-void print(const char* what, double cycles, const std::string& how) {
-  std::printf("%-28s %7.1f  %s\n", what, cycles, how.c_str());
-}
-
 std::string mib(std::size_t bytes) {
   return std::to_string(bytes >> 20) + " MiB";
 }
 
 void measure_on_chip(const Results& results) {
-  double* cycles = results.cycles.data();
-  std::uint64_t* last = results.last.data();
-  print(
-      "FFMA", median_cycles(results, [&] { chain_ffma<<<1, 32>>>(kSteps, cycles, last); }),
-      "each adds to the sum of the one before");
-  const std::string own = "32 lanes, each its own word";
-  print(
-      "shared memory, 4 bytes",
-      median_cycles(results, [&] { chase_shared<4><<<1, 32>>>(kSteps, cycles, last); }), own);
-  print(
-      "shared memory, 8 bytes",
-      median_cycles(results, [&] { chase_shared<8><<<1, 32>>>(kSteps, cycles, last); }),
-      own + " pair: two wavefronts");
-  print(
-      "shared memory, 16 bytes",
-      median_cycles(results, [&] { chase_shared<16><<<1, 32>>>(kSteps, cycles, last); }),
-      own + "s: four wavefronts");
-  print(
+  results.print("FFMA", "each adds to the sum of the one before", [](auto* cycles, auto* last) {
+    chain_ffma<<<1, 32>>>(kSteps, cycles, last);
+  });
+  const std::string what = "shared memory, ", own = "32 lanes, each its own word";
+  results.print(what + "4 bytes", own, [](auto* cycles, auto* last) {
+    chase_shared<4><<<1, 32>>>(kSteps, cycles, last);
+  });
+  results.print(what + "8 bytes", own + " pair: two wavefronts", [](auto* cycles, auto* last) {
+    chase_shared<8><<<1, 32>>>(kSteps, cycles, last);
+  });
+  results.print(what + "16 bytes", own + "s: four wavefronts", [](auto* cycles, auto* last) {
+    chase_shared<16><<<1, 32>>>(kSteps, cycles, last);
+  });
+  results.print(
       "barrier",
-      median_cycles(results, [&] { repeat_barrier<<<1, kBarrierThreads>>>(kSteps, cycles); }),
-      "__syncthreads of " + std::to_string(kBarrierThreads) + " threads that arrive together");
+      "__syncthreads of " + std::to_string(kBarrierThreads) + " threads that arrive together",
+      [](auto* cycles, auto*) { repeat_barrier<<<1, kBarrierThreads>>>(kSteps, cycles); });
 }
 
 template <int Bytes>
 void measure_loads(const Results& results) {
-  double* cycles = results.cycles.data();
-  std::uint64_t* last = results.last.data();
   const std::string what = "shared memory, " + std::to_string(Bytes) + " bytes";
-  print(
-      what.c_str(),
-      median_cycles(
-          results, [&] { load_shared<Bytes, false><<<1, kLoadThreads>>>(kSteps, cycles, last); }),
-      "each lane its own");
-  print(
-      what.c_str(),
-      median_cycles(
-          results, [&] { load_shared<Bytes, true><<<1, kLoadThreads>>>(kSteps, cycles, last); }),
-      "all lanes the same");
+  results.print(what, "each lane its own", [](auto* cycles, auto* last) {
+    load_shared<Bytes, false><<<1, kLoadThreads>>>(kSteps, cycles, last);
+  });
+  results.print(what, "all lanes the same", [](auto* cycles, auto* last) {
+    load_shared<Bytes, true><<<1, kLoadThreads>>>(kSteps, cycles, last);
+  });
 }
 
 void measure_caches(const Results& results) {
   cudaDeviceProp properties;
   check(cudaGetDeviceProperties(&properties, 0));
   const auto l2_bytes = static_cast<std::size_t>(properties.l2CacheSize);
-  double* cycles = results.cycles.data();
-  std::uint64_t* last = results.last.data();
-
-  const Chain in_l1(16 << 10);
-  print(
-      "L1 hit",
-      median_cycles(
-          results,
-          [&] {
-            // The first pass over the array fills the cache, later ones hit; kSteps is many passes.
-            chase_global<false><<<1, 32>>>(in_l1.first(), 8 * kSteps, cycles, last);
-          }),
-      "16 KiB, one address for all lanes, like the next two");
-  const Chain in_l2(l2_bytes / 8);
-  print(
-      "L2 hit",
-      median_cycles(
-          results,
-          [&] { chase_global<true><<<1, 32>>>(in_l2.first(), in_l2.lines(), cycles, last); }),
-      mib(in_l2.bytes()) + " of the cache's " + mib(l2_bytes) + ", every line in random order");
-  const Chain in_memory(8 * l2_bytes);
+  const Chain in_l1(16 << 10), in_l2(l2_bytes / 8), in_memory(8 * l2_bytes);
   const Buffer<char> other(2 * l2_bytes);
-  print(
-      "DRAM",
-      median_cycles(
-          results,
-          [&] {
-            check(cudaMemset(other.data(), 0, 2 * l2_bytes));  // takes the array's place in L2
-            chase_global<true><<<1, 32>>>(in_memory.first(), 8 * kSteps, cycles, last);
-          }),
-      mib(in_memory.bytes()) + ", lines in random order: misses of the TLB are included");
+  // The first pass over the array fills the cache, later ones hit; kSteps is many passes.
+  results.print(
+      "L1 hit", "16 KiB, one address for all lanes, like the next two",
+      [&](auto* cycles, auto* last) {
+        chase_global<false><<<1, 32>>>(in_l1.first(), 8 * kSteps, cycles, last);
+      });
+  results.print(
+      "L2 hit",
+      mib(in_l2.bytes()) + " of the cache's " + mib(l2_bytes) + ", every line in random order",
+      [&](auto* cycles, auto* last) {
+        chase_global<true><<<1, 32>>>(in_l2.first(), in_l2.lines(), cycles, last);
+      });
+  results.print(
+      "DRAM", mib(in_memory.bytes()) + ", lines in random order: misses of the TLB are included",
+      [&](auto* cycles, auto* last) {
+        check(cudaMemset(other.data(), 0, 2 * l2_bytes));  // takes the array's place in L2
+        chase_global<true><<<1, 32>>>(in_memory.first(), 8 * kSteps, cycles, last);
+      });
 }
 
 // One line: the rate of one SM, and of all of them after they have multiplied for a while.

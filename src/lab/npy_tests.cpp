@@ -159,19 +159,6 @@ TEST_CASE("a file that is cut off anywhere is refused") {
   CHECK(refusal(whole.substr(0, 30)) == "the file ends within its header; write it again");
 }
 
-TEST_CASE("a file with one byte changed is read or refused, and never crashes the reader") {
-  const std::string whole = npy(1, dict("<f4", "False", "(2, 3)"), bytes_of(kValues));
-  int refused = 0;
-  for (std::size_t at = 0; at < whole.size(); ++at) {
-    for (const char byte : {'\0', '\xff', '\'', '(', ')', '}', '9', '-', ',', ' '}) {
-      std::string changed = whole;
-      changed[at] = byte;
-      refused += refusal(changed) != "accepted";
-    }
-  }
-  CHECK(refused > 300);
-}
-
 TEST_CASE("a shape that the file cannot hold is refused before anything is allocated") {
   const auto with_shape = [](const std::string& shape) {
     return refusal(npy(1, dict("<f8", "False", shape), ""));
@@ -323,40 +310,22 @@ TEST_CASE("a write that fails halfway leaves only the old file") {
   CHECK(files_in(folder) == 1);
 }
 
-namespace {
-
-std::string file(int version, const std::string& dict, std::size_t bytes_of_values) {
-  std::string text =
-      std::string("\x93NUMPY") + char(version) + '\0' + char(dict.size()) + char(dict.size() >> 8);
-  if (version > 1) text += std::string(2, '\0');
-  return text + dict + std::string(bytes_of_values, '\0');
-}
-
-std::vector<std::string> valid_files() {
-  std::vector<std::string> files;
+TEST_CASE("any bytes are read as a complete .npy file or refused in one sentence") {
+  std::vector<std::string> files{
+      npy(1, "{\"shape\":(2L,3L),'fortran_order':False,'descr':'<f4'}", std::string(24, '\0'))};
   for (const int version : {1, 2, 3}) {
-    for (const std::string type : {"<f4", "<f8"}) {
-      for (const std::string order : {"True", "False"}) {
-        files.push_back(file(
-            version,
-            "{'descr': '" + type + "', 'fortran_order': " + order + ", 'shape': (2, 3), }   \n",
-            48));
+    for (const char* type : {"<f4", "<f8"}) {
+      for (const char* order : {"True", "False"}) {
+        files.push_back(npy(version, dict(type, order, "(2, 3)"), std::string(48, '\0')));
       }
     }
   }
-  files.push_back(file(1, "{\"shape\":(2L,3L),'fortran_order':False,'descr':'<f4'}", 24));
-  return files;
-}
-
-}  // namespace
-
-TEST_CASE("any bytes are read as a complete .npy file or refused in one sentence") {
   std::vector<std::string> words = testing::lines_of(
       "'descr'\n'shape'\n'fortran_order'\n(\n)\n(2, 3)\n((\n08\nL\nTrue\n{\n}\n"
       "99999999999999999999\n4294967296\n2147483647\n-1\n'<f4'\n[('x', '<f4')]\n, \n: \n"
       "\x93NUMPY\n\xff\xff\n\x1b[31m");
   words.push_back("\n");
-  testing::Fuzz fuzz(valid_files(), words);
+  testing::Fuzz fuzz(files, words);
   testing::fuzz<model::Refusal>(
       [&] { return fuzz.next(); },
       [&](const std::string& bytes) {

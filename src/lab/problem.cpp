@@ -304,21 +304,8 @@ void distribute(
 }  // namespace
 
 const char* name_of(Data data) {
-  switch (data) {
-    case Data::uniform:
-      return "uniform";
-    case Data::normal:
-      return "normal";
-    case Data::positive:
-      return "positive";
-    case Data::wide:
-      return "wide";
-    case Data::wide_k:
-      return "wide-k";
-    case Data::spike:
-      return "spike";
-  }
-  return "";
+  constexpr const char* kNames[] = {"uniform", "normal", "positive", "wide", "wide-k", "spike"};
+  return kNames[static_cast<int>(data)];
 }
 
 void distribute(Data data, std::uint64_t seed, Problem& p) {

@@ -199,15 +199,9 @@ bool is_total(const model::Counts& counts) {
 }
 
 const char* name_of(model::Direction direction) {
-  switch (direction) {
-    case model::Direction::load:
-      return "load";
-    case model::Direction::store:
-      return "store";
-    case model::Direction::copy:
-      return "copy";
-  }
-  return "";
+  return direction == model::Direction::load    ? "load"
+         : direction == model::Direction::store ? "store"
+                                                : "copy";
 }
 
 double waste(const model::LineCounts& line) {

@@ -11,7 +11,6 @@
 #include <cstring>
 #include <ctime>
 #include <fstream>
-#include <istream>
 #include <optional>
 #include <sstream>
 #include <utility>
@@ -117,11 +116,12 @@ bool same_kernel(const std::string& from_ncu, const char* ours) {
 
 // ncu puts every field in quotes, which distinguishes its lines from the program's own output and
 // from ncu's messages (==PROF== ...). The line after the header names units and has no ID.
-std::vector<NcuLaunch> read_ncu(std::istream& csv, std::span<const std::string_view> metrics) {
+std::vector<NcuLaunch> read_ncu(const std::string& csv, std::span<const std::string_view> metrics) {
+  std::istringstream lines(csv);
   Fields header;
   std::vector<NcuLaunch> launches;
   std::string line;
-  for (int number = 1; std::getline(csv, line); ++number) {
+  for (int number = 1; std::getline(lines, line); ++number) {
     if (!line.starts_with('"')) continue;
     const std::optional<Fields> fields = fields_of(line);
     if (header.empty()) {
@@ -150,22 +150,12 @@ std::vector<NcuLaunch> read_ncu(std::istream& csv, std::span<const std::string_v
   return launches;
 }
 
-std::string joined_metrics(std::span<const std::string_view> metrics) {
-  std::string names;
-  for (const std::string_view metric : metrics) {
-    if (!names.empty()) names += ',';
-    names += metric;
-  }
-  return names;
-}
-
-std::string read_ncu_file(const char* flag, const std::string& path) {
+std::string read_ncu_file(const std::string& path) {
   constexpr std::size_t kMostBytes = std::size_t{64} << 20;
   text::ReadFile file = text::read_file(path, kMostBytes);
   if (!file.problem.empty())
-    throw model::Refusal(std::string(flag) + " " + text::echoed(path) + ": " + file.problem);
-  std::istringstream csv(file.contents);
-  read_ncu(csv, {});
+    throw model::Refusal("--ncu " + text::echoed(path) + ": " + file.problem);
+  read_ncu(file.contents, {});
   return std::move(file.contents);
 }
 

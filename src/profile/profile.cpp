@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <istream>
 #include <optional>
 #include <vector>
 
@@ -180,11 +179,7 @@ bool compare_launch(
 
 }  // namespace
 
-std::string ncu_metrics() {
-  return joined_metrics(names_of_metrics());
-}
-
-bool print_profile(std::FILE* out, std::istream& ncu_csv, const lab::Run& traced) {
+bool print_profile(std::FILE* out, const std::string& ncu_csv, const lab::Run& traced) {
   const std::vector<NcuLaunch> launches = read_ncu(ncu_csv, names_of_metrics());
   for (const lab::Row& row : traced.rows) {
     if (!row.variant || !row.counts || lab::is_total(*row.counts)) continue;
@@ -371,11 +366,7 @@ std::string waiting_table(const std::vector<NcuLaunch>& launches, const lab::Run
 
 }  // namespace
 
-std::string ncu_unit_metrics() {
-  return joined_metrics(kUnitMetrics);
-}
-
-bool print_units(std::FILE* out, std::istream& ncu_csv, const lab::Run& timed) {
+bool print_units(std::FILE* out, const std::string& ncu_csv, const lab::Run& timed) {
   constexpr const char* kHead = " %5s %6s %3s";
   const std::vector<model::UnitIndex> units = shown_units(timed);
   const std::size_t n = units.size();
@@ -513,11 +504,7 @@ std::string row(const NcuLaunch& launch) {
 
 }  // namespace
 
-std::string ncu_cache_metrics() {
-  return joined_metrics(kCacheMetrics);
-}
-
-void print_caches(std::FILE* out, std::istream& ncu_csv) {
+void print_caches(std::FILE* out, const std::string& ncu_csv) {
   const std::vector<NcuLaunch> launches = distinct(read_ncu(ncu_csv, kCacheMetrics));
   if (launches.empty()) {
     throw model::Refusal("ncu's output has no launch; give the output of a run with --device gpu");
@@ -538,6 +525,35 @@ void print_caches(std::FILE* out, std::istream& ncu_csv) {
               "warps of a scheduler that wait while it issues an instruction, on average: for the "
               "result of a load (long scoreboard), or for a place in L1's queue (LG throttle)");
   std::fputs(text.c_str(), out);
+}
+
+std::string ncu_metrics(std::string_view kind) {
+  std::vector<std::string_view> metrics = names_of_metrics();
+  if (kind == "units") metrics.assign(kUnitMetrics.begin(), kUnitMetrics.end());
+  if (kind == "caches") metrics.assign(kCacheMetrics.begin(), kCacheMetrics.end());
+  std::string names;
+  for (const std::string_view metric : metrics) {
+    names += (names.empty() ? "" : ",") + std::string(metric);
+  }
+  return names;
+}
+
+namespace {
+
+bool has(const std::string& ncu_csv, std::string_view metric) {
+  return ncu_csv.find('"' + std::string(metric) + '"') != ncu_csv.npos;
+}
+
+}  // namespace
+
+bool has_caches(const std::string& ncu_csv) {
+  return has(ncu_csv, kCacheMetrics[kL2Hits]);
+}
+
+bool print_ncu(std::FILE* out, const std::string& ncu_csv, const lab::Run& run) {
+  if (has_caches(ncu_csv)) return print_caches(out, ncu_csv), true;
+  return has(ncu_csv, kUnitMetrics[kCycles]) ? print_units(out, ncu_csv, run)
+                                             : print_profile(out, ncu_csv, run);
 }
 
 }  // namespace profile

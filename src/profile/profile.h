@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdio>
-#include <iosfwd>
 #include <map>
 #include <optional>
 #include <span>
@@ -15,38 +14,35 @@
 
 namespace profile {
 
-// The metrics for `ncu --metrics` that print_profile needs, separated by commas.
-std::string ncu_metrics();
+// The metrics for `ncu --metrics`, separated by commas: counts, units or caches, which the
+// functions below print.
+std::string ncu_metrics(std::string_view kind);
 
-// The contents of the CSV that ncu wrote, which `flag` names. Throws a Refusal, also if it has no
-// table.
-std::string read_ncu_file(const char* flag, const std::string& path);
+// The contents of the CSV that ncu wrote. Throws a Refusal, also if it has no table.
+std::string read_ncu_file(const std::string& path);
+bool has_caches(const std::string& ncu_csv);  // whether the metrics are those of caches
 
-// Reads the output of `ncu --csv --page raw --metrics ...` together with the profiled program's own
-// output, and writes one line per count for every kernel of `traced`. Returns whether every row of
-// `traced` with counts is there and all counts that must agree do: those of global memory, the
-// stores to shared memory, and the loads from it if the source has wide loads. Throws a Refusal if
-// the input is not such a CSV, or a row of `traced` is not traced in full.
-bool print_profile(std::FILE* out, std::istream& ncu_csv, const lab::Run& traced);
+// Prints the one of the following that the CSV has the metrics for. They read the output of
+// `ncu --csv --page raw --print-units base --metrics ...` together with the profiled program's own
+// output, and throw a Refusal if it is not such a CSV.
+bool print_ncu(std::FILE* out, const std::string& ncu_csv, const lab::Run& run);
 
-// The same for print_units.
-std::string ncu_unit_metrics();
+// Writes one line per count for every kernel of `traced`. Returns whether every row of `traced`
+// with counts is there and all counts that must agree do: those of global memory, the stores to
+// shared memory, and the loads from it if the source has wide loads. Throws a Refusal if a row of
+// `traced` is not traced in full.
+bool print_profile(std::FILE* out, const std::string& ncu_csv, const lab::Run& traced);
 
-// Reads ncu's output in the same way. For every timed stage of `timed` it writes the speed and the
-// ceiling, and for each unit how much of the time it is busy: by the model at the measured speed,
-// and as counted by ncu in a launch of as many blocks. Returns whether every stage with a ceiling
-// is in the CSV, is between 0.6 and 1.0 of its ceiling, and is bound by the unit that was busiest
-// in ncu.
-bool print_units(std::FILE* out, std::istream& ncu_csv, const lab::Run& timed);
+// For every timed stage of `timed` it writes the speed and the ceiling, and for each unit how much
+// of the time it is busy: by the model at the measured speed, and as counted by ncu in a launch of
+// as many blocks. Returns whether every stage with a ceiling is in the CSV, is between 0.6 and 1.0
+// of its ceiling, and is bound by the unit that was busiest in ncu.
+bool print_units(std::FILE* out, const std::string& ncu_csv, const lab::Run& timed);
 
-// The same for print_caches.
-std::string ncu_cache_metrics();
-
-// Reads ncu's output in the same way. For every kernel in it, cuBLAS's too, it writes the counts of
-// the caches: hit rates of L1 and L2, the sectors between them, DRAM bytes, and the warps that
-// waited. Of several launches with the same grid and shared memory the last is printed. ncu must
-// have printed base units.
-void print_caches(std::FILE* out, std::istream& ncu_csv);
+// For every kernel in it, cuBLAS's too, it writes the counts of the caches: hit rates of L1 and L2,
+// the sectors between them, DRAM bytes, and the warps that waited. Of several launches with the
+// same grid and shared memory the last is printed.
+void print_caches(std::FILE* out, const std::string& ncu_csv);
 
 // Reads the CSV output of Nsight Compute.
 
@@ -56,9 +52,8 @@ struct NcuLaunch {
   std::vector<std::optional<double>> values;
 };
 
-// Reads the output of `ncu --csv --page raw --metrics ...` together with the profiled program's own
-// output. Throws a Refusal if it contains no such table, or if a line is incomplete.
-std::vector<NcuLaunch> read_ncu(std::istream& csv, std::span<const std::string_view> metrics);
+// Throws a Refusal if it contains no such table, or if a line is incomplete.
+std::vector<NcuLaunch> read_ncu(const std::string& csv, std::span<const std::string_view> metrics);
 
 // ncu's name without what repeats in all of them: "void tile<(int)32, (bool)1>(int, ...)" is
 // "tile<32, 1>".
@@ -67,9 +62,6 @@ std::string short_name(const std::string& from_ncu);
 // Whether ncu's name means the kernel that is `ours` in C++ syntax: "void tile<(int)32,
 // (bool)1>(int, ...)" is "tile<32, true>".
 bool same_kernel(const std::string& from_ncu, const char* ours);
-
-// The metrics for `ncu --metrics`, separated by commas.
-std::string joined_metrics(std::span<const std::string_view> metrics);
 
 // A whole program on this machine's GPU, with a clock around each of its launches
 // (profile/timed_launches.cu).

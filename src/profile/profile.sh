@@ -16,19 +16,16 @@ shift 2
 csv=$(mktemp)
 trap 'rm -f "$csv"' EXIT
 
-untraced="--trace none" # nobody reads what the program prints under ncu
+metrics=$("$program" --ncu-metrics "$what")
 once=
+untraced="--trace none" # nobody reads what the program prints under ncu
+again=
 case $what in
   counts)
-    metrics=$("$program" --ncu-metrics)
     once="--filter-mode per-launch-config --launch-count 1" # a warm-up and repetitions are equal
+    again="--reps 1 --trace all"
     ;;
-  units) metrics=$("$program" --ncu-unit-metrics) ;;
-  caches) metrics=$("$program" --ncu-cache-metrics) untraced= ;; # an experiment takes no --trace
-  *)
-    echo "$0: $what: give counts, units or caches" >&2
-    exit 2
-    ;;
+  caches) untraced= again=--no-color ;; # an experiment takes no --trace
 esac
 "$ncu" --csv --page raw --print-units base --clock-control none --metrics "$metrics" $once \
   "$program" --device gpu --reps 1 --hazards off $untraced "$@" >"$csv" 2>&1 || {
@@ -36,8 +33,4 @@ esac
   exit 2
 }
 "$ncu" --version | tail -n 1 | sed 's/^/ncu      /'
-case $what in
-  counts) "$program" --device gpu --reps 1 --trace all "$@" --ncu "$csv" ;;
-  units) "$program" --device gpu "$@" --ncu-units "$csv" ;;
-  caches) "$program" --device gpu --no-color "$@" --ncu-caches "$csv" ;;
-esac
+"$program" --device gpu $again "$@" --ncu "$csv"

@@ -10,7 +10,7 @@ program= # `make` has found the GPU
 . "$(dirname "$0")/find_ncu.sh"
 csv=$(mktemp)
 trap 'rm -f "$csv"' EXIT
-metrics=$("$yours" --ncu-metrics)
+metrics=$("$yours" --ncu-metrics counts)
 count() {
   "$ncu" --csv --page raw --print-units base --clock-control none --metrics "$metrics" "$@" \
     >"$csv" 2>&1 </dev/null || grep -q '^"' "$csv" || {

@@ -25,8 +25,21 @@ using testing::contains;
 using testing::line_with;
 using testing::written;
 
-// Sample output of ncu for the tiling above: its messages, the program's output, a header, units,
-// rows. What is not listed is 0.
+// Output of ncu, and of the program: ncu's messages, a header, units, rows. A row begins with the
+// kernel in quotes.
+std::string ncu_output(std::string_view kind, const std::vector<std::string>& rows) {
+  std::string header = "\"ID\",\"Kernel Name\"", units = "\"\",\"\"", lines;
+  std::istringstream metrics(ncu_metrics(kind));
+  for (std::string name; std::getline(metrics, name, ',');) {
+    header += ",\"" + name + "\"";
+    units += ",\"sector\"";
+  }
+  for (const std::string& row : rows) lines += "\"0\"," + row + "\n";
+  return "==PROF== Connected to process 12\nloads, as \"written\"\n" + header + "\n" + units +
+         "\n" + lines + "==PROF== Disconnected\n";
+}
+
+// The counts of the tiling above. What is not listed is 0.
 std::string ncu_csv(
     const std::string& kernel, const std::string& first_value = "8,192",
     const std::string& wavefronts_of_copies = "0") {
@@ -40,17 +53,13 @@ std::string ncu_csv(
       {"smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum", wavefronts_of_copies},
       {"smsp__sass_inst_executed_op_shared_ld.sum", "81,920"},
       {"smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", "327680.00"}};
-  std::string header = "\"ID\",\"Kernel Name\",\"Grid Size\"", units = "\"\",\"\",\"\"";
-  std::string row = "\"0\",\"" + kernel + "\",\"(2, 2, 1)\"";
-  std::istringstream metrics(ncu_metrics());
+  std::string row = "\"" + kernel + "\"";
+  std::istringstream metrics(ncu_metrics("counts"));
   for (std::string name; std::getline(metrics, name, ',');) {
-    header += ",\"" + name + "\"";
-    units += ",\"sector\"";
     const auto value = values.find(name);
     row += ",\"" + (value != values.end() ? value->second : "0") + "\"";
   }
-  return "==PROF== Connected to process 12\nloads, as \"written\"\n" + header + "\n" + units +
-         "\n" + row + "\n==PROF== Disconnected\n";
+  return ncu_output("counts", {row});
 }
 
 std::string replaced_once(std::string text, const std::string& from, const std::string& to) {
@@ -80,10 +89,7 @@ struct Comparison {
 
 Comparison compared(const std::string& csv, const lab::Run& run) {
   Comparison comparison{};
-  comparison.text = written([&](std::FILE* out) {
-    std::istringstream in(csv);
-    comparison.agrees = print_profile(out, in, run);
-  });
+  comparison.text = written([&](std::FILE* out) { comparison.agrees = print_ncu(out, csv, run); });
   return comparison;
 }
 
@@ -137,8 +143,7 @@ TEST_CASE("any text is read as ncu's output, or refused in one sentence") {
   testing::fuzz<model::Refusal>(
       [&] { return fuzz.next(); },
       [&](const std::string& text) {
-        std::istringstream csv(text);
-        for (const NcuLaunch& launch : read_ncu(csv, kMetrics)) {
+        for (const NcuLaunch& launch : read_ncu(text, kMetrics)) {
           REQUIRE(launch.values.size() == std::size(kMetrics));
           for (const auto& value : launch.values) REQUIRE(value.value_or(0) >= 0);
         }
@@ -154,13 +159,7 @@ namespace {
 // Percent of the time that each unit is busy, with the data stage of L1 and shared memory as a
 // whole.
 std::string ncu_unit_csv(const std::string& values) {
-  std::string header = "\"ID\",\"Kernel Name\"", units = "\"\",\"\"";
-  std::istringstream metrics(ncu_unit_metrics());
-  for (std::string name; std::getline(metrics, name, ',');) {
-    header += ",\"" + name + "\"";
-    units += ",\"%\"";
-  }
-  return header + "\n" + units + "\n\"0\",\"" + kNcuName + "\"," + values + "\n";
+  return ncu_output("units", {"\"" + std::string(kNcuName) + "\"," + values});
 }
 
 Comparison units_of(const std::string& csv, double of_ceiling) {
@@ -168,12 +167,7 @@ Comparison units_of(const std::string& csv, double of_ceiling) {
   run.rows = {run.rows[3]};
   const model::Ceiling ceiling = *lab::compiled_ceiling(run, run.rows[0]);
   run.rows[0].time->median_ms = ceiling.ms[ceiling.bound_by] / of_ceiling;
-  Comparison comparison{};
-  comparison.text = written([&](std::FILE* out) {
-    std::istringstream in(csv);
-    comparison.agrees = print_units(out, in, run);
-  });
-  return comparison;
+  return compared(csv, run);
 }
 
 }  // namespace
@@ -204,23 +198,8 @@ namespace {
 
 // A launch's values: blocks, bytes of shared memory, ns, L1 hits in percent, sectors and hits in
 // L2, bytes from DRAM, warps that wait for a load and for the queue.
-std::string ncu_cache_csv(const std::vector<std::string>& launches) {
-  std::string text = "==PROF== Connected\n\"ID\",\"Kernel Name\"", units = "\"\",\"\"";
-  std::istringstream metrics(ncu_cache_metrics());
-  for (std::string name; std::getline(metrics, name, ',');) {
-    text += ",\"" + name + "\"";
-    units += ",\"sector\"";
-  }
-  text += "\n" + units + "\n";
-  for (const std::string& launch : launches) text += "\"0\"," + launch + "\n";
-  return text + "==PROF== Disconnected\n";
-}
-
 std::string caches_of(const std::vector<std::string>& launches) {
-  return written([&](std::FILE* out) {
-    std::istringstream in(ncu_cache_csv(launches));
-    print_caches(out, in);
-  });
+  return compared(ncu_output("caches", launches), {}).text;
 }
 
 const std::string kColdSwapped =

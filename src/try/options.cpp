@@ -153,8 +153,6 @@ Options parse_options(int argc, char** argv) {
       {flags.legend, "--legend"},
       {!flags.figures.empty(), "--figures"},
       {!flags.experiment.empty(), "--experiment"},
-      {!flags.ncu_units.empty(), "--ncu-units"},
-      {flags.ncu_unit_metrics, "--ncu-unit-metrics"},
       {flags.version, "--version"}};
   for (const auto& [given, name] : of_stages) {
     if (!given) continue;

@@ -57,8 +57,7 @@ bool print(
     }
   }
   if (!flags.ncu.empty()) {
-    std::istringstream csv(profile::read_ncu_file("--ncu", flags.ncu));
-    return profile::print_profile(out, csv, run);
+    return profile::print_profile(out, profile::read_ncu_file(flags.ncu), run);
   }
   if (flags.format == flags::Format::json) {
     report::print_json(out, run);
@@ -313,7 +312,9 @@ int try_or_refuse(int argc, char** argv) {
     lab::prepare_threads();
     const Options options = parse_options(argc, argv);
     if (options.flags.help) return std::fputs(kUsage, stdout), 0;
-    if (options.flags.ncu_metrics) return std::puts(profile::ncu_metrics().c_str()), 0;
+    if (const std::string& kind = options.flags.ncu_metrics; !kind.empty()) {
+      return std::puts(profile::ncu_metrics(kind).c_str()), 0;
+    }
     name_threads = options.name_threads;
     if (std::filesystem::exists(options.file)) trace::users_file = options.file;
     const text::Style style{flags::wants_colour(options.flags, stdout)};
