@@ -1,7 +1,9 @@
 #!/bin/bash
-# check_odr.sh BUILD CXX FLAGS SOURCES...: compiles the sources for link-time optimization and lets
-# the linker compare their definitions of each type and function. Only the comparison matters, so the
-# link produces no code. The standard headers are precompiled, as for make.
+# check_odr.sh BUILD CXX FLAGS UNIT:SOURCE...: compiles the sources for link-time optimization and lets
+# the linker compare their definitions of each type and function. Sources of one unit are compiled
+# together, as make does, so that the compiler compares these. (Make has shown their warnings.) Only
+# the comparison matters, so the link produces no code. The standard headers are precompiled, as for
+# make.
 set -uo pipefail
 folder=$1/odr
 compile="$2 $3" cxx=$2
@@ -10,9 +12,12 @@ rm -rf "$folder" # of a run that was stopped
 mkdir -p "$folder"
 export folder compile
 echo '#include "src/standard.h"' > "$folder/standard.h" && $compile -O0 -flto -x c++-header "$folder/standard.h" || exit 1
-printf '%s\0' "$@" | xargs -0 -P "$(nproc)" -I{} bash -c '
-  object=$folder/$(tr / _ <<< "$1").o
-  $compile -O0 -flto -include "$folder/standard.h" -c "$1" -o "$object"' compile {} || exit 1
+for source in "$@"; do
+  unit=${source%:*}
+  echo "#include \"${source#*:}\"" >> "$folder/${unit//\//_}.cpp"
+done
+printf '%s\0' "$folder"/*.cpp | xargs -0 -P "$(nproc)" -I{} bash -c '
+  $compile -w -O0 -flto -include "$folder/standard.h" -c "$1" -o "$1.o"' compile {} || exit 1
 messages=$($cxx -O0 -flto -Wodr -Wno-lto-type-mismatch -r -flinker-output=rel -z muldefs "$folder"/*.o -o "$folder.o" 2>&1)
 code=$?
 clashes=$(grep -A 5 -e '-Wodr\|violates the C++ One Definition Rule' <<< "$messages")
