@@ -508,7 +508,8 @@ HostLock::~HostLock() {
 namespace machine {
 namespace {
 
-std::vector<const void*> pointers;
+// Of the launch that this thread of the host is about to make.
+thread_local std::vector<const void*> pointers;
 
 }  // namespace
 
@@ -520,6 +521,7 @@ std::vector<const void*> take_pointers() {
 
 void simt::know_elements(const volatile void* pointer, std::size_t bytes) {
   using namespace machine;
+  const HostLock lock;
   pointers.push_back(const_cast<const void*>(pointer));
   const DeviceArray* const array = holder(arrays, pointers.back());
   if (array != nullptr && bytes > 0) arrays.at(array->data).element = bytes;
