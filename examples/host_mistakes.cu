@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <vector>
 
 constexpr int kMany = 1000, kBytes = kMany * sizeof(float);

@@ -2,6 +2,9 @@
 // those of cuda_runtime_api.h.
 #pragma once
 
+#include <functional>
+#include <memory>
+
 #include "simulator/cuda/cpu.h"
 #include "simulator/cuda/headers/cuda_runtime_api.h"
 
