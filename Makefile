@@ -156,5 +156,4 @@ $(BUILD)/%.flags:
 	echo '$($*.flags)' > $(NEW) && mv -f $(NEW) $@
 .PHONY: FORCE run clean help
 .DELETE_ON_ERROR .SECONDARY:
-src/%.cpp: ; # removed since: what a build of before still depends on
 -include $(shell find $(BUILD) -name '*.d' ! -name 'yours.*' 2>/dev/null)
