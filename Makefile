@@ -98,7 +98,7 @@ $(BUILD)/%.o: %.cpp $(BUILD)/host.flags | $(BUILD)/src/standard.h.gch
 	mkdir -p $(@D)
 	$(CXX) $(CXXFLAGS) $(addprefix -include ,$(HEADERS)) $(DEPENDENCIES) -c $< -o $(NEW) $(KEEP)
 JOINT := $(filter $(ANEW),$(foreach file,$(EVERY_FILE),$(if $(filter %/all %/hot %/all_tests,$(call unit,$(file))),$(file))))
-# A file that is moved or removed is none of its unit's any more: the units' lists are compared, too (see below). (-MP leaves out the first.)
+# A unit is compiled anew when a file joins or leaves it: its list of files is compared, too (see below). g++ -MP leaves out the first.
 $(foreach file,$(JOINT),$(eval $(call unit,$(file)).flags += $(file))$(eval $(call OBJECTS,$(file)): $(file) $(BUILD)/$(call unit,$(file)).flags))
 $(call OBJECTS,$(JOINT)): $(BUILD)/host.flags | $(BUILD)/src/standard.h.gch
 	$(call say,g++,$(subst hot,*,$(subst all,*,$(@:$(BUILD)/%.o=%.cpp))))

@@ -2433,7 +2433,7 @@ constexpr Tile kPartsInBoxes[] = {{.BM = 128, .BN = 128, .BK = kPartK, .STAGES =
 constexpr Tile kChunksInBoxes[] = {{.BM = 256, .BN = 128, .BK = kChunk, .STAGES = 4}};
 
 using model::variants;
-#ifndef KERNELS_ALONE  // which examples/eight.cu asks for
+#ifndef KERNELS_ALONE  // examples/eight.cu takes only the kernels
 const std::vector<model::Variant> few_in_tf32 = model::few<Tf32Parts, kFewSplit>(kInTf32Parts);
 
 // Number, name, what the program says of it, variants, needs, precision (model/stage.h explains

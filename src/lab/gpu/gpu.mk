@@ -19,7 +19,7 @@ comma := ,
 SPLIT := $(if $(HAS_GPU),$(if $(findstring --split-compile,$(shell $(NVCC) --help)),--split-compile=0))
 NEWEST := $(patsubst %a,%,$(lastword $(ARCHS)))
 NVCC_INCLUDES := -Xcompiler=-iquote,.,-iquote,src,-iquote,$(BUILD)
-# Kernels are always optimized; -O3 is for the code around them. No GPU of this machine needs PTX.
+# nvcc optimizes kernels without being asked. PTX is only for GPUs that are not in this machine.
 NVCCFLAGS := -std=c++20 $(NVCC_INCLUDES) -lineinfo \
 	$(foreach arch,$(ARCHS),-gencode arch=compute_$(arch),code=sm_$(arch)) \
 	$(if $(filter-out $(PRESENT),$(ARCHS)),-gencode arch=compute_$(NEWEST)$(comma)code=compute_$(NEWEST)) --threads 0 $(SPLIT) -ccbin $(CXX) \

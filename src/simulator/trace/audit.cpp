@@ -66,7 +66,7 @@ struct Statement {
   std::optional<Announced> postponed{};
 };
 
-// AuditState of the signal handlers, so it has no members that own memory.
+// State of the signal handlers, so it has no members that own memory.
 struct AuditState {
   bool active = false;
   model::Audit* into = nullptr;
