@@ -71,11 +71,11 @@ std::vector<const model::Stage*> select_stages(
     return selected;
   };
   if (text.empty()) return stages.empty() ? selected : add(0, stages.size() - 1);
-  if (const std::size_t comma = text.find(','); comma != text.npos) {
-    const std::string first = text.substr(0, comma), others = text.substr(comma + 1);
-    if (first.empty() || others.empty()) refuse_stage(text, "a stage is missing", stages);
-    selected = select_stages(first, stages);
-    std::ranges::copy(select_stages(others, stages), std::back_inserter(selected));
+  if (const std::vector<std::string> parts = split(text, ','); parts.size() > 1) {
+    if (std::ranges::count(parts, "") > 0) refuse_stage(text, "a stage is missing", stages);
+    for (const std::string& part : parts) {
+      std::ranges::copy(select_stages(part, stages), std::back_inserter(selected));
+    }
     return selected;
   }
 
@@ -152,41 +152,24 @@ std::string replaced(std::string text, std::string_view word, std::string_view b
   return text;
 }
 
-[[noreturn]] void refuse(
-    const Flag& flag, const Rule& rule, const Given& given, const char* other = "") {
-  const std::string value = flag.value ? " " + text::echoed(given.values.at(flag.name)) : "";
+void check_rule(const Rule& rule, const Given& given) {
+  const auto has = [&](std::string_view flag) { return given.has(flag); };
+  const std::vector<std::string> all = split(rule.given, ','), others = split(rule.others, ',');
+  if (!std::ranges::all_of(all, has)) return;
+  const auto other = std::ranges::find_if(others, has);
+  if ((other != others.end()) == (rule.demand == kNeeds)) return;
+  const std::string flag = split(all.front(), ' ').front();
+  std::string sentence = replaced(rule.message, "{flag}", flag);
+  if (other != others.end()) sentence = replaced(sentence, "{other}", *other);
+  const std::string& value = given.values.at(flag);
   throw model::Refusal(
-      replaced(replaced(rule.message, "{other}", other), "{typed}", flag.name + value));
-}
-
-// What a flag that is used demands of the others.
-void check_rules(const Flag& flag, const Given& given) {
-  const auto applies = [&](const Rule& rule) {
-    return (!rule.value || given.values.at(flag.name) == rule.value) &&
-           !(rule.unless && given.has(rule.unless));
-  };
-  const auto has = [&](const char* other) { return given.has(other); };
-  if (flag.belongs_to && !has(flag.belongs_to)) {
-    throw model::Refusal(std::string(flag.name) + ": needs " + flag.belongs_to + "; add it");
-  }
-  for (const Rule& rule : flag.needs) {
-    if (applies(rule) && std::ranges::none_of(rule.others, has)) refuse(flag, rule, given);
-  }
-  for (const Rule& rule : flag.excludes) {
-    const auto other = std::ranges::find_if(rule.others, has);
-    if (applies(rule) && other != rule.others.end()) refuse(flag, rule, given, *other);
-  }
-  for (const char* other : flag.ignores) {
-    if (!has(other)) continue;
-    throw model::Refusal(
-        std::string(flag.name) + " does not use " + other + "; leave " + other + " out");
-  }
+      replaced(sentence, "{typed}", value.empty() ? flag : flag + " " + text::echoed(value)));
 }
 
 // A file that is written must be no other file of the flags. C may be computed in place, as BLAS
 // does.
 void refuse_one_file_for_two(const Given& given) {
-  constexpr std::string_view kWritten[] = {"--out", "--json", "--timeline", "--page", "--figures"};
+  constexpr std::string_view kWritten[] = {"--out", "--json", "--page", "--figures"};
   constexpr std::string_view kRead[] = {"--a", "--b", "--c", "--script", "--ncu"};
   std::map<std::filesystem::path, std::string_view> named;
   const auto file_of = [&](std::string_view flag) {
@@ -213,19 +196,26 @@ void refuse_one_file_for_two(const Given& given) {
 // Throws a Refusal if the flags cannot be combined.
 void refuse_conflicts(const Given& given) {
   refuse_one_file_for_two(given);
-  const Flag* request = nullptr;
   for (const Section& section : sections()) {
     for (const Flag& flag : section.flags) {
-      if (!given.has(flag.name)) continue;
-      check_rules(flag, given);
-      if (flag.ignores.empty() || (flag.beside && given.has(flag.beside))) continue;
-      if (request) {
-        throw model::Refusal(
-            std::string(request->name) + " and " + flag.name +
-            ": they cannot be combined; leave one out");
-      }
-      request = &flag;
+      const std::string first = section.flags.front().name;
+      if (!section.of_first || !given.has(flag.name) || given.has(first)) continue;
+      throw model::Refusal(std::string(flag.name) + ": needs " + first + "; add it");
     }
+  }
+  for (const Rule& rule : rules()) check_rule(rule, given);
+  // Each asks for output of its own. Below an experiment, ncu's counts are printed, too.
+  const char* request = nullptr;
+  for (const char* flag :
+       {"--list", "--experiment", "--step", "--gpus", "--legend", "--ncu", "--ncu-metrics",
+        "--figures", "--page"}) {
+    const bool is_beside = flag == std::string_view("--ncu") && given.has("--experiment");
+    if (is_beside || !given.has(flag)) continue;
+    if (request) {
+      throw model::Refusal(
+          request + std::string(" and ") + flag + ": they cannot be combined; leave one out");
+    }
+    request = flag;
   }
   const model::Gpu* const gpu = model::find_gpu(given.flags.gpu);
   if (given.has("--figures") && gpu != nullptr && !model::has_clock(*gpu)) {
@@ -284,7 +274,7 @@ Flags parse_flags(int argc, char** argv) {
     const std::string name = argument.substr(0, equals);
     const Flag* flag = find_flag(name);
     if (flag == nullptr) refuse_unknown(name);
-    Value value{name, "", flag->hint};
+    Value value{name, "", flag->hint, flag->value ? flag->value : ""};
     if (equals < argument.size()) {
       if (!flag->value)
         throw model::Refusal(text::echoed(argument) + ": takes no value; write " + name);

@@ -13,54 +13,48 @@ namespace flags {
 
 // A flag's value as typed, with what a refusal must mention.
 struct Value {
-  std::string flag;  // "--size"
-  std::string text;  // "1024"
-  std::string hint;  // "give rows as a whole number, for example --size 1024"
+  std::string flag;     // "--size"
+  std::string text;     // "1024"
+  std::string hint;     // "give rows as a whole number, for example --size 1024"
+  std::string choices;  // "gpu|cpu", or only the value's name
 };
-
-// Throws a Refusal: flag, value, why it is not accepted, and the hint.
-[[noreturn]] void refuse(const Value& value, const std::string& why);
 
 bool all_digits(std::string_view text);  // at least one
 
+std::vector<std::string> split(std::string_view text, char sign);
+
 using Set = std::function<void(Flags&, const Value&)>;
 
-// What a flag demands of others. In the message, {typed} is this flag with its value, and {other}
-// the other flag.
-struct Rule {
-  std::vector<const char*> others;  // "--step", or with a value: "--device gpu"
-  const char* message;
-  const char* value = nullptr;   // the rule is for this value alone
-  const char* unless = nullptr;  // the rule is off if this flag is given
-};
-
 struct Flag {
-  const char* name;  // "--size"
-  const char* short_name = nullptr;
-  // The value's name in the help text: "N"; null if the flag takes no value.
-  const char* value = nullptr;
-  const char* help = "";             // a newline forces a line break
-  const char* hint = "";             // for refusals: which value to give
-  Set set{};                         // stores the value in its field of Flags
-  const char* belongs_to = nullptr;  // the flag without which this one has no meaning
-  std::vector<Rule> needs{};         // each needs one of its flags
-  std::vector<Rule> excludes{};      // none of these flags may be given, too
-  // If there are any, the flag asks for output of its own, which does not use these flags. Only one
-  // such flag is allowed, but for `beside`.
-  std::vector<const char*> ignores{};
-  const char* beside = nullptr;
+  const char* name;       // "--size"
+  const char* value;      // its name in the help text, or its choices; null if there is no value
+  Set set;                // stores the value in its field of Flags
+  const char* help;       // a newline forces a line break; null if it is that of the next flag
+  const char* hint = "";  // for refusals: which value to give
   // Whether the flags say more than the default. Null: if this flag was given.
   bool (*is_used)(const Flags&) = nullptr;
-  const char* then = nullptr;  // printed between this flag and the next if they share their help
 };
 
 // A part of the help text.
 struct Section {
   const char* heading;
   std::vector<Flag> flags;
+  bool of_first = false;  // without the first flag, the others have no meaning
 };
 
 std::span<const Section> sections();
+
+// If all flags of `given` are given, then also one, or none, of the others. Names are separated by
+// commas, and may have a value: "--device gpu". In the message, {flag} is the first that is given,
+// {typed} the same with its value, and {other} the one that must not be there.
+enum Demand { kNeeds, kExcludes };
+struct Rule {
+  const char* given;
+  Demand demand;
+  const char *others, *message;
+};
+
+std::span<const Rule> rules();
 
 // Finds a flag by either of its names; null if there is none.
 const Flag* find_flag(std::string_view typed);
