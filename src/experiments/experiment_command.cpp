@@ -194,9 +194,12 @@ std::string about(
     text += text::labelled("driver", kTerm, run.driver) +
             text::labelled(
                 "run", kTerm, run.date + ", " + text::echoed(run.command, 2 * text::kReportWidth));
-    std::vector<lab::Row> rows;
-    for (const Trial& trial : trials) rows.push_back(trial.row);
-    text += report::clocks_line(rows, kTerm);
+    std::vector<model::DeviceState> states;
+    for (const Trial& trial : trials) {
+      if (trial.row.time && trial.row.time->device) states.push_back(*trial.row.time->device);
+    }
+    const std::optional<model::DeviceState> all = model::together(states);
+    if (all) text += text::labelled("clocks", kTerm, report::clocks_words(*all));
   }
   return text;
 }

@@ -1,6 +1,8 @@
 #include "show/page/data.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string_view>
@@ -12,6 +14,7 @@
 #include "model/gpus.h"
 #include "model/stage.h"
 #include "show/report/facts.h"
+#include "show/report/known.h"
 #include "show/report/predicted.h"
 #include "text/json.h"
 #include "text/numbers.h"
@@ -322,20 +325,13 @@ std::string prediction_data(const lab::Run& run, const lab::Row& row) {
     names += (names.empty() ? "" : ",") + text::json_string(named.name) + ":" +
              text::shortest(named.value);
   }
-  // [question, value, answer, reason]
-  const auto ask = [&](const std::string& question, double value, const std::string& answer,
-                       const std::string& reason) {
-    asked += (asked.empty() ? "[" : ",[") + text::json_string(question) + "," +
-             text::shortest(value) + "," + text::json_string(answer) + "," +
-             text::json_string(reason) + "]";
-  };
-  for (const report::AskedCount& count : report::asked_counts(run, row)) {
-    ask(count.what, count.value, text::exact(count.value), "");
-  }
-  for (const model::Question& question : report::questions_of(run, row)) {
-    const std::optional<double> value = report::value_of(question, run, row);
-    if (!value) continue;
-    ask(question.text, *value, report::answer_of(question, run, row), question.because);
+  std::vector<report::AskedQuestion> questions = report::asked_counts({run, row});
+  std::ranges::copy(report::questions_of(run, row), std::back_inserter(questions));
+  for (const report::AskedQuestion& question : questions) {
+    if (!question.value) continue;
+    asked += (asked.empty() ? "[" : ",[") + text::json_string(question.text) + "," +
+             text::shortest(*question.value) + "," + text::json_string(question.worked_out) + "," +
+             text::json_string(question.because) + "]";
   }
   return "{\"gpu\":" + text::json_string(run.gpu.name) + ",\"names\":{" + names + "},\"asked\":[" +
          asked + "]}";

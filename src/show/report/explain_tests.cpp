@@ -240,16 +240,6 @@ TEST_CASE("a diff is as short as possible, and a shortened one keeps the changes
   CHECK(line_diff({}, {"a"}).size() == 1);
 }
 
-TEST_CASE("a picture of the tiles shows how often each is cut, at most 100 columns wide") {
-  // 128 x 128 of C by four warps side by side, 32 x 128 each.
-  const model::Variant warps{"", 128, 128, 8, 32, 128, 16, 8, 0, 128, 1, 0, {}, {}};
-  for (const int size : {1, 256, 2000000000}) {
-    const std::vector<std::string> picture = tile_picture(warps, size, size);
-    CHECK(picture.size() <= 9);
-    for (const std::string& line : picture) CHECK(text::display_width(line) <= 100);
-  }
-}
-
 TEST_CASE("explanations of made-up runs are those of their golden file") {
   std::vector<testing::TitledText> outputs;
   const auto changed = [&](const std::string& change, lab::Run run, auto make,

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string_view>
 
-#include "show/report/words.h"
+#include "show/pictures/recorded_gpus.h"
 
 namespace report {
 
@@ -36,6 +36,19 @@ std::optional<FirstWave> first_wave_of(const lab::Run& run, const lab::Row& row,
   return wave;
 }
 
+std::optional<double> recorded(
+    const lab::Run& run, const lab::Row& row, const model::Variant& suited) {
+  const bool is_cube = run.M == run.N && run.M == run.K && run.program.empty();
+  if (!is_cube || std::string_view(suited.name) != row.variant->name) return std::nullopt;
+  for (const pictures::RecordedGpu& of : pictures::recorded_gpus()) {
+    const auto ladder = std::ranges::find(of.ladders, run.M, &pictures::RecordedLadder::size);
+    if (of.gpu.name != run.gpu.name || ladder == of.ladders.end()) continue;
+    const double tflops = ladder->of(row.number).tflops;
+    return tflops == 0 ? std::nullopt : std::optional(tflops);
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Known::Known(const lab::Run& of_run, const lab::Row& of_row) : run(of_run), row(of_row) {
@@ -43,6 +56,9 @@ Known::Known(const lab::Run& of_run, const lab::Row& of_row) : run(of_run), row(
   traced = counts && counts->blocks_traced > 0 ? counts : nullptr;
   total = counts && lab::is_total(*counts) ? counts : nullptr;
   tflops = lab::tflops(run, row);
+  ceiling_ratio = lab::ceiling_ratio(run, row);
+  cublas_ratio = lab::cublas_ratio(run, row);
+  times_before = lab::times_the_stage_before(run, row);
   if (!row.variant) return;
   const model::Variant& v = *row.variant;
   const model::Product product = lab::product_of(run);
@@ -57,6 +73,10 @@ Known::Known(const lab::Run& of_run, const lab::Row& of_row) : run(of_run), row(
     first_wave = first_wave_of(run, row, grid);
   }
   if (row.stage) {
+    const model::Variant& suited = model::suited_variant(*row.stage, run.gpu, run.M, run.N, run.K);
+    is_first = &v == &model::first_variant(*row.stage, run.gpu);
+    is_for_small = &v == &suited && !is_first;
+    recorded_tflops = recorded(run, row, suited);
     shares = lab::shares(run, v);
     cut_tiles = tiles - shares->whole;
     workspace_bytes = 4 * model::floats_of_sums(*shares, v, tiles);
@@ -82,13 +102,15 @@ Known::Known(const lab::Run& of_run, const lab::Row& of_row) : run(of_run), row(
   compiled = lab::compiled_ceiling(run, row);
   waiting = lab::with_waiting(run, row);
   bound = lab::bound_by(run, row);
-  recorded_tflops = report::recorded_tflops(run, row);
 }
 
-std::vector<Known> known_of(const lab::Run& run) {
-  std::vector<Known> rows;
-  for (const lab::Row& row : run.rows) rows.emplace_back(run, row);
-  return rows;
+KnownRun::KnownRun(const lab::Run& of_run) : run(of_run) {
+  std::vector<model::DeviceState> states;
+  for (const lab::Row& row : run.rows) {
+    rows.emplace_back(run, row);
+    if (row.time && row.time->device) states.push_back(*row.time->device);
+  }
+  device = model::together(states);
 }
 
 }  // namespace report

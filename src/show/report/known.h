@@ -1,4 +1,4 @@
-// A row of a run with all that follows from it: the values of which reports are made.
+// A run and its rows with all that follows from them: the values of which reports are made.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct FirstWave {
   double bytes;                         // the parts of A and B that they read
 };
 
-// Found before any of it is told. Empty, or null: not known.
+// Of a row. Found before any of it is told. Empty, or null: not known.
 struct Known {
   Known(const lab::Run& run, const lab::Row& row);
 
@@ -33,6 +33,8 @@ struct Known {
   const model::Counts* traced;   // if any block was
   const model::Counts* total;    // if all blocks were
   const char* kernel = nullptr;  // that ran, in C++ syntax
+  bool is_first = false;         // its tile is the first of its stage ...
+  bool is_for_small = false;     // ... or another because C is small
   std::optional<bool> aligned;
   std::optional<std::int64_t> blocks, workspace_bytes;
   std::optional<int> cut_tiles;
@@ -46,11 +48,20 @@ struct Known {
   std::optional<model::Ceiling> written, compiled;
   std::optional<model::Waiting> waiting;
   std::optional<lab::BoundBy> bound;
-  std::optional<double> tflops, recorded_tflops;
+  std::optional<double> tflops, ceiling_ratio, cublas_ratio, times_before;
+  // Of the row's stage on the run's GPU at this size, with the tiles that suit both.
+  std::optional<double> recorded_tflops;
 
   // As compiled if there is a record, else as written.
   const std::optional<model::Ceiling>& ceiling() const { return compiled ? compiled : written; }
 };
-std::vector<Known> known_of(const lab::Run& run);  // its rows
+
+struct KnownRun {
+  KnownRun(const lab::Run& run);
+
+  const lab::Run& run;
+  std::vector<Known> rows;
+  std::optional<model::DeviceState> device;  // while its rows were timed, all together
+};
 
 }  // namespace report

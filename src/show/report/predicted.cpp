@@ -81,11 +81,10 @@ std::string with_numbers(std::string_view formula, std::span<const model::Named>
   return text;
 }
 
-namespace {
-
-std::vector<model::Named> names_of(const lab::Run& run, const lab::Row& row) {
+std::vector<AskedQuestion> questions_of(const lab::Run& run, const lab::Row& row) {
+  if (!row.stage || !row.variant) return {};
   std::vector<model::Named> names = formula_names(run, row);
-  if (row.variant) names.push_back({"pipeline", static_cast<double>(row.variant->pipeline)});
+  names.push_back({"pipeline", static_cast<double>(row.variant->pipeline)});
   if (row.counts) {
     names.push_back({"sectors", lab::pieces_per_request(row.counts->gmem_loads)});
     names.push_back({"wavefronts", lab::pieces_per_request(row.counts->smem_loads)});
@@ -99,42 +98,22 @@ std::vector<model::Named> names_of(const lab::Run& run, const lab::Row& row) {
     names.push_back({"blocks_per_sm", static_cast<double>(o.blocks_per_sm)});
     names.push_back({"warps_per_sm", static_cast<double>(o.blocks_per_sm * o.warps_per_block)});
   }
-  return names;
-}
-
-std::optional<double> evaluated(const char* formula, const std::vector<model::Named>& names) {
-  try {
-    return model::evaluate(formula, names);
-  } catch (const std::invalid_argument&) {
-    return std::nullopt;
+  std::vector<AskedQuestion> asked;
+  for (const model::Question& question : model::lesson_of(*row.stage, *row.variant).questions) {
+    if (question.of_32_lanes && run.gpu.warp != model::kGpuWarp) continue;
+    AskedQuestion& one = asked.emplace_back(AskedQuestion{question.text, question.because});
+    const std::string formula = question.answer, numbers = with_numbers(formula, names);
+    try {
+      one.value = model::evaluate(formula, names);
+    } catch (const std::invalid_argument&) {
+      continue;  // the row lacks a value
+    }
+    const std::string result = text::exact(*one.value);
+    one.worked_out = formula + (numbers != formula ? " = " + numbers : "") +
+                     (result != numbers && result != formula ? " = " + result : "") + " " +
+                     question.unit;
   }
-}
-
-}  // namespace
-
-std::vector<model::Question> questions_of(const lab::Run& run, const lab::Row& row) {
-  if (!row.stage || !row.variant) return {};
-  std::vector<model::Question> questions = model::lesson_of(*row.stage, *row.variant).questions;
-  if (run.gpu.warp != model::kGpuWarp) {
-    std::erase_if(questions, [](const model::Question& question) { return question.of_32_lanes; });
-  }
-  return questions;
-}
-
-std::optional<double> value_of(
-    const model::Question& question, const lab::Run& run, const lab::Row& row) {
-  return evaluated(question.answer, names_of(run, row));
-}
-
-std::string answer_of(const model::Question& question, const lab::Run& run, const lab::Row& row) {
-  const std::vector<model::Named> names = names_of(run, row);
-  const std::optional<double> value = evaluated(question.answer, names);
-  if (!value) return "";
-  const std::string result = text::exact(*value), numbers = with_numbers(question.answer, names);
-  std::string text = std::string(question.answer);
-  if (numbers != text) text += " = " + numbers;
-  if (result != numbers && result != text) text += " = " + result;
-  return text + " " + question.unit;
+  return asked;
 }
 
 namespace {
@@ -172,8 +151,8 @@ std::string judged(double predicted, double value) {
 
 }  // namespace
 
-std::vector<AskedCount> asked_counts(const lab::Run& run, const lab::Row& row) {
-  constexpr AskedCount kAsked[] = {
+std::vector<AskedQuestion> asked_counts(const Known& known) {
+  constexpr std::pair<const char*, const char*> kAsked[] = {
       {"GMEM loads per thread", "gmem_loads"},
       {"SMEM loads per thread", "smem_loads"},
       {"GMEM stores per thread", "gmem_stores_per_thread.max"},
@@ -181,30 +160,30 @@ std::vector<AskedCount> asked_counts(const lab::Run& run, const lab::Row& row) {
       {"sectors per GMEM load request of a warp, on average", "sectors_per_request"},
       {"wavefronts per SMEM load request of a warp, on average", "wavefronts_per_request"},
       {"blocks per SM", "occupancy.blocks_per_sm"}};
-  const Known known(run, row);
-  std::vector<AskedCount> counts;
-  for (AskedCount count : kAsked) {
-    count.value = number(count.path, known).value_or(0);
-    if (count.value > 0) counts.push_back(count);
+  std::vector<AskedQuestion> counts;
+  for (const auto& [what, path] : kAsked) {
+    const double value = number(path, known).value_or(0);
+    if (value > 0) counts.push_back({what, "", value, text::exact(value)});
   }
   return counts;
 }
 
-bool quiz(std::FILE* in, std::FILE* out, const lab::Run& run, const lab::Row& row) {
-  const std::vector<model::Named> names = formula_names(run, row);
-  std::string known;
-  for (const model::Named& name : names)
-    known += (known.empty() ? "" : ", ") + std::string(name.name);
+bool quiz(std::FILE* in, std::FILE* out, const Known& known) {
+  const std::vector<model::Named> names = formula_names(known.run, known.row);
+  std::string listed;
+  for (const model::Named& name : names) {
+    listed += (listed.empty() ? "" : ", ") + std::string(name.name);
+  }
   std::fprintf(
       out, "\n%s",
       text::labelled(
           "", 0,
-          "Predict first; then the counts are shown. Type a number or a formula of " + known +
+          "Predict first; then the counts are shown. Type a number or a formula of " + listed +
               ". An empty line skips a question.")
           .c_str());
-  for (const AskedCount& count : asked_counts(run, row)) {
+  for (const AskedQuestion& count : asked_counts(known)) {
     for (bool again = true; again;) {
-      std::fprintf(out, "  %s? ", count.what);
+      std::fprintf(out, "  %s? ", count.text.c_str());
       std::fflush(out);
       const std::optional<std::string> line = read_line(in);
       if (!line) {
@@ -215,13 +194,13 @@ bool quiz(std::FILE* in, std::FILE* out, const lab::Run& run, const lab::Row& ro
       }
       again = false;
       if (is_blank(*line)) {
-        std::fprintf(out, "    It is %s.\n", text::exact(count.value).c_str());
+        std::fprintf(out, "    It is %s.\n", count.worked_out.c_str());
         continue;
       }
       try {
         const double predicted = model::evaluate(*line, names);
         if (!std::isfinite(predicted)) throw std::invalid_argument("that is not a finite number");
-        std::fprintf(out, "    %s\n", judged(predicted, count.value).c_str());
+        std::fprintf(out, "    %s\n", judged(predicted, *count.value).c_str());
       } catch (const std::invalid_argument& error) {
         std::fprintf(
             out, "%s", text::labelled("", 4, std::string(error.what()) + ". Try again:").c_str());

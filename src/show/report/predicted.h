@@ -13,6 +13,8 @@
 
 namespace report {
 
+struct Known;
+
 // Counts of one thread of an interior block.
 struct PredictedCounts {
   double gmem_loads = 0;
@@ -73,32 +75,27 @@ std::optional<PredictedCounts> predicted(const lab::Run& run, const lab::Row& ro
 // `formula` with numbers in place of names: "ceil(256/8) * (128*8 + 8*128) / 256".
 std::string with_numbers(std::string_view formula, std::span<const model::Named> names);
 
-// Those of the row's stage, or of its variant if that has others, that make sense on the run's GPU.
-std::vector<model::Question> questions_of(const lab::Run& run, const lab::Row& row);
-
-// The formula's value. In addition to formula_names(), a formula may use `pipeline` and these
-// values, traced or computed for `row`: `sectors` (per GMEM load request), `wavefronts` (per SMEM
-// load request), `conflicts` (of all SMEM requests, in the traced blocks), `blocks_per_sm` and
-// `warps_per_sm`. None if the row lacks a value.
-std::optional<double> value_of(
-    const model::Question& question, const lab::Run& run, const lab::Row& row);
-
-// "formula = numbers = value unit"; empty if there is no value.
-std::string answer_of(const model::Question& question, const lab::Run& run, const lab::Row& row);
-
-// The counts of a traced stage that a reader is asked to predict.
-struct AskedCount {
-  const char* what;  // "GMEM loads per thread"
-  const char* path;  // of the quantity
-  double value = 0;
+// A question to the reader with its value, if the row has it: traced, or computed.
+struct AskedQuestion {
+  std::string text, because;  // because: in one or two sentences
+  std::optional<double> value = {};
+  std::string worked_out = {};  // "formula = numbers = value unit"
 };
-// The counts of `row` that are not 0.
-std::vector<AskedCount> asked_counts(const lab::Run& run, const lab::Row& row);
 
-// For every count of `row` (a traced stage): prints what is counted, reads a line from `in`, and
+// Those of the row's stage, or of its variant if that has others, that make sense on the run's GPU.
+// In addition to formula_names(), their formulas may use `pipeline` and these values, traced or
+// computed for `row`: `sectors` (per GMEM load request), `wavefronts` (per SMEM load request),
+// `conflicts` (of all SMEM requests, in the traced blocks), `blocks_per_sm` and `warps_per_sm`.
+std::vector<AskedQuestion> questions_of(const lab::Run& run, const lab::Row& row);
+
+// The counts of a traced stage that a reader is asked to predict, and that are not 0: "GMEM loads
+// per thread".
+std::vector<AskedQuestion> asked_counts(const Known& known);
+
+// For every one of them: prints what is counted, reads a line from `in`, and
 // prints the difference. A line is a number or a formula of the stage's sizes ("2*K"). Any other
 // text gets a message, and another line is read. An empty line gives up that count. Returns false,
 // after a sentence, if `in` ends before the last answer.
-bool quiz(std::FILE* in, std::FILE* out, const lab::Run& run, const lab::Row& row);
+bool quiz(std::FILE* in, std::FILE* out, const Known& known);
 
 }  // namespace report

@@ -72,7 +72,7 @@ std::string in_percent(double ratio) {
 }
 
 std::string name_cell(const Known& k) {
-  return k.row.name + (is_for_small(k.run, k.row) ? " +" : "");
+  return k.row.name + (k.is_for_small ? " +" : "");
 }
 
 std::string time_in_ms(const Known& k) {
@@ -324,13 +324,13 @@ Quantities facts_in_order() {
         {"ceiling.as_written_tflops", of(&K::written, &Ceiling::tflops)},
         {"ceiling.compiled_tflops",
          of(&K::compiled, &Ceiling::tflops),
-         {"ceiling", "TFLOP/s", In::timed_and_wide, tflops_words}},
+         {"ceiling", "TFLOP/s", In::timed | In::wide | In::product, tflops_words}},
         {"ceiling.bound_by",
          of(&K::compiled, &Ceiling::bound_by),
-         {"its", "unit", In::timed_and_wide}},
+         {"its", "unit", In::timed | In::wide | In::product}},
         {"ceiling.no_overlap_tflops", of(&K::compiled, &Ceiling::no_overlap_tflops)},
         {"ceiling.busy_share", of(&K::compiled, &Ceiling::busy_share)},
-        {"ceiling.measured_ratio", [](const K& k) { return lab::ceiling_ratio(k.run, k.row); }}},
+        {"ceiling.measured_ratio", of(&K::ceiling_ratio)}},
        units("ceiling.units.", "_ms", &K::compiled, &Ceiling::ms),
        {{"waiting.tflops", of(&K::waiting, &Waiting::tflops)},
         {"waiting.busiest", of(&K::waiting, &Waiting::busiest)},
@@ -358,7 +358,8 @@ Quantities facts_in_order() {
         {"error.overflowed", of(&Row::error, &Error::overflowed)},
         {"cublas_error",
          of(&Row::cublas_error),
-         {"error vs", "cuBLAS", In::timed_product, text::scientific, nullptr, Align::left_label}},
+         {"error vs", "cuBLAS", In::timed | In::product, text::scientific, nullptr,
+          Align::left_label}},
         {"stood_in", [](const K& k) { return k.row.stood_in > 0; }},
         {"time_ms",
          of(&Row::time, &Timing::median_ms),
@@ -391,16 +392,16 @@ Quantities facts_in_order() {
         {"device.throttled_by", device(&D::throttles, reasons_words)},
         {"tflops",
          of(&K::tflops),
-         {"TFLOP/s", "", In::timed_product, tflops_words},
+         {"TFLOP/s", "", In::timed | In::product, tflops_words},
          {"TFLOP/s", "1e12 operations per second, 2*M*N*K of them in all"}},
         {"cublas_ratio",
-         [](const K& k) { return lab::cublas_ratio(k.run, k.row); },
-         {"% of", "cuBLAS", In::timed_product, in_percent},
+         of(&K::cublas_ratio),
+         {"% of", "cuBLAS", In::timed | In::product, in_percent},
          {"% of cuBLAS", "speed over that of cuBLAS fp32 in the same run"}},
         // For a timed kernel: "latency", or the unit that is busy most of the time.
         {"bound_by",
          of(&K::bound, [](const auto& b) { return b.latency ? FactValue("latency") : b.unit; }),
-         {"", "bound by, % busy", In::timed_product, nullptr, bound_by_cell, Align::left},
+         {"", "bound by, % busy", In::timed | In::product, nullptr, bound_by_cell, Align::left},
          {"bound by",
           "the busiest unit, and the % of the kernel's time that it is busy, without a split "
           "before. Above 100: the clock that was counted is lower than that of the timed "
@@ -413,8 +414,8 @@ Quantities facts_in_order() {
          {"recorded",
           "without this GPU: the speed that somebody recorded on one, at this size (results/)"}},
         {"times_the_stage_before",
-         [](const K& k) { return lab::times_the_stage_before(k.run, k.row); },
-         {"times the", "stage before", In::timed_and_wide, text::brief},
+         of(&K::times_before),
+         {"times the", "stage before", In::timed | In::wide | In::product, text::brief},
          {"times the", "stage before: its speed divided by that of the stage before (--wide)"}}}});
 }
 
@@ -433,7 +434,7 @@ Quantities others() {
        {"", "launches", In::program, rounded}},
       {"ceiling",
        {},
-       {"ceiling in", "TFLOP/s, by", In::traced_product, nullptr, ceiling_cell, Align::left},
+       {"ceiling in", "TFLOP/s, by", In::traced | In::product, nullptr, ceiling_cell, Align::left},
        {"ceiling",
         "the TFLOP/s at which one unit of this GPU, the one named, would be busy all the "
         "time with the compiled kernel, at this size; --explain shows every unit. Where A and B "
@@ -639,70 +640,9 @@ Quantities figures() {
        {"", "the median of many launches, each between two events, after unmeasured ones"}},
       {"figures.measured_tflops", of(&K::tflops), {"", "TFLOP/s", In::timed, text::significant}},
       {"figures.of_cublas",
-       [](const K& k) { return lab::cublas_ratio(k.run, k.row); },
+       of(&K::cublas_ratio),
        {"% of", "cuBLAS", In::timed, percent},
        {"", "speed relative to cuBLAS fp32 in the same run"}}};
-}
-
-// The table, column by column; which columns leave a line that is too long, first to last; the
-// counts that are compared with the stage before; and --legend, term by term.
-constexpr const char* kTable =
-    "number kernel_of_program launches name variant time_ms tflops cublas_ratio "
-    "times_the_stage_before ceiling recorded_tflops gmem_loads smem_loads gmem_loads_per_result "
-    "smem_loads_per_result gmem_bytes_per_result ideal_sectors_per_request sectors_per_request "
-    "conflicts_per_request products_per_instruction bound_by ceiling.compiled_tflops "
-    "ceiling.bound_by occupancy.registers occupancy.blocks_per_sm occupancy.percent "
-    "error.relative cublas_error verdict";
-constexpr Leaving kLeaving[] = {
-    {"cublas_error", "error against cuBLAS"},
-    {"time_ms", "time"},
-    {"error.relative", "error against CPU"},
-    {"cublas_ratio", "% of cuBLAS"},
-    {"occupancy.percent", "occupancy"},
-    {"conflicts_per_request", "conflicts per request"},
-    {"sectors_per_request", "sectors per request"},
-    {"recorded_tflops", "recorded TFLOP/s"}};
-constexpr const char* kCompared =
-    "gmem_loads smem_loads sectors_per_request conflicts_per_request occupancy.percent";
-constexpr const char* kLegend =
-    "name + variant time_ms tflops bf16 fp16_parts cublas_ratio times_the_stage_before ceiling "
-    "recorded_tflops bound_by units few_blocks gmem_loads gmem_loads_per_result "
-    "gmem_bytes_per_result sectors_per_request ideal_sectors_per_request conflicts_per_request "
-    "products_per_instruction sampled occupancy.registers occupancy.blocks_per_sm "
-    "occupancy.percent error.relative verdict colour –";
-
-bool belongs(In in, const lab::Run& run, bool wide) {
-  const bool timed = run.gpu_present, of_program = !run.program.empty();
-  const bool of_kernels = of_program || (!run.rows.empty() && run.rows.front().launch);
-  switch (in) {
-    case In::no_table:
-      return false;
-    case In::every_table:
-      return true;
-    case In::timed:
-      return timed;
-    case In::kernels:
-      return of_kernels;
-    case In::stages:
-      return !of_kernels;
-    case In::product:
-      return !of_program;
-    case In::timed_product:
-      return timed && !of_program;
-    case In::traced_product:
-      return !timed && !of_program;
-    case In::recorded:
-      return !timed && std::ranges::any_of(run.rows, [&](const Row& row) {
-        return recorded_tflops(run, row).has_value();
-      });
-    case In::program:
-      return of_program;
-    case In::wide:
-      return wide;
-    case In::timed_and_wide:
-      return timed && wide && !of_program;
-  }
-  return false;
 }
 
 }  // namespace
@@ -737,14 +677,6 @@ std::optional<double> number(const std::string& path, const Known& known) {
   return value.kind == FactValue::null ? std::nullopt : std::optional(value.number);
 }
 
-std::vector<const Quantity*> columns_of(const lab::Run& run, bool wide) {
-  std::vector<const Quantity*> columns;
-  for (const Quantity* quantity : quantities(kTable)) {
-    if (belongs(quantity->column.in, run, wide)) columns.push_back(quantity);
-  }
-  return columns;
-}
-
 std::string cell_of(const Quantity& quantity, const Known& known) {
   if (quantity.column.cell) return quantity.column.cell(known);
   const FactValue value = quantity.value(known);
@@ -753,24 +685,10 @@ std::string cell_of(const Quantity& quantity, const Known& known) {
   return (is_of_a_sample(quantity, known.row) ? "~" : "") + quantity.column.words(value.number);
 }
 
-std::span<const Leaving> leaving() {
-  return kLeaving;
-}
-
-bool is_compared(const Quantity& quantity) {
-  return std::ranges::count(quantities(kCompared), &quantity) > 0;
-}
-
 bool is_of_a_sample(const Quantity& quantity, const lab::Row& row) {
   const auto of_blocks = quantity.column.of_blocks;
   return of_blocks != nullptr && row.counts && !lab::is_total(*row.counts) &&
          ((*row.counts).*of_blocks).differ();
-}
-
-std::vector<Legend> legend() {
-  std::vector<Legend> terms;
-  for (const Quantity* quantity : quantities(kLegend)) terms.push_back(quantity->legend);
-  return terms;
 }
 
 }  // namespace report

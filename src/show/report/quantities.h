@@ -15,25 +15,24 @@ namespace report {
 
 // A column of a table: its heading, and the text of a row in it.
 struct Column {
-  enum class In {
-    no_table,
-    every_table,
-    timed,           // a table with times
-    wide,            // --wide
-    product,         // of kernels that compute C
-    stages,          // of the ladder
-    kernels,         // of a user's file
-    timed_product,   // with times
-    timed_and_wide,  // --wide, with times
-    traced_product,  // without times
-    recorded,        // without times, which were recorded on the run's GPU at this size
-    program          // of a whole program's kernels
+  // What a run must be for its table to have the column: all of these.
+  enum In : unsigned {
+    every_table = 0,
+    timed = 1,
+    traced = 2,  // without times
+    wide = 4,    // --wide
+    product = 8,
+    program = 16,    // a whole program's kernels
+    stages = 32,     // of the ladder
+    kernels = 64,    // of a user's file
+    recorded = 128,  // without times, which were recorded on the run's GPU at this size
+    no_table = 256
   };
   enum class Align { right, left, left_label };
   // The two lines of the heading. Neighbours with the same words share a label.
   const char* top = "";
   const char* bottom = "";
-  In in = In::no_table;
+  unsigned in = no_table;
   std::string (*words)(double) = nullptr;       // for the number; null: as JSON has it
   std::string (*cell)(const Known&) = nullptr;  // in place of these
   Align align = Align::right;
@@ -63,19 +62,6 @@ std::vector<const Quantity*> quantities(const std::string& paths);
 // The value of one of them; nothing if it is not known.
 std::optional<double> number(const std::string& path, const Known& known);
 
-// The columns of a table of this run, in order.
-std::vector<const Quantity*> columns_of(const lab::Run& run, bool wide);
-
-// A column that may be left out of a line that is too long, and its name in the sentence about it.
-struct Leaving {
-  std::string_view path;
-  const char* name;
-};
-std::span<const Leaving> leaving();  // in the order in which they leave
-
-// Whether the count is compared with the stage before.
-bool is_compared(const Quantity& quantity);
-
 // Whether the number is that of a sample of blocks that differ from one another.
 bool is_of_a_sample(const Quantity& quantity, const lab::Row& row);
 
@@ -89,8 +75,5 @@ inline bool has_boxes(const lab::Row& row) {
 }
 
 std::string latency_words();  // what "latency" as the bound means
-
-// All terms of --legend, in their order.
-std::vector<Legend> legend();
 
 }  // namespace report

@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
-#include "lab/run.h"
 #include "model/stage.h"
+#include "show/report/quantities.h"
 #include "show/report/words.h"
 #include "text/columns.h"
 #include "text/numbers.h"
@@ -18,7 +18,65 @@ namespace report {
 
 namespace {
 
+// The table, column by column; which columns leave a line that is too long, first to last; the
+// counts that are compared with the stage before; and --legend, term by term.
+constexpr const char* kTable =
+    "number kernel_of_program launches name variant time_ms tflops cublas_ratio "
+    "times_the_stage_before ceiling recorded_tflops gmem_loads smem_loads gmem_loads_per_result "
+    "smem_loads_per_result gmem_bytes_per_result ideal_sectors_per_request sectors_per_request "
+    "conflicts_per_request products_per_instruction bound_by ceiling.compiled_tflops "
+    "ceiling.bound_by occupancy.registers occupancy.blocks_per_sm occupancy.percent "
+    "error.relative cublas_error verdict";
+constexpr std::pair<std::string_view, const char*> kLeaving[] = {
+    {"cublas_error", "error against cuBLAS"},
+    {"time_ms", "time"},
+    {"error.relative", "error against CPU"},
+    {"cublas_ratio", "% of cuBLAS"},
+    {"occupancy.percent", "occupancy"},
+    {"conflicts_per_request", "conflicts per request"},
+    {"sectors_per_request", "sectors per request"},
+    {"recorded_tflops", "recorded TFLOP/s"}};
+constexpr const char* kCompared =
+    "gmem_loads smem_loads sectors_per_request conflicts_per_request occupancy.percent";
+constexpr const char* kLegend =
+    "name + variant time_ms tflops bf16 fp16_parts cublas_ratio times_the_stage_before ceiling "
+    "recorded_tflops bound_by units few_blocks gmem_loads gmem_loads_per_result "
+    "gmem_bytes_per_result sectors_per_request ideal_sectors_per_request conflicts_per_request "
+    "products_per_instruction sampled occupancy.registers occupancy.blocks_per_sm "
+    "occupancy.percent error.relative verdict colour –";
+
+// The columns of a table of this run, in order.
+std::vector<const Quantity*> columns_of(const KnownRun& known, bool wide) {
+  using In = Column::In;
+  const lab::Run& run = known.run;
+  const bool of_program = !run.program.empty();
+  const bool of_kernels = of_program || (!run.rows.empty() && run.rows.front().launch);
+  const bool is_recorded =
+      std::ranges::any_of(known.rows, [](const Known& k) { return k.recorded_tflops.has_value(); });
+  const unsigned is =
+      (wide ? In::wide : In::every_table) | (of_program ? In::program : In::product) |
+      (of_kernels ? In::kernels : In::stages) | (run.gpu_present ? In::timed : In::traced) |
+      (is_recorded && !run.gpu_present ? In::recorded : In::every_table);
+  std::vector<const Quantity*> columns = quantities(kTable);
+  std::erase_if(columns, [&](const Quantity* q) { return (q->column.in & ~is) != 0; });
+  return columns;
+}
+
+using text::Cells;
 using Align = Column::Align;
+
+// The layout of a table: the places and widths of its columns and headings.
+struct TableLayout {
+  std::vector<const Quantity*> columns;
+  std::vector<int> widths;
+  int gap;    // between columns; always one between a stage's number and name
+  int width;  // of the longest line, headings included
+};
+
+// The blanks after a column.
+int gap_after(const TableLayout& layout, std::size_t column) {
+  return column == 0 ? 1 : layout.gap;
+}
 
 struct Label {
   std::string text;
@@ -51,24 +109,24 @@ std::vector<Label> labels_of(const std::vector<const Quantity*>& columns, int li
   return labels;
 }
 
-int begin_of(const Layout& layout, std::size_t column) {
+int begin_of(const TableLayout& layout, std::size_t column) {
   int begin = 0;
   for (std::size_t c = 0; c < column; ++c) begin += layout.widths[c] + gap_after(layout, c);
   return begin;
 }
 
-int begin_of(const Layout& layout, const Label& label) {
+int begin_of(const TableLayout& layout, const Label& label) {
   if (label.align == Align::left) return begin_of(layout, label.first);
   const int end = begin_of(layout, label.last) + layout.widths[label.last];
   return end - text::display_width(label.text);
 }
 
-int end_of(const Layout& layout, const Label& label) {
+int end_of(const TableLayout& layout, const Label& label) {
   return begin_of(layout, label) + text::display_width(label.text);
 }
 
 // Widens columns until the labels of a line do not touch.
-void make_room(Layout& layout, int line) {
+void make_room(TableLayout& layout, int line) {
   int least = 0;  // where the next label may begin
   for (const Label& label : labels_of(layout.columns, line)) {
     const int missing = least - begin_of(layout, label);
@@ -78,9 +136,9 @@ void make_room(Layout& layout, int line) {
   }
 }
 
-Layout laid_out_with_gap(
+TableLayout laid_out_with_gap(
     const std::vector<const Quantity*>& columns, const std::vector<Cells>& rows, int gap) {
-  Layout layout{columns, std::vector<int>(columns.size(), 1), gap, 0};
+  TableLayout layout{columns, std::vector<int>(columns.size(), 1), gap, 0};
   std::vector<int>& widths = layout.widths;
   for (std::size_t c = 0; c < columns.size(); ++c) {
     const auto is_left = [&](std::size_t at) { return columns[at]->column.align == Align::left; };
@@ -100,15 +158,17 @@ Layout laid_out_with_gap(
   return layout;
 }
 
-}  // namespace
-
-Layout laid_out(
+// Columns are as wide as their cells, two blanks apart if everything fits into `most`, else one. A
+// heading may be wider than its column. It then extends over its neighbour, unless the neighbour
+// has a label in the same line. A right-aligned cell may extend into the free space of a name
+// before it.
+TableLayout laid_out(
     const std::vector<const Quantity*>& columns, const std::vector<Cells>& rows, int most) {
-  const Layout spacious = laid_out_with_gap(columns, rows, 2);
+  const TableLayout spacious = laid_out_with_gap(columns, rows, 2);
   return spacious.width <= most ? spacious : laid_out_with_gap(columns, rows, 1);
 }
 
-std::string heading_line(const Layout& layout, int line) {
+std::string heading_line(const TableLayout& layout, int line) {
   std::string text;
   for (const Label& label : labels_of(layout.columns, line)) {
     text += text::repeated(" ", begin_of(layout, label) - text::display_width(text));
@@ -116,8 +176,6 @@ std::string heading_line(const Layout& layout, int line) {
   }
   return text;
 }
-
-namespace {
 
 constexpr int kTerm = 12;
 
@@ -142,7 +200,7 @@ std::string why_lower(const std::vector<Known>& rows) {
     const lab::Row& row = known.row;
     // The reasons are those of the first variants; other tiles have others.
     if (!now || !row.why_not_run.empty()) continue;
-    if (row.variant != &model::first_variant(*row.stage, known.run.gpu)) return "";
+    if (!known.is_first) return "";
     if (before && tflops_words(now->tflops) != tflops_words(before->tflops) &&
         now->tflops < before->tflops) {
       const auto with_full_sms = [](const model::Ceiling& c) { return c.tflops / c.busy_share; };
@@ -161,16 +219,16 @@ std::string why_lower(const std::vector<Known>& rows) {
 }
 
 // The most urgent first.
-std::vector<Legend> entries_of(
-    const lab::Run& run, const std::vector<Known>& rows, const std::string& left_out) {
+std::vector<Legend> entries_of(const KnownRun& known, const std::string& left_out) {
+  const lab::Run& run = known.run;
   std::vector<Legend> entries;
   const auto add = [&](bool applies, const char* term, const std::string& words) {
     if (applies) entries.push_back({term, words});
   };
-  const auto any = [&](const auto& is) { return std::ranges::any_of(rows, is); };
+  const auto any = [&](const auto& is) { return std::ranges::any_of(known.rows, is); };
   const bool timed = run.gpu_present;
   std::string throttled;
-  for (const Known& k : rows) {
+  for (const Known& k : known.rows) {
     if (number("device.throttled", k) != 1) continue;
     throttled += (throttled.empty() ? "" : ", ") + k.row.name;
   }
@@ -179,9 +237,9 @@ std::vector<Legend> entries_of(
           text::printed(": %d columns are too few; --wide prints all", text::report_width()));
   add(!throttled.empty(), "throttled",
       throttled + ": the GPU lowered its clock; --explain says why, and how far");
-  add(any([](const Known& k) { return is_for_small(k.run, k.row); }), "+",
+  add(any([](const Known& k) { return k.is_for_small; }), "+",
       "not the stage's first tile: see \"tiles\" above");
-  add(any([columns = columns_of(run, true)](const Known& k) {
+  add(any([columns = columns_of(known, true)](const Known& k) {
         return std::ranges::any_of(
             columns, [&](const Quantity* column) { return is_of_a_sample(*column, k.row); });
       }),
@@ -206,8 +264,8 @@ std::vector<Legend> entries_of(
   add(any([](const Known& k) { return k.bound.has_value(); }), "bound by",
       "the busiest unit and the % of the time that it is busy. " + latency_words());
   add(any([](const Known& k) { return !k.row.time && k.compiled; }), "ceiling",
-      "the most that this GPU can reach: its unit is always busy" + after_a_split(rows));
-  const std::string lower = why_lower(rows);
+      "the most that this GPU can reach: its unit is always busy" + after_a_split(known.rows));
+  const std::string lower = why_lower(known.rows);
   add(!timed && !has_idle_sms && !lower.empty(), "lower", "stage " + lower);
   add(!timed && any([](const Known& k) { return k.recorded_tflops.has_value(); }), "recorded",
       "the speed on this GPU at this size, as recorded in results/");
@@ -234,8 +292,7 @@ std::vector<Legend> entries_of(
 }
 
 // At most six lines below the table: what a reader of this run's table has to know.
-std::string short_legend(
-    const lab::Run& run, const std::vector<Known>& rows, const std::string& left_out) {
+std::string short_legend(const KnownRun& known, const std::string& left_out) {
   constexpr int kMostLines = 6;
   const std::string more = text::labelled(
       "", 0, "--legend explains every column, --wide prints more, --explain has the reasons.");
@@ -243,7 +300,7 @@ std::string short_legend(
     return static_cast<int>(std::count(text.begin(), text.end(), '\n'));
   };
   std::string text;
-  for (const auto& [term, words] : entries_of(run, rows, left_out)) {
+  for (const auto& [term, words] : entries_of(known, left_out)) {
     const std::string next = text::labelled(term, kTerm, words);
     if (lines(text) + lines(next) + lines(more) <= kMostLines) text += next;
   }
@@ -254,7 +311,9 @@ std::string short_legend(
 
 void print_legend(std::FILE* out) {
   std::string text = "What the columns of the table mean:\n\n";
-  for (const auto& [term, words] : legend()) text += text::labelled(term, kTerm + 1, words);
+  for (const Quantity* quantity : quantities(kLegend)) {
+    text += text::labelled(quantity->legend.term, kTerm + 1, quantity->legend.words);
+  }
   std::fputs(text.c_str(), out);
 }
 
@@ -283,8 +342,8 @@ const Quantity* most_changed(
   constexpr double kLeast = 0.05;  // a ragged edge
   const Quantity* found = nullptr;
   double most = kLeast;
-  for (const Quantity* column : columns) {
-    if (!is_compared(*column)) continue;
+  for (const Quantity* column : quantities(kCompared)) {
+    if (std::ranges::count(columns, column) == 0) continue;
     const FactValue now = column->value(row), then = column->value(*before);
     if (now.kind == FactValue::null || then.kind == FactValue::null) continue;
     // One is added to both counts, so that there is a ratio if one of them is 0.
@@ -296,36 +355,45 @@ const Quantity* most_changed(
   return found;
 }
 
+// With colour for the verdict and for what changed most.
 std::string row_line(
-    const Layout& layout, const std::vector<Known>& rows, const Known& row, const Cells& cells,
+    const TableLayout& layout, const std::vector<Known>& rows, const Known& row, const Cells& cells,
     text::Style style) {
   const Quantity* changed = style.colour ? most_changed(layout.columns, rows, row) : nullptr;
-  return cells_line(layout, cells, [&](std::size_t c, const std::string& cell) {
-    const bool is_verdict = c + 1 == cells.size();
-    if (is_verdict && row.row.error) {
-      const bool passed = row.row.error->bound_ok;
-      return text::coloured(cell, passed ? text::Colour::green : text::Colour::red, style);
-    }
-    return layout.columns[c] == changed ? text::coloured(cell, text::Colour::yellow, style) : cell;
-  });
+  std::string line;
+  int filled = 0, begin = 0;  // columns on the screen
+  for (std::size_t c = 0; c < cells.size(); ++c) {
+    const Quantity* const quantity = layout.columns[c];
+    const int width = text::display_width(cells[c]);
+    const bool is_left = quantity->column.align == Align::left;
+    const int at = is_left ? begin : begin + layout.widths[c] - width;
+    const bool is_verdict = c + 1 == cells.size() && row.row.error;
+    const text::Colour colour = !is_verdict               ? text::Colour::yellow
+                                : row.row.error->bound_ok ? text::Colour::green
+                                                          : text::Colour::red;
+    line += text::repeated(" ", at - filled);
+    line += is_verdict || quantity == changed ? text::coloured(cells[c], colour, style) : cells[c];
+    filled = at + width;
+    begin += layout.widths[c] + gap_after(layout, c);
+  }
+  return text::without_trailing_spaces(line);
 }
 
 }  // namespace
 
-void print_table(std::FILE* out, const lab::Run& run, text::Style style, bool wide) {
+void print_table(std::FILE* out, const KnownRun& known, text::Style style, bool wide) {
   const int most = wide ? std::numeric_limits<int>::max() : text::report_width();
-  const std::vector<Known> known = known_of(run);
-  std::vector<const Quantity*> columns = columns_of(run, wide);
-  std::vector<Cells> rows = cells_of(known, columns);
-  Layout layout = laid_out(columns, rows, most);
+  std::vector<const Quantity*> columns = columns_of(known, wide);
+  std::vector<Cells> rows = cells_of(known.rows, columns);
+  TableLayout layout = laid_out(columns, rows, most);
   std::string left_out;
-  for (const auto& [path, name] : leaving()) {
+  for (const auto& [path, name] : kLeaving) {
     if (layout.width <= most) break;
     const auto gone = std::ranges::find(columns, path, &Quantity::path);
     if (gone == columns.end()) continue;
     left_out += (left_out.empty() ? "" : ", ") + std::string(name);
     columns.erase(gone);
-    rows = cells_of(known, columns);
+    rows = cells_of(known.rows, columns);
     layout = laid_out(columns, rows, most);
   }
   if (layout.width > most) {
@@ -334,18 +402,19 @@ void print_table(std::FILE* out, const lab::Run& run, text::Style style, bool wi
     layout = laid_out(columns, rows, most);
   }
 
-  if (!run.program.empty() && rows.empty()) {
-    std::fputs((about(run) + "It has launched no kernel.\n").c_str(), out);
+  std::string text = about(known);
+  if (!known.run.program.empty() && rows.empty()) {
+    std::fputs((text + "It has launched no kernel.\n").c_str(), out);
     return;
   }
-  std::string text = about(run) + "\n";
+  text += "\n";
   for (const int line : {0, 1}) {
     text += text::coloured(heading_line(layout, line), text::Colour::bold, style) + "\n";
   }
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    text += row_line(layout, known, known[i], rows[i], style) + "\n";
+    text += row_line(layout, known.rows, known.rows[i], rows[i], style) + "\n";
   }
-  std::fputs((text + "\n" + short_legend(run, known, left_out)).c_str(), out);
+  std::fputs((text + "\n" + short_legend(known, left_out)).c_str(), out);
 }
 
 namespace {

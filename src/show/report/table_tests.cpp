@@ -86,44 +86,6 @@ TEST_CASE("no line of the table is wider than the report") {
   CHECK(contains(wide, "a stage with quite a long name"));
 }
 
-TEST_CASE("headings are above their columns") {
-  for (const lab::Run& run : {traced_run(), timed_run(), recorded_ladder()}) {
-    for (const bool wide : {false, true}) {
-      const std::vector<const Quantity*> columns = columns_of(run, wide);
-      std::vector<Cells> rows;
-      for (const lab::Row& row : run.rows) {
-        Cells& cells = rows.emplace_back();
-        const Known known(run, row);
-        for (const Quantity* column : columns) cells.push_back(cell_of(*column, known));
-      }
-      const Layout layout = laid_out(columns, rows, wide ? 999 : 100);
-      const std::string lines[] = {heading_line(layout, 0), heading_line(layout, 1)};
-      int begin = 0;
-      for (std::size_t c = 0; c < columns.size(); ++c) {
-        for (const int line : {0, 1}) {
-          const std::string label = line == 0 ? columns[c]->column.top : columns[c]->column.bottom;
-          const bool shared =
-              (c > 0 &&
-               label == (line == 0 ? columns[c - 1]->column.top : columns[c - 1]->column.bottom));
-          if (label.empty() || shared) continue;
-          // One of its occurrences overlaps the column.
-          bool above = false;
-          for (std::size_t at = lines[line].find(label); at != std::string::npos;
-               at = lines[line].find(label, at + 1)) {
-            const int first = text::display_width(lines[line].substr(0, at));
-            above = above || (first < begin + layout.widths[c] &&
-                              first + text::display_width(label) > begin);
-          }
-          CAPTURE(label);
-          CHECK(above);
-        }
-        begin += layout.widths[c] + gap_after(layout, c);
-      }
-      for (const std::string& line : lines) CHECK(text::display_width(line) <= layout.width);
-    }
-  }
-}
-
 TEST_CASE("a legend of six lines is below every table") {
   const auto legend_of = [](const std::string& table) {
     const std::string rows = table.substr(table.find("# stage"));

@@ -5,35 +5,10 @@
 #include <cmath>
 
 #include "model/stage.h"
-#include "show/pictures/recorded_gpus.h"
 #include "text/echoed.h"
 #include "text/numbers.h"
 
 namespace report {
-
-namespace {
-
-const pictures::RecordedLadder* ladder_of(const lab::Run& run) {
-  if (run.M != run.N || run.M != run.K || !run.program.empty()) return nullptr;
-  for (const pictures::RecordedGpu& of : pictures::recorded_gpus()) {
-    if (of.gpu.name != run.gpu.name) continue;
-    for (const pictures::RecordedLadder& ladder : of.ladders) {
-      if (ladder.size == run.M) return &ladder;
-    }
-  }
-  return nullptr;
-}
-
-}  // namespace
-
-std::optional<double> recorded_tflops(const lab::Run& run, const lab::Row& row) {
-  const pictures::RecordedLadder* const ladder = ladder_of(run);
-  if (!ladder || !row.stage || !row.variant) return std::nullopt;
-  const model::Variant& ran = model::suited_variant(*row.stage, run.gpu, run.M, run.N, run.K);
-  const double tflops = ladder->of(row.number).tflops;
-  if (tflops == 0 || std::string_view(ran.name) != row.variant->name) return std::nullopt;
-  return tflops;
-}
 
 std::string tflops_words(double tflops) {
   if (tflops >= 0.001) return text::significant(tflops);
@@ -121,15 +96,6 @@ std::string reasons_words(const std::vector<model::Throttle>& throttles) {
   return text;
 }
 
-std::string clocks_line(std::span<const lab::Row> rows, int term) {
-  std::vector<model::DeviceState> states;
-  for (const lab::Row& row : rows) {
-    if (row.time && row.time->device) states.push_back(*row.time->device);
-  }
-  const std::optional<model::DeviceState> all = model::together(states);
-  return all ? text::labelled("clocks", term, clocks_words(*all)) : "";
-}
-
 namespace {
 
 std::string kind_of(const model::Gpu& gpu) {
@@ -138,24 +104,6 @@ std::string kind_of(const model::Gpu& gpu) {
   return text::printed(
       "%d lanes per warp, %d floats per sector, %d banks; it has no clock", gpu.warp.lanes,
       gpu.warp.sector_words(), gpu.warp.banks);
-}
-
-// The stages that run the same variant because C is small.
-struct ChosenForSize {
-  std::string variant;
-  std::vector<int> stages;
-};
-
-std::vector<ChosenForSize> chosen_for_size(const lab::Run& run) {
-  std::vector<ChosenForSize> all;
-  for (const lab::Row& row : run.rows) {
-    if (!is_for_small(run, row)) continue;
-    if (all.empty() || all.back().variant != row.variant->name) {
-      all.push_back({row.variant->name, {}});
-    }
-    all.back().stages.push_back(row.number);
-  }
-  return all;
 }
 
 // "stage 5", "stages 5 and 7", "stages 5 to 7".
@@ -174,22 +122,24 @@ std::string listed(const std::vector<int>& numbers) {
 
 // The stages that run another variant than their first, so that readers do not compare unequal
 // tiles by mistake. Empty if none does.
-std::string tiles(const lab::Run& run, int width) {
-  std::string text;
-  for (const ChosenForSize& chosen : chosen_for_size(run)) {
-    text += (text.empty() ? "" : ", ") + chosen.variant + " in " + listed(chosen.stages);
+std::string tiles(const KnownRun& run, int width) {
+  std::vector<std::pair<std::string, std::vector<int>>> chosen;  // variants with their stages
+  for (const Known& known : run.rows) {
+    if (!known.is_for_small) continue;
+    const char* const variant = known.row.variant->name;
+    if (chosen.empty() || chosen.back().first != variant) chosen.push_back({variant, {}});
+    chosen.back().second.push_back(known.row.number);
   }
-  if (text.empty()) return "";
+  if (chosen.empty()) return "";
+  std::string text;
+  for (const auto& [variant, stages] : chosen) {
+    text += (text.empty() ? "" : ", ") + variant + " in " + listed(stages);
+  }
   return text::labelled(
       "tiles", width, text + ", because C is small; --variant first keeps the large tiles");
 }
 
 }  // namespace
-
-bool is_for_small(const lab::Run& run, const lab::Row& row) {
-  return row.stage && row.variant && row.variant != &model::first_variant(*row.stage, run.gpu) &&
-         row.variant == &model::suited_variant(*row.stage, run.gpu, run.M, run.N, run.K);
-}
 
 std::string checked_words(const lab::Run& run) {
   const lab::ProblemSize& sides = *run.checked;
@@ -198,7 +148,8 @@ std::string checked_words(const lab::Run& run) {
       sides.M, sides.N, sides.K);
 }
 
-std::string about(const lab::Run& run) {
+std::string about(const KnownRun& known) {
+  const lab::Run& run = known.run;
   const model::Gpu& gpu = run.gpu;
   constexpr int kTerm = 9;
   const bool is_program = !run.program.empty();
@@ -218,7 +169,7 @@ std::string about(const lab::Run& run) {
                          ? ""
                          : std::string(", data ") + lab::name_of(run.data))) +
                 (run.checked ? text::labelled("checked", kTerm, checked_words(run)) : "") +
-                tiles(run, kTerm);
+                tiles(known, kTerm);
   if (!run.gpu_present) {
     return problem +
            text::labelled(
@@ -233,7 +184,7 @@ std::string about(const lab::Run& run) {
   return problem + text::labelled("GPU", kTerm, what) +
          text::labelled("driver", kTerm, text::shortened(run.driver, room)) +
          text::labelled("run", kTerm, text::shortened(run.date + ", " + command, room)) +
-         clocks_line(run.rows, kTerm);
+         (known.device ? text::labelled("clocks", kTerm, clocks_words(*known.device)) : "");
 }
 
 }  // namespace report

@@ -1,14 +1,12 @@
 // A run, its GPU, its results and its bounds in words, for every kind of report.
 #pragma once
 
-#include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "lab/run.h"
 #include "model/error.h"
 #include "model/gpus.h"
+#include "show/report/known.h"
 
 namespace report {
 
@@ -27,17 +25,10 @@ inline constexpr const char* kUnfitData =
 
 // Problem, tiles that were chosen for a small C, GPU, driver and command, one line each: the facts
 // that a recorded table needs.
-std::string about(const lab::Run& run);
-
-// Whether the row's tile is not the first of its stage because C is small.
-bool is_for_small(const lab::Run& run, const lab::Row& row);
+std::string about(const KnownRun& known);
 
 // Which product is counted and which is checked, if they differ (lab::Run::checked).
 std::string checked_words(const lab::Run& run);
-
-// The recorded TFLOP/s of the row's stage on the run's GPU at this size, with the tiles that suit
-// both. Nothing if that was not recorded.
-std::optional<double> recorded_tflops(const lab::Run& run, const lab::Row& row);
 
 std::string tflops_words(double tflops);  // "48.9", "0.00028"
 
@@ -55,9 +46,5 @@ std::string readings_words(const model::DeviceState& state);
 
 // "the power limit and heat"; "" if there is none.
 std::string reasons_words(const std::vector<model::Throttle>& throttles);
-
-// A line for the head of a report, with the label "clocks": all rows together. "" if the sensors
-// were not read.
-std::string clocks_line(std::span<const lab::Row> rows, int term);
 
 }  // namespace report

@@ -59,25 +59,15 @@ std::string requests_of_warps(const model::Counts& counts, text::Style style) {
   const bool narrow = text::report_width() < text::kReportWidth;
   const std::vector<int> widths =
       narrow ? std::vector{1, -13, 12, 15, 11, 7, 14} : std::vector{1, -13, 16, 16, 14, 14, 14};
-  struct Line {
+  const struct {
     const char* what;
     const model::Traffic& traffic;
-    model::Traffic copies;  // the part of it that cp.async makes
-  };
-  const Line global[] = {
-      {"GMEM loads", counts.gmem_loads, {}}, {"GMEM stores", counts.gmem_stores, {}}};
-  const Line shared[] = {
-      {"SMEM loads", counts.smem_loads, {}},
-      {"SMEM stores", counts.smem_stores, counts.async_smem}};
-  const auto line = [&](const char* what, const model::Traffic& traffic, const std::string& last) {
-    const double ideal =
-        static_cast<double>(traffic.ideal_pieces) / static_cast<double>(traffic.requests);
-    return text::in_columns(
-        {"", what, text::grouped(traffic.requests), text::grouped(traffic.pieces),
-         text::printed("%.2f", lab::pieces_per_request(traffic)), text::printed("%.2f", ideal),
-         last},
-        widths);
-  };
+    bool shared;
+  } kinds[] = {
+      {"GMEM loads", counts.gmem_loads, false},
+      {"GMEM stores", counts.gmem_stores, false},
+      {"SMEM loads", counts.smem_loads, true},
+      {"SMEM stores", counts.smem_stores, true}};
 
   std::string text = heading(
       text::printed(
@@ -88,19 +78,24 @@ std::string requests_of_warps(const model::Counts& counts, text::Style style) {
       {"", "", "requests", text::printed("%d-byte sectors", counts.warp.sector_bytes),
        "per request", "ideal"},
       widths);
-  for (const Line& loads_or_stores : global) {
-    const model::Traffic& traffic = loads_or_stores.traffic;
+  bool in_shared = false;
+  for (const auto& [what, traffic, shared] : kinds) {
     if (traffic.requests == 0) continue;
-    text += line(loads_or_stores.what, traffic, "") + verdict(coalescing(traffic));
-  }
-  if (counts.smem_loads.requests + counts.smem_stores.requests > 0) {
-    text += text::in_columns(
-        {"", "", "requests", "wavefronts", "per request", "ideal", "bank conflicts"}, widths);
-    for (const auto& [what, traffic, copies] : shared) {
-      if (traffic.requests == 0) continue;
-      text += line(what, traffic, text::grouped(traffic.bank_conflicts)) +
-              verdict(conflicts(traffic, copies));
+    if (shared && !std::exchange(in_shared, true)) {
+      text += text::in_columns(
+          {"", "", "requests", "wavefronts", "per request", "ideal", "bank conflicts"}, widths);
     }
+    const double ideal =
+        static_cast<double>(traffic.ideal_pieces) / static_cast<double>(traffic.requests);
+    text += text::in_columns(
+        {"", what, text::grouped(traffic.requests), text::grouped(traffic.pieces),
+         text::printed("%.2f", lab::pieces_per_request(traffic)), text::printed("%.2f", ideal),
+         shared ? text::grouped(traffic.bank_conflicts) : ""},
+        widths);
+    const bool copies = &traffic == &counts.smem_stores;
+    text += verdict(
+        shared ? conflicts(traffic, copies ? counts.async_smem : model::Traffic{})
+               : coalescing(traffic));
   }
   if (counts.async_gmem.requests > 0) {
     text += fact(
@@ -121,13 +116,14 @@ std::string requests_of_warps(const model::Counts& counts, text::Style style) {
 }
 
 // Why a traced thread may do other than the formula says, as far as the shape tells.
-std::string why_they_differ(const lab::Run& run, const lab::Row& row) {
-  const model::Variant& v = *row.variant;
+std::string why_they_differ(const Known& known) {
+  const lab::Run& run = known.run;
+  const model::Variant& v = *known.row.variant;
   if (run.M < v.BM || run.N < v.BN) {
     return "C is smaller than a block's tile: no block is an interior one, so no thread does all "
            "that the formula counts.";
   }
-  const model::ShareOut shares = lab::shares(run, v);
+  const model::ShareOut& shares = *known.shares;
   if (shares.parts > 1 && shares.whole > 0) {
     return "Some tiles of C are whole and others are cut along K: the formula counts for a thread "
            "with a whole tile. A thread that adds up parts stores more, and one with a part alone "
@@ -147,8 +143,7 @@ std::string why_they_differ(const lab::Run& run, const lab::Row& row) {
 }
 
 // Of all accesses, or only how many loads there are.
-std::string counts_per_thread(
-    const lab::Run& run, const lab::Row& row, text::Style style, bool only_loads) {
+std::string counts_per_thread(const Known& known, text::Style style, bool only_loads) {
   const int wide = text::report_width() < text::kReportWidth ? 8 : 12;
   const auto line = [&](const text::Cells& cells) {
     return text::in_columns(
@@ -157,8 +152,7 @@ std::string counts_per_thread(
   const auto cell = [](const std::optional<double>& value) {
     return value ? text::exact(*value) : "-";
   };
-  const bool predictable = row.stage != nullptr;
-  const Known known(run, row);
+  const bool predictable = known.row.stage != nullptr;
   std::string text =
       line({"", "", "", predictable ? "predicted," : "", "traced:", "", "", "traced max"}) +
       line({"", "", "", predictable ? "interior" : "", "min", "mean", "max", "per result"});
@@ -175,7 +169,7 @@ std::string counts_per_thread(
                              : same ? " " + text::coloured("=", text::Colour::green, style)
                                     : " " + text::coloured("DIFFERS", text::Colour::red, style);
     auto each = most;
-    if (each) *each /= lab::results_per_thread(*row.variant);
+    if (each) *each /= lab::results_per_thread(*known.row.variant);
     text += line(
         {"", count.what, count.unit, predictable ? cell(prediction) : "",
          cell(number(path + ".min", known)), cell(number(path + ".mean", known)), cell(most),
@@ -185,17 +179,16 @@ std::string counts_per_thread(
     text += fact(
         "accesses", "as written, of any width; a cp.async is both a GMEM load and an SMEM store");
   }
-  if (!all_agree) text += fact("differs", why_they_differ(run, row));
+  if (!all_agree) text += fact("differs", why_they_differ(known));
   return text;
 }
 
-std::string formulas(const lab::Run& run, const lab::Row& row, text::Style style) {
-  const std::vector<model::Named> names = formula_names(run, row);
-  const PredictedCounts expected = *predicted(run, row);
+std::string formulas(const Known& known, text::Style style) {
+  const std::vector<model::Named> names = formula_names(known.run, known.row);
   std::string text = heading("Where the predicted counts come from", style);
   std::string_view before;
   for (const PerThreadCount& count : kPerThread) {
-    const char* formula = formulas_of(row).*count.formula;
+    const char* formula = formulas_of(known.row).*count.formula;
     const std::string_view formula_text = formula ? formula : "0";
     // Where every access is one float, the floats' formula is the accesses' again.
     const bool floats = *count.what == '\0';
@@ -203,7 +196,7 @@ std::string formulas(const lab::Run& run, const lab::Row& row, text::Style style
     before = formula_text;
     if (repeated_formula || formula_text == "0") continue;
     const std::string numbers = with_numbers(formula_text, names);
-    const std::string value = text::exact(expected.*count.predicted);
+    const std::string value = text::exact((*known.predicted).*count.predicted);
     const std::string worked_out = "= " + (numbers != value ? numbers + " = " : "") + value;
     const std::string in_one = std::string(formula_text) + " " + worked_out;
     const char* label = floats ? "  in floats" : count.what;
@@ -217,8 +210,8 @@ std::string formulas(const lab::Run& run, const lab::Row& row, text::Style style
 }
 
 // What one thread does, as a table of Markdown.
-std::string counts_table(const lab::Run& run, const lab::Row& row) {
-  const PredictedCounts expected = predicted(run, row).value_or(PredictedCounts{});
+std::string counts_table(const Known& known) {
+  const PredictedCounts expected = known.predicted.value_or(PredictedCounts{});
   std::string text =
       "\nWhat one thread does\n\n"
       "| per thread | unit | formula | predicted | traced min | traced max |\n"
@@ -226,9 +219,9 @@ std::string counts_table(const lab::Run& run, const lab::Row& row) {
   std::string_view what;
   for (const PerThreadCount& count : kPerThread) {
     if (*count.what != '\0') what = count.what;
-    const model::PerThread& traced = count.traced(*row.counts);
+    const model::PerThread& traced = count.traced(*known.row.counts);
     if (expected.*count.predicted == 0 && traced.max == 0) continue;
-    const char* formula = formulas_of(row).*count.formula;
+    const char* formula = formulas_of(known.row).*count.formula;
     text += "| " + std::string(what) + " | " + count.unit + " | `" + (formula ? formula : "0") +
             "` | " + text::exact(expected.*count.predicted) + " | " + text::grouped(traced.min) +
             " | " + text::grouped(traced.max) + " |\n";
@@ -238,29 +231,29 @@ std::string counts_table(const lab::Run& run, const lab::Row& row) {
 
 }  // namespace
 
-std::vector<Part> explain_thread(const Explained& explained) {
-  const auto& [run, row, style, whole, format] = explained;
+SectionParts explain_thread(const Explained& explained) {
+  const auto& [known, run, row, style, whole, format] = explained;
   if (!row.variant || !(row.stage || (row.launch && row.counts))) return {};
   if (row.stage && format == flags::Format::markdown && row.counts) {
-    return {{counts_table(run, row), Part::table}};
+    return {{counts_table(known), SectionPart::table}};
   }
   return {
       {heading("What one thread does", style) +
-       counts_per_thread(run, row, style, /*only_loads=*/false)}};
+       counts_per_thread(known, style, /*only_loads=*/false)}};
 }
 
-std::vector<Part> explain_loads(const Explained& explained) {
-  const auto& [run, row, style, whole, format] = explained;
+SectionParts explain_loads(const Explained& explained) {
+  const auto& [known, run, row, style, whole, format] = explained;
   if (!row.variant || !row.counts) return {};
   return {
       {heading("Loads, stores and copies, by line", style) + accesses_by_line(row, style) +
-       counts_per_thread(run, row, style, /*only_loads=*/true)}};
+       counts_per_thread(known, style, /*only_loads=*/true)}};
 }
 
-std::vector<Part> explain_counts(const Explained& explained) {
-  const auto& [run, row, style, whole, format] = explained;
-  std::vector<Part> parts = explain_thread(explained);
-  if (row.stage && row.variant && !whole) parts.push_back({formulas(run, row, style)});
+SectionParts explain_counts(const Explained& explained) {
+  const auto& [known, run, row, style, whole, format] = explained;
+  SectionParts parts = explain_thread(explained);
+  if (row.stage && row.variant && !whole) parts.push_back({formulas(known, style)});
   if (row.variant && row.counts) parts.push_back({requests_of_warps(*row.counts, style)});
   return parts;
 }
@@ -321,8 +314,8 @@ Limit by_registers(const model::Gpu& gpu, const model::Occupancy& o) {
 
 }  // namespace
 
-std::vector<Part> explain_occupancy(const Explained& explained) {
-  const auto& [run, row, style, whole, format] = explained;
+SectionParts explain_occupancy(const Explained& explained) {
+  const auto& [known, run, row, style, whole, format] = explained;
   if (!row.occupancy) return {};
   const int steps = text::report_width() - 42;
   const model::Gpu& gpu = run.gpu;
@@ -388,15 +381,15 @@ std::vector<Part> explain_occupancy(const Explained& explained) {
 namespace {
 
 // A warp's instructions along all of K, as the trace saw the source and as the compiler made them.
-std::string as_compiled(const lab::Run& run, const lab::Row& row, text::Style style) {
-  const std::optional<model::CompiledKernel> record = lab::compiled_loop(run, row);
-  if (!record || !row.counts || row.counts->blocks_traced == 0) return "";
-  const model::Counts& counts = *row.counts;
-  const model::Variant& v = *row.variant;
-  const model::Product product = lab::product_of(run);
+std::string as_compiled(const Known& known, text::Style style) {
+  const std::optional<model::CompiledKernel>& record = known.record;
+  if (!record || !known.traced) return "";
+  const model::Counts& counts = *known.traced;
+  const model::Variant& v = *known.row.variant;
+  const model::Product product = lab::product_of(known.run);
   const model::SharedLoads loads = model::shared_loads_as_compiled(product, v, counts, *record);
   const model::Rounds times = model::rounds_along_K(product, v, *record);
-  const double warps = run.gpu.warp.warps_of(v.threads());
+  const double warps = known.run.gpu.warp.warps_of(v.threads());
   const double traced_warps = warps * model::traced_tiles(product, v, counts);
   const auto a_warp = [&](std::int64_t total) { return static_cast<double>(total) / traced_warps; };
   const auto compiled = [&](int model::InstructionMix::*kind) {
@@ -537,7 +530,9 @@ std::string what_it_cannot_see(const Known& known) {
 }
 
 // What all SMs have to do, and the one with the most.
-std::string work_of_an_sm(const lab::Run& run, const model::Variant& v) {
+std::string work_of_an_sm(const Known& known) {
+  const lab::Run& run = known.run;
+  const model::Variant& v = *known.row.variant;
   const model::ShareOut shares = lab::shares(run, v);
   const int tiles = model::tiles_of(v, run.M, run.N), sms = run.gpu.sms;
   if (shares.parts == 1) {
@@ -595,7 +590,7 @@ std::string ceilings(const Known& known, text::Style style) {
                                "blocks overlap it");
   }
   text += fact(
-      "tail", work_of_an_sm(run, *known.row.variant) +
+      "tail", work_of_an_sm(known) +
                   text::printed(
                       ": an SM is busy %.0f %% of the time on average", 100 * ceiling.busy_share));
   const bool on_an_sm = ceiling.bound_by != model::kL2 && ceiling.bound_by != model::kDram;
@@ -643,16 +638,15 @@ std::string explain_in_flight(const Known& known) {
 
 }  // namespace
 
-std::vector<Part> explain_instructions(const Explained& explained) {
-  const auto& [run, row, style, whole, format] = explained;
+SectionParts explain_instructions(const Explained& explained) {
+  const auto& [known, run, row, style, whole, format] = explained;
   if (!row.variant || !model::has_clock(run.gpu)) return {};
-  return {{as_compiled(run, row, style)}};
+  return {{as_compiled(known, style)}};
 }
 
-std::vector<Part> explain_ceiling(const Explained& explained) {
-  const auto& [run, row, style, whole, format] = explained;
+SectionParts explain_ceiling(const Explained& explained) {
+  const auto& [known, run, row, style, whole, format] = explained;
   if (!row.variant) return {};
-  const Known known(run, row);
   const std::string in_flight = explain_in_flight(known);
   if (!model::has_clock(run.gpu)) {
     return {
@@ -663,7 +657,7 @@ std::vector<Part> explain_ceiling(const Explained& explained) {
                              "for example --gpu H200.") +
          in_flight}};
   }
-  std::vector<Part> parts;
+  SectionParts parts;
   if (!whole) parts = explain_instructions(explained);
   parts.push_back({ceilings(known, style) + in_flight});
   return parts;

@@ -64,7 +64,7 @@ std::string sum(const char* name, double value, double exact) {
 // The part of the idea that splits a float into two tf32 numbers; empty if the stage does not. The
 // whole leaves it out.
 std::string split_of(const Explained& explained) {
-  const auto& [run, row, style, whole, format] = explained;
+  const auto& [known, run, row, style, whole, format] = explained;
   const bool splits = row.variant && row.variant->multiplier == model::Multiplier::wgmma_3xtf32;
   if (!splits || whole) return "";
   const auto a = std::numbers::pi_v<float>, b = std::numbers::e_v<float>;
@@ -88,15 +88,15 @@ std::string split_of(const Explained& explained) {
   return text;
 }
 
-std::vector<Part> explain_idea(const Explained& explained) {
+SectionParts explain_idea(const Explained& explained) {
   const lab::Row& row = explained.row;
   const auto prose = [](std::string_view words) {
-    return std::vector<Part>{{paragraph(words), Part::prose}};
+    return SectionParts{{paragraph(words), SectionPart::prose}};
   };
   if (row.launch) return {};
   if (row.variant && row.variant->contrast) return prose(row.variant->contrast->lesson.idea);
   if (row.stage) {
-    std::vector<Part> parts = prose(row.stage->lesson.idea);
+    SectionParts parts = prose(row.stage->lesson.idea);
     if (std::string split = split_of(explained); !split.empty())
       parts.push_back({std::move(split)});
     return parts;
@@ -166,9 +166,9 @@ std::vector<DiffLine> shortened(const std::vector<DiffLine>& all, std::size_t mo
   return shown;
 }
 
-std::vector<Part> explain_diff(const Explained& explained) {
+SectionParts explain_diff(const Explained& explained) {
   constexpr std::size_t kLinesOfWhole = 12;
-  const auto& [run, row, style, whole, format] = explained;
+  const auto& [known, run, row, style, whole, format] = explained;
   if (!row.stage || !row.variant || row.before_first == 0 || row.source_first == 0) return {};
   const std::vector<DiffLine> all = kernels_beside_each_other(row, whole);
   std::vector<DiffLine> shown = whole ? shortened(all, kLinesOfWhole) : shortened_diff(all, 1);
@@ -195,7 +195,7 @@ std::vector<Part> explain_diff(const Explained& explained) {
   if (left_out) {
     text += "  ... and more: --section diff shows every changed line\n";
   }
-  return {{text, Part::diff}};
+  return {{text, SectionPart::diff}};
 }
 
 // The GPU while it was measured: a throttled or cold GPU makes any kernel slow.
@@ -236,7 +236,9 @@ std::string parts(const lab::Run& run, const lab::Row& row) {
          fact("", "The counts above are those of the kernel that multiplies.");
 }
 
-std::string timing(const lab::Run& run, const lab::Row& row, text::Style style) {
+std::string timing(const Known& known, text::Style style) {
+  const lab::Run& run = known.run;
+  const lab::Row& row = known.row;
   std::string text = heading("Time and error", style);
   if (row.stage && !model::is_traceable(*row.stage, run.gpu)) {
     return text + fact(
@@ -264,13 +266,14 @@ std::string timing(const lab::Run& run, const lab::Row& row, text::Style style) 
     text += fact("not timed", "A and B were rounded to bf16 before the clock started");
   }
   text += parts(run, row);
-  if (const auto rate = lab::tflops(run, row)) {
-    text += fact("rate", "2*M*N*K operations: " + tflops_words(*rate) + " TFLOP/s");
+  if (known.tflops) {
+    text += fact("rate", "2*M*N*K operations: " + tflops_words(*known.tflops) + " TFLOP/s");
   }
-  if (const auto ratio = lab::cublas_ratio(run, row))
-    text += fact("", text::brief(100 * *ratio) + " % of cuBLAS fp32");
-  if (const auto ratio = lab::times_the_stage_before(run, row)) {
-    text += fact("", text::brief(*ratio) + " times the speed of the stage before");
+  if (known.cublas_ratio) {
+    text += fact("", text::brief(100 * *known.cublas_ratio) + " % of cuBLAS fp32");
+  }
+  if (known.times_before) {
+    text += fact("", text::brief(*known.times_before) + " times the speed of the stage before");
   }
   return text + device(time);
 }
@@ -285,40 +288,36 @@ std::string result(const lab::Row& row, text::Style style) {
                    text::scientific(error.max_abs));
   if (row.cublas_error)
     text += fact("against cuBLAS", text::scientific(*row.cublas_error) + " of its norm");
-  if (error.bound_ok) {
-    text += text::repeated(" ", kIndent) + text::pad_right("bound", kLabel) +
-            text::coloured("ok", text::Colour::green, style) +
-            ": no element is farther off than rounding can explain\n";
-    if (error.overflowed > 0) {
-      text += fact(
-          "overflow",
-          text::grouped(error.overflowed) +
-              (error.overflowed == 1 ? " element is" : " elements are") +
-              " infinite or NaN, as in every BLAS: such sums are beyond the range of fp32.");
-    }
-  } else {
-    text += text::repeated(" ", kIndent) + text::pad_right("bound", kLabel) +
-            text::coloured("FAIL", text::Colour::red, style) +
-            ": an element is farther off than rounding can explain\n";
-    if (error.first) {
-      text += fact(
-          "", text::printed(
-                  "C[%lld][%lld] is %.9g, expected %.9g", static_cast<long long>(error.first->row),
-                  static_cast<long long>(error.first->column), error.first->value,
-                  error.first->expected));
-    }
+  const bool ok = error.bound_ok;
+  text += text::repeated(" ", kIndent) + text::pad_right("bound", kLabel) +
+          text::coloured(ok ? "ok" : "FAIL", ok ? text::Colour::green : text::Colour::red, style) +
+          (ok ? ": no" : ": an") + " element is farther off than rounding can explain\n";
+  if (ok && error.overflowed > 0) {
+    text += fact(
+        "overflow", text::grouped(error.overflowed) +
+                        (error.overflowed == 1 ? " element is" : " elements are") +
+                        " infinite or NaN, as in every BLAS: such sums are beyond the range of "
+                        "fp32.");
+  }
+  if (!ok && error.first) {
+    text += fact(
+        "", text::printed(
+                "C[%lld][%lld] is %.9g, expected %.9g", static_cast<long long>(error.first->row),
+                static_cast<long long>(error.first->column), error.first->value,
+                error.first->expected));
   }
   return text;
 }
 
-std::vector<Part> explain_time(const Explained& explained) {
-  const auto& [run, row, style, whole, format] = explained;
-  return {{timing(run, row, style) + result(row, style)}};
+SectionParts explain_time(const Explained& explained) {
+  const auto& [known, run, row, style, whole, format] = explained;
+  return {{timing(known, style) + result(row, style)}};
 }
 
-std::vector<Part> questions_with(const Explained& explained, bool answered) {
-  const auto& [run, row, style, whole, format] = explained;
-  const std::vector<model::Question> asked = questions_of(run, row);
+template <bool answered>
+SectionParts explain_questions(const Explained& explained) {
+  const auto& [known, run, row, style, whole, format] = explained;
+  const std::vector<AskedQuestion> asked = questions_of(run, row);
   if (asked.empty()) return {};
   std::string text = heading(
       answered ? "Questions and their answers"
@@ -327,30 +326,21 @@ std::vector<Part> questions_with(const Explained& explained, bool answered) {
   for (std::size_t i = 0; i < asked.size(); ++i) {
     text += text::labelled(text::printed("  %zu", i + 1), 2 * kIndent, asked[i].text);
     if (!answered) continue;
-    const std::string answer = answer_of(asked[i], run, row);
-    if (!answer.empty()) text += verdict("Answer: " + answer + ".");
+    if (asked[i].value) text += verdict("Answer: " + asked[i].worked_out + ".");
     text += verdict(asked[i].because);
   }
   return {{text}};
 }
 
-std::vector<Part> explain_questions(const Explained& explained) {
-  return questions_with(explained, false);
-}
-
-std::vector<Part> explain_answers(const Explained& explained) {
-  return questions_with(explained, true);
-}
-
-struct Section {
+struct ExplainSection {
   const char* name;
-  std::vector<Part> (*explain)(const Explained&);
+  SectionParts (*explain)(const Explained&);
   bool holds_counts;             // and so comes after the reader's predictions
   std::string_view within = "";  // the section that contains it
   bool is_in_whole = true;
 };
 
-constexpr Section kSections[] = {
+constexpr ExplainSection kSections[] = {
     {"idea", explain_idea, false},
     {"diff", explain_diff, false},
     {"kernel", explain_kernel, true},
@@ -364,12 +354,13 @@ constexpr Section kSections[] = {
     {"ceiling", explain_ceiling, true},
     {"instructions", explain_instructions, true, "ceiling"},
     {"time", explain_time, true},
-    {"questions", explain_questions, true},
-    {"answers", explain_answers, true, "", false}};
+    {"questions", explain_questions<false>, true},
+    {"answers", explain_questions<true>, true, "", false}};
 
-static_assert(std::ranges::equal(flags::kExplained, kSections, {}, {}, [](const Section& section) {
-  return std::string_view(section.name);
-}));
+static_assert(
+    std::ranges::equal(flags::kExplained, kSections, {}, {}, [](const ExplainSection& section) {
+      return std::string_view(section.name);
+    }));
 
 std::string title(const lab::Row& row, text::Style style, bool underlined) {
   const bool is_stage = row.number >= 0 && !row.launch;
@@ -392,13 +383,13 @@ std::string signs_first(const std::string& body) {
 }
 
 // A heading of the second level, and the lines as they stand in a fence of code.
-std::string as_markdown(const Part& part) {
-  if (part.kind == Part::prose) return "\n" + part.text;
+std::string as_markdown(const SectionPart& part) {
+  if (part.kind == SectionPart::prose) return "\n" + part.text;
   const std::size_t end = part.text.find('\n', 1);
   const std::string head = part.text.substr(1, end - 1), body = part.text.substr(end + 1);
-  if (part.kind == Part::table) return "\n## " + head + "\n" + body;
-  return "\n## " + head + "\n\n```" + (part.kind == Part::diff ? "diff" : "text") + "\n" +
-         (part.kind == Part::diff ? signs_first(body) : body) + "```\n";
+  if (part.kind == SectionPart::table) return "\n## " + head + "\n" + body;
+  return "\n## " + head + "\n\n```" + (part.kind == SectionPart::diff ? "diff" : "text") + "\n" +
+         (part.kind == SectionPart::diff ? signs_first(body) : body) + "```\n";
 }
 
 void print_lines(std::FILE* out, const std::string& text) {
@@ -416,23 +407,28 @@ bool explain(
     std::FILE* out, const lab::Run& run, const lab::Row& row, text::Style style,
     const flags::Explaining& how) {
   const bool all = how.sections.empty();
+  const Known known(run, row);
   const Explained explained{
-      run, row, style, all && !row.launch,
+      known,
+      run,
+      row,
+      style,
+      all && !row.launch,
       how.markdown ? flags::Format::markdown : flags::Format::table};
   const auto named = [&](std::string_view name) {
     return std::find(how.sections.begin(), how.sections.end(), name) != how.sections.end();
   };
   const bool underlined = all || run.rows.size() > 1;
-  const auto wanted = [&](const Section& section) {
+  const auto wanted = [&](const ExplainSection& section) {
     return all ? section.is_in_whole && section.within.empty()
                : named(section.name) && !named(section.within);
   };
-  const auto print = [&](const Section& section) {
+  const auto print = [&](const ExplainSection& section) {
     if (!wanted(section)) return;
     bool is_empty = true;
-    for (const Part& part : section.explain(explained)) {
+    for (const SectionPart& part : section.explain(explained)) {
       if (part.text.empty()) continue;
-      const bool follows_title = !underlined && part.kind == Part::prose;
+      const bool follows_title = !underlined && part.kind == SectionPart::prose;
       is_empty = false;
       print_lines(out, how.markdown ? as_markdown(part) : (follows_title ? "\n" : "") + part.text);
     }
@@ -440,16 +436,12 @@ bool explain(
   };
   const std::string head = title(row, style, underlined);
   print_lines(out, how.markdown ? "# " + head.substr(0, head.find('\n') + 1) : head);
-  if (!how.quiz_from || !row.stage || !row.variant || !row.counts) {
-    for (const Section& section : kSections) print(section);
-    return true;
-  }
-  for (const Section& section : kSections) {
-    if (!section.holds_counts) print(section);
-  }
-  if (!quiz(how.quiz_from, out, run, row)) return false;
-  for (const Section& section : kSections) {
-    if (section.holds_counts) print(section);
+  const bool asks = how.quiz_from && row.stage && row.variant && row.counts;
+  for (const bool after : {false, true}) {  // the reader's predictions, if there are any
+    if (asks && after && !quiz(how.quiz_from, out, known)) return false;
+    for (const ExplainSection& section : kSections) {
+      if ((asks && section.holds_counts) == after) print(section);
+    }
   }
   return true;
 }

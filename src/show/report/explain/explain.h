@@ -2,13 +2,12 @@
 #pragma once
 
 #include <cstdio>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "flags/flags.h"
-#include "lab/run.h"
+#include "show/report/known.h"
 #include "text/numbers.h"
 
 namespace report {
@@ -36,6 +35,7 @@ std::string verdict(std::string_view words);
 std::string paragraph(std::string_view words);
 
 struct Explained {
+  const Known& known;
   const lab::Run& run;
   const lab::Row& row;
   text::Style style;
@@ -44,30 +44,24 @@ struct Explained {
 };
 
 // A part of a section: a blank line, a heading and lines, or a table of Markdown.
-struct Part {
+struct SectionPart {
   std::string text;
   enum Kind { plain, prose, diff, table } kind = plain;
 };
+using SectionParts = std::vector<SectionPart>;
 
 // Each is empty where the row has nothing of the kind. What the whole leaves out:
-std::vector<Part> explain_kernel(const Explained& explained);  // lines that touch no memory
-std::vector<Part> explain_tiles(const Explained& explained);  // sizes that the picture says as well
-std::vector<Part> explain_counts(const Explained& explained);  // where predictions come from
-std::vector<Part> explain_occupancy(const Explained& explained);
-std::vector<Part> explain_ceiling(
-    const Explained& explained);  // what the compiler makes of the loop
+SectionParts explain_kernel(const Explained& explained);  // lines that touch no memory
+SectionParts explain_tiles(const Explained& explained);   // sizes that the picture says as well
+SectionParts explain_counts(const Explained& explained);  // where predictions come from
+SectionParts explain_occupancy(const Explained& explained);
+SectionParts explain_ceiling(const Explained& explained);  // what the compiler makes of the loop
 
 // Parts of these that also have names.
-std::vector<Part> explain_loads(const Explained& explained);  // of kernel and counts, in short
-std::vector<Part> explain_launch(const Explained& explained);
-std::vector<Part> explain_swizzle(const Explained& explained);
-std::vector<Part> explain_thread(const Explained& explained);
-std::vector<Part> explain_instructions(const Explained& explained);
-
-// At most 9 lines of at most 100 columns that draw C (M x N) cut into block tiles, and then what
-// `variant` cuts these into; a tile that is cut further is the one filled in. Of more parts than
-// there is room for the first are drawn. The sizes are the variant's; which elements of its tile a
-// lane takes is the kernel's business, and drawn as one piece.
-std::vector<std::string> tile_picture(const model::Variant& variant, int M, int N);
+SectionParts explain_loads(const Explained& explained);  // of kernel and counts, in short
+SectionParts explain_launch(const Explained& explained);
+SectionParts explain_swizzle(const Explained& explained);
+SectionParts explain_thread(const Explained& explained);
+SectionParts explain_instructions(const Explained& explained);
 
 }  // namespace report

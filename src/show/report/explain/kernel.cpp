@@ -18,78 +18,65 @@ namespace report {
 
 namespace {
 
-// One box, cut into `down` x `across` parts.
-struct Panel {
-  std::string name, size;
-  long long down, across;
-  std::string parts;
-};
+using Lines = std::vector<std::string>;
 
-constexpr int kMostDown = 4, kMostAcross = 8;
-constexpr int kHeight = kMostDown + 5;
-
-std::vector<std::string> drawn(const Panel& panel) {
-  const int down = static_cast<int>(std::clamp<long long>(panel.down, 1, kMostDown));
-  const int across = static_cast<int>(std::clamp<long long>(panel.across, 1, kMostAcross));
-  const bool more_down = panel.down > down, more_across = panel.across > across;
-  std::vector<std::string> lines{panel.name, panel.size};
-  lines.push_back("┌" + text::repeated("─", 2 * across + 1) + (more_across ? "─ ─" : "┐"));
+// One box, cut into parts of that size. Of more parts than there is room for the first are drawn.
+Lines box(
+    const char* name, int rows, int columns, int part_rows, int part_columns, const char* parts) {
+  constexpr long long kMostDown = 4, kMostAcross = 8;
+  const auto size = [](long long down, long long across) {
+    return text::printed("%lld x %lld", down, across);
+  };
+  const auto cut = [](long long length, int part) {
+    return part > 0 ? (length + part - 1) / part : 1;
+  };
+  const long long all_down = cut(rows, part_rows), all_across = cut(columns, part_columns);
+  const int down = static_cast<int>(std::clamp(all_down, 1LL, kMostDown));
+  const int across = static_cast<int>(std::clamp(all_across, 1LL, kMostAcross));
+  const bool more_down = all_down > down, more_across = all_across > across;
+  const std::string edge = text::repeated("─", 2 * across + 1) + (more_across ? "─ ─" : "");
+  Lines lines{name, size(rows, columns), "┌" + edge + (more_across ? "" : "┐")};
   for (int row = 0; row < down; ++row) {
-    const std::string first = row == 0 ? "■" : "□";
     lines.push_back(
-        "│ " + first + " " + text::repeated("□ ", across - 1) + (more_across ? " …" : "│"));
+        std::string("│ ") + (row == 0 ? "■ " : "□ ") + text::repeated("□ ", across - 1) +
+        (more_across ? " …" : "│"));
   }
   lines.push_back(
-      more_down ? "  " + text::repeated("⋮ ", across)
-                : "└" + text::repeated("─", 2 * across + 1) + (more_across ? "─ ─" : "┘"));
-  lines.push_back(panel.parts);
+      more_down ? "  " + text::repeated("⋮ ", across) : "└" + edge + (more_across ? "" : "┘"));
+  lines.push_back(size(all_down, all_across) + " " + parts);
   return lines;
 }
 
-}  // namespace
-
-std::vector<std::string> tile_picture(const model::Variant& v, int M, int N) {
-  const auto size = [](long long rows, long long columns) {
-    return text::printed("%lld x %lld", rows, columns);
-  };
-  const auto cut = [](int length, int part) {
-    return part > 0 ? (static_cast<long long>(length) + part - 1) / part : 1;
-  };
-  const auto panel = [&](const char* name, int rows, int columns, int part_rows, int part_columns,
-                         const char* parts) {
-    const long long down = cut(rows, part_rows), across = cut(columns, part_columns);
-    return Panel{name, size(rows, columns), down, across, size(down, across) + " " + parts};
-  };
+// C (M x N) cut into block tiles, and then what `v` cuts these into; a tile that is cut further is
+// the one filled in. The sizes are the variant's; which elements of its tile a lane takes is the
+// kernel's business, and drawn as one piece.
+std::string tile_picture(const model::Variant& v, int M, int N) {
   const int TM = std::max(v.TM, 1), TN = std::max(v.TN, 1);
-  const bool of_warps = v.WM > 0 && v.WN > 0;
-  std::vector<Panel> panels{panel("matrix C", M, N, v.BM, v.BN, "blocks")};
-  if (of_warps) {
-    panels.push_back(panel("block's tile", v.BM, v.BN, v.WM, v.WN, "warps"));
-    panels.push_back(panel("warp's tile", v.WM, v.WN, TM, TN, "lanes"));
+  std::vector<Lines> boxes{box("matrix C", M, N, v.BM, v.BN, "blocks")};
+  if (v.WM > 0 && v.WN > 0) {
+    boxes.push_back(box("block's tile", v.BM, v.BN, v.WM, v.WN, "warps"));
+    boxes.push_back(box("warp's tile", v.WM, v.WN, TM, TN, "lanes"));
   } else {
-    panels.push_back(panel("block's tile", v.BM, v.BN, TM, TN, "threads"));
+    boxes.push_back(box("block's tile", v.BM, v.BN, TM, TN, "threads"));
   }
-  if (TM * TN > 1) panels.push_back(panel("thread's tile", TM, TN, 1, 1, "results"));
+  if (TM * TN > 1) boxes.push_back(box("thread's tile", TM, TN, 1, 1, "results"));
 
-  std::vector<std::string> picture(kHeight);
-  for (const Panel& next : panels) {
-    const std::vector<std::string> lines = drawn(next);
+  std::size_t height = 0;
+  for (const Lines& lines : boxes) height = std::max(height, lines.size());
+  Lines picture(height, text::repeated(" ", kIndent));
+  for (const Lines& lines : boxes) {
     int width = 0;
     for (const std::string& line : lines) width = std::max(width, text::display_width(line));
-    const bool last = &next == &panels.back();
-    for (std::size_t row = 0; row < picture.size(); ++row) {
+    for (std::size_t row = 0; row < height; ++row) {
+      picture[row] += text::pad_right(row < lines.size() ? lines[row] : "", width);
       // ■ of one box is the next box.
-      const std::string arrow = last ? "" : row == 3 ? "  → " : "    ";
-      picture[row] += text::pad_right(row < lines.size() ? lines[row] : "", width) + arrow;
+      if (&lines != &boxes.back()) picture[row] += row == 3 ? "  → " : "    ";
     }
   }
-  while (!picture.empty() && text::without_trailing_spaces(picture.back()).empty())
-    picture.pop_back();
-  for (std::string& line : picture) line = text::without_trailing_spaces(line);
-  return picture;
+  std::string text;
+  for (const std::string& line : picture) text += text::without_trailing_spaces(line) + "\n";
+  return text;
 }
-
-namespace {
 
 std::string place(int line, int helper_line) {
   return line == 0         ? "?"
@@ -182,8 +169,8 @@ std::string shared_loads_of(const lab::Row& row, text::Style style) {
 
 }  // namespace
 
-std::vector<Part> explain_kernel(const Explained& explained) {
-  const auto& [run, row, style, whole, format] = explained;
+SectionParts explain_kernel(const Explained& explained) {
+  const auto& [known, run, row, style, whole, format] = explained;
   if (!row.variant || !row.counts) return {};
   const std::string file = trace::file_unless(trace::users_file, row.source_file);
   const std::string title = heading(
@@ -513,15 +500,15 @@ std::string own_launch_shape(const lab::Run& run, const lab::Row& row, text::Sty
 
 }  // namespace
 
-std::vector<Part> explain_launch(const Explained& explained) {
-  const auto& [run, row, style, whole, format] = explained;
+SectionParts explain_launch(const Explained& explained) {
+  const auto& [known, run, row, style, whole, format] = explained;
   if (row.stage && row.variant) return {{launch_shape(run, row, style, whole)}};
   if (row.launch && row.variant && row.counts) return {{own_launch_shape(run, row, style)}};
   return {{heading("The problem", style) + problem(run)}};
 }
 
-std::vector<Part> explain_swizzle(const Explained& explained) {
-  std::vector<Part> parts;
+SectionParts explain_swizzle(const Explained& explained) {
+  SectionParts parts;
   if (!swizzles_of(explained.row)) return parts;
   for (const model::RowSwizzle& swizzle : *swizzles_of(explained.row)) {
     const std::string rule =
@@ -536,18 +523,15 @@ std::vector<Part> explain_swizzle(const Explained& explained) {
   return parts;
 }
 
-std::vector<Part> explain_tiles(const Explained& explained) {
-  const auto& [run, row, style, whole, format] = explained;
-  std::vector<Part> parts = explain_launch(explained);
+SectionParts explain_tiles(const Explained& explained) {
+  const auto& [known, run, row, style, whole, format] = explained;
+  SectionParts parts = explain_launch(explained);
   if (!row.stage || !row.variant) return parts;
-  std::string& text = parts[0].text += "\n";
-  for (const std::string& line : tile_picture(*row.variant, run.M, run.N)) {
-    text += (line.empty() ? "" : text::repeated(" ", kIndent)) + line + "\n";
-  }
+  std::string& text = parts[0].text += "\n" + tile_picture(*row.variant, run.M, run.N);
   if (whole) {
     text += rules_of_swizzles(row);
   } else {
-    for (Part& part : explain_swizzle(explained)) parts.push_back(std::move(part));
+    for (SectionPart& part : explain_swizzle(explained)) parts.push_back(std::move(part));
   }
   return parts;
 }
