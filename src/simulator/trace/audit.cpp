@@ -71,15 +71,15 @@ struct AuditState {
   bool active = false;
   model::Audit* into = nullptr;
   double most_used_s = std::numeric_limits<double>::infinity();
-  bool closed_now = false;    // an audited thread runs
-  std::vector<Pages> closed;  // matrices and shared memory
+  bool audits_now = false;    // an audited thread runs
+  std::vector<Pages> arrays;  // matrices and shared memory
   Pages stacks{};
-  Pages own_stack{};  // of the running thread, which is open
+  Pages own_stack{};          // of the audited thread that runs or ran last, which is open
+  std::vector<Pages> opened;  // arrays and stacks, until an audited thread runs
   std::vector<machine::MemoryRange> watched;
   std::vector<Statement> statements;  // by thread
   Pages stepped[4];                   // opened for one instruction
   int steps = 0;
-  bool opened_for_machine = false;  // some of those that are closed otherwise
   struct sigaction before[2];
 };
 AuditState state;
@@ -168,48 +168,30 @@ void hold_against_announcements(std::uintptr_t address, bool stores, const gregs
   add_surprise({places_of(registers), thread, address, stores, false});
 }
 
-bool is_closed(std::uintptr_t address) {
-  if (!state.closed_now) return false;
-  if (state.stacks.hold(address)) return !state.own_stack.hold(address);
-  return std::any_of(state.closed.begin(), state.closed.end(), [&](const Pages& pages) {
-    return pages.hold(address);
-  });
-}
-
-// An access that the machine makes for the kernel proves nothing, and others will follow: its array
-// stays open until the kernel announces an access, or another thread runs.
-bool open_for_machine(std::uintptr_t address) {
-  bool found = false;
-  for (const Pages& pages : state.closed) {
-    if (!pages.hold(address)) continue;
-    open(pages);
-    found = state.opened_for_machine = true;
+// The array or the stack, of those that are closed, that holds the address.
+std::optional<Pages> closed_at(std::uintptr_t address) {
+  if (state.own_stack.hold(address)) return {};
+  if (state.stacks.hold(address)) {
+    const std::uintptr_t within = (address - state.stacks.begin) % machine::kStackBytes;
+    return pages_of(address - within, machine::kStackBytes);
   }
-  return found;
+  for (const Pages& pages : state.arrays) {
+    if (pages.hold(address)) return pages;
+  }
+  return {};
 }
 
-void close_after_machine() {
-  if (!std::exchange(state.opened_for_machine, false)) return;
-  for (const Pages& pages : state.closed) close(pages);
-}
-
-void open_all() {
-  for (const Pages& pages : state.closed) open(pages);
-  open(state.stacks);
-  state.own_stack = {};
-  state.closed_now = hooks.audited = false;
-}
-
-void close_all() {
-  state.opened_for_machine = false;
-  for (const Pages& pages : state.closed) close(pages);
-  close(state.stacks);
-  state.closed_now = hooks.audited = true;
+// What the machine does for the kernel, and what a thread does that is not audited, proves nothing.
+// An array or a stack that they use stays open until an audited thread runs or announces an access.
+void close_opened() {
+  for (const Pages& pages : state.opened) close(pages);
+  state.opened.clear();
 }
 
 void finish() {
-  open_all();
-  state.active = false;
+  for (const Pages& pages : state.arrays) open(pages);
+  open(state.stacks);
+  state.active = state.audits_now = hooks.audited = false;
 }
 
 void pass_on(int number, siginfo_t* info, void* context) {
@@ -226,11 +208,16 @@ void on_fault(int number, siginfo_t* info, void* context) {
   auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
   const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
   const bool has_room = state.steps < static_cast<int>(std::size(state.stepped));
-  if (!state.active || info->si_code != SEGV_ACCERR || !is_closed(address) || !has_room) {
+  const std::optional<Pages> closed = closed_at(address);
+  if (!state.active || info->si_code != SEGV_ACCERR || !closed || !has_room) {
     return pass_on(number, info, context);
   }
-  const bool is_kernel = hooks.log != nullptr && !machine::makes_own_access;
-  if (is_kernel && is_watched(address)) {
+  if (!state.audits_now || hooks.log == nullptr || machine::makes_own_access) {
+    open(*closed);
+    state.opened.push_back(*closed);
+    return;
+  }
+  if (is_watched(address)) {
     const bool stores = (registers[REG_ERR] & kWriteFault) != 0;
     hold_against_announcements(address, stores, registers);
     if (state.into->accesses >= state.into->most_accesses ||
@@ -239,7 +226,6 @@ void on_fault(int number, siginfo_t* info, void* context) {
       return finish();
     }
   }
-  if (!is_kernel && open_for_machine(address)) return;
   const Pages page = pages_of(address, 1);
   open(page);
   state.stepped[state.steps++] = page;
@@ -248,7 +234,7 @@ void on_fault(int number, siginfo_t* info, void* context) {
 
 void on_trap(int number, siginfo_t* info, void* context) {
   if (state.steps == 0) return pass_on(number, info, context);
-  if (state.closed_now) {
+  if (state.active) {
     for (int i = 0; i < state.steps; ++i) close(state.stepped[i]);
   }
   state.steps = 0;
@@ -288,12 +274,12 @@ std::string tried() {
   audit.surprises.reserve(4);
   state = {};
   state.into = &audit;
-  state.closed = {pages_of(at, kPage)};
+  state.arrays = {pages_of(at, kPage)};
   state.watched = {{at, kPage}};
   state.statements.resize(1);
   state.statements[0].announced[0] = {at + 8, 4, true, false, 0};
   state.statements[0].count = 1;
-  state.active = state.closed_now = true;
+  state.active = state.audits_now = true;
   LaneLog log{};
   hooks.log = &log;
   install_handlers();
@@ -327,11 +313,14 @@ AuditedBlock::AuditedBlock(const machine::KernelMemory& memory, int threads, mod
   for (const machine::KernelArray& array : memory.arrays) {
     if (array.bytes == 0 || !array.own_pages) continue;
     state.watched.push_back({array.begin, array.bytes});
-    state.closed.push_back(pages_of(array.begin, array.bytes));
+    state.arrays.push_back(pages_of(array.begin, array.bytes));
   }
+  state.opened.reserve(state.arrays.size() + threads);
   install_handlers();
   state.most_used_s = machine::used_s() + state.into->most_s;
   state.active = true;
+  for (const Pages& pages : state.arrays) close(pages);
+  close(state.stacks);
 }
 
 AuditedBlock::~AuditedBlock() {
@@ -344,17 +333,17 @@ void AuditedBlock::resume(std::span<const char> stack) {
   if (!state.active) return;
   const Pages pages = pages_of(reinterpret_cast<std::uintptr_t>(stack.data()), stack.size());
   const auto thread = (pages.begin - state.stacks.begin) / machine::kStackBytes;
-  const bool is_audited = thread % state.into->every == 0;
-  if (is_audited != state.closed_now) is_audited ? close_all() : open_all();
-  if (is_audited) close_after_machine();
-  if (!is_audited || pages.begin == state.own_stack.begin) return;
+  state.audits_now = hooks.audited = thread % state.into->every == 0;
+  if (!state.audits_now) return;
+  close_opened();
+  if (pages.begin == state.own_stack.begin) return;
   if (state.own_stack.end != 0) close(state.own_stack);
   open(pages);
   state.own_stack = pages;
 }
 
 void AuditedBlock::pause() {
-  if (state.active && state.closed_now) open_all();
+  state.audits_now = hooks.audited = false;
 }
 
 void AuditedBlock::end() {
@@ -373,8 +362,8 @@ void AuditedBlock::leave_unfinished() {
 
 void audit_announced(
     std::uintptr_t address, std::size_t bytes, bool stores, const void* return_address) {
-  if (!state.closed_now || state.own_stack.hold(address) || !is_watched(address)) return;
-  close_after_machine();
+  if (!state.audits_now || state.own_stack.hold(address) || !is_watched(address)) return;
+  close_opened();
   const std::int64_t thread = running_thread();
   Statement& statement = state.statements[thread];
   if (statement.begun || statement.count == Statement::kMost) settle(statement, thread);
