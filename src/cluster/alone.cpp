@@ -19,12 +19,12 @@ Processes::Processes() {
 Processes::~Processes() = default;
 
 void Processes::wait_for_all() {}
-void Processes::share(void*, std::int64_t) {}
+void Processes::share(void*, int) {}
 std::vector<double> Processes::collect(double value) {
   return {value};
 }
-void Processes::send(const void*, std::int64_t, int) {}
-void Processes::receive(void*, std::int64_t, int) {}
+void Processes::send(const float*, std::int64_t, int) {}
+void Processes::receive(float*, std::int64_t, int) {}
 void Processes::abort(int) {}
 
 }  // namespace cluster

@@ -1,5 +1,5 @@
 // The devices that compute a product together (GPUs, or GPUs played by the CPU), the processes that
-// share the work, and the products on them: resident, or streamed from the host.
+// share the work, and the product on them.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cluster/schedule.h"
@@ -47,16 +48,16 @@ class Devices {
   virtual const std::vector<int>& here() const = 0;
 
   // Memory of that device, uninitialized. It lives until release(), or as long as the devices.
-  float* allocate(int device, std::int64_t floats);
+  float* allocate(int device, std::int64_t rows, std::int64_t columns);
   void release();  // all memory, after finish()
   virtual double free_bytes(int device) = 0;
 
-  void copy_in(int device, Lane lane, float* to, HostBlock from);
-  void copy_out(int device, Lane lane, HostBlock to, const float* from);
+  // From the host in lane arrive, or to it in lane leave. The device's rows are contiguous.
+  void copy(int device, Lane lane, float* memory, const HostBlock& host);
   void transfer(const std::vector<Transfer>& transfers);  // at the same time, in lane arrive
   // C = alpha * A * B + beta * C, all contiguous, in lane multiply.
   virtual void multiply(
-      int device, Shape shape, float alpha, const float* A, const float* B, float beta,
+      int device, ProblemSize size, float alpha, const float* A, const float* B, float beta,
       float* C) = 0;
 
   virtual void begin() = 0;                      // forgets all marks, after finish()
@@ -75,9 +76,7 @@ class Devices {
 
  protected:
   virtual float* new_memory(int device, std::int64_t floats) = 0;
-  virtual void start_copy(
-      int device, Lane lane, float* to, std::int64_t to_pitch, const float* from,
-      std::int64_t from_pitch, int rows, int columns, bool into_device) = 0;
+  virtual void start_copy(int device, Lane lane, float* memory, const HostBlock& host) = 0;
   virtual void start_transfers(const std::vector<Transfer>& transfers) = 0;
   virtual void free_memory() = 0;
 
@@ -101,12 +100,12 @@ class Processes {
 
   // Every process must call these in the same order.
   void wait_for_all();
-  void share(void* data, std::int64_t bytes);  // the first process's, with all others
-  std::vector<double> collect(double value);   // every process's, for every process
+  void share(void* data, int bytes);          // the first process's, with all others
+  std::vector<double> collect(double value);  // every process's, for every process
 
   // Sends from this process to that one, which calls receive, in the order of the calls.
-  void send(const void* data, std::int64_t bytes, int to);
-  void receive(void* data, std::int64_t bytes, int from);
+  void send(const float* data, std::int64_t floats, int to);
+  void receive(float* data, std::int64_t floats, int from);
 
   // Ends all other processes. Does nothing if there are none.
   void abort(int exit_code);
@@ -136,37 +135,17 @@ int count_gpus();
 std::string why_no_nccl();
 
 // One GPU for each device of the grid: all of this process, or with several processes the one of
-// this process's rank on its machine. `gemm` multiplies on the current GPU; if it is empty, cuBLAS
-// does in fp32. If panels travel, by a communicator of NCCL, which is aborted if an exception
-// destroys the devices.
+// this process's rank on its machine. `gemm` multiplies on the current GPU. If panels travel, by a
+// communicator of NCCL, which is aborted if an exception destroys the devices.
 std::unique_ptr<Devices> gpus(
-    Grid grid, Processes& processes, std::function<model::Kernel> gemm, bool panels_travel);
+    DeviceGrid grid, Processes& processes, std::function<model::Kernel> gemm, bool panels_travel);
 
-// Memory of the host that copies can reach while a GPU multiplies, as long as this exists.
-class Pinned {
- public:
-  Pinned(void* memory, std::size_t bytes);
-  Pinned(const Pinned&) = delete;
-  Pinned& operator=(const Pinned&) = delete;
-  ~Pinned();
-
- private:
-  void* memory_;
-};
+// While the result lives, copies can reach that memory of the host while a GPU multiplies.
+std::shared_ptr<void> pinned(void* memory, std::size_t bytes);
 
 // cublasXtSgemm on the first `gpus` GPUs, in blocks of 4096: row-major matrices in the host's
 // memory.
-class CublasXt {
- public:
-  explicit CublasXt(int gpus);
-  CublasXt(const CublasXt&) = delete;
-  CublasXt& operator=(const CublasXt&) = delete;
-  ~CublasXt();
-  void multiply(Shape shape, float alpha, const float* A, const float* B, float beta, float* C);
-
- private:
-  void* handle_ = nullptr;
-};
+std::function<model::Kernel> cublas_xt(int gpus);
 
 // GPUs played by the CPU: the same schedule, result and counts, without times.
 
@@ -181,7 +160,7 @@ class Played : public Devices {
   const std::vector<int>& here() const override { return here_; }
   double free_bytes(int device) override;
   void multiply(
-      int device, Shape shape, float alpha, const float* A, const float* B, float beta,
+      int device, ProblemSize size, float alpha, const float* A, const float* B, float beta,
       float* C) override;
   void begin() override {}
   Mark mark(int, Lane) override { return 0; }
@@ -192,9 +171,7 @@ class Played : public Devices {
 
  protected:
   float* new_memory(int device, std::int64_t floats) override;
-  void start_copy(
-      int device, Lane lane, float* to, std::int64_t to_pitch, const float* from,
-      std::int64_t from_pitch, int rows, int columns, bool into_device) override;
+  void start_copy(int device, Lane lane, float* memory, const HostBlock& host) override;
   void start_transfers(const std::vector<Transfer>& transfers) override;
   void free_memory() override { memories_.clear(); }
 
@@ -211,97 +188,73 @@ struct HostMatrices {
   float *A, *B, *C;
 };
 
-// A product that devices compute in steps. They must outlive it.
+// A product that devices compute by a schedule. All of these must outlive it.
 class Product {
  public:
+  // Allocates what the devices of this process need. Throws a Refusal if one has too little memory.
+  Product(const Schedule& schedule, Devices& devices, HostMatrices matrices);
+
+  // The parts that stay on the devices of this process, and C's parts back.
+  void load();
+  void store() const;
+
+  // C = alpha * A * B + beta * C, on the devices or in the host's memory, which must be pinned for
+  // GPUs. Returns when it is done. From the host, `progress` is called after most of the steps.
+  void multiply(
+      float alpha, float beta, const std::function<void()>& progress = [] {});
+
   // Repeats the first multiplication of this process's first device, alone.
   void multiply_one_step();
-  Shape shape_of_one_step() const;
+  ProblemSize size_of_one_step() const;
 
-  // When the last multiplication's parts began and ended, after Devices::finish. On GPUs, the times
-  // are each device's own since its start, and the devices start within some microseconds of each
-  // other.
+  // When the last multiplication's parts began and ended. On GPUs, the times are each device's own
+  // since its start, and the devices start within some microseconds of each other.
   Timeline timeline() const;
 
- protected:
+ private:
   // Where a step finds its panels and its block of C, contiguous and row-major; when it began to
   // get them, had them, was multiplied, and left. What did not happen has two equal marks.
-  struct Place {
+  struct Places {
     float *A, *B, *C;
     Mark requested = 0, arrived = 0, begun = 0, multiplied = 0, leaves = 0, left = 0;
   };
 
-  Product(Steps steps, Devices& devices);
-  float* allocate(int device, std::int64_t rows, std::int64_t columns);
-  void begin();
-  void request(int device, int step);  // waits until the step's places are free
+  HostBlock block_of_A(const PanelStep& of) const;
+  HostBlock block_of_B(const PanelStep& of) const;
+  HostBlock block_of_C(const PanelStep& of) const;
+  // Whether that device of this process has such a step, and whether something arrives for it.
+  bool has(int device, int step) const { return step < static_cast<int>(places_[device].size()); }
+  bool arrives(int device, int step) const {
+    return has(device, step) && s_.steps[device][step].arrives();
+  }
+  void fetch(int step);  // to all devices, when the step's places are free
+  std::vector<Transfer> transfers_of(int step) const;
   void multiply_step(int device, int step, float alpha, float beta);
 
-  const Steps steps_;
-  Devices& devices_;
-  std::vector<std::vector<Place>> places_;  // of each device's steps; empty: of another process
-
- private:
-  std::vector<Mark> starts_;
-};
-
-// By a schedule of panels: A, B and C stay on the devices.
-class Summa : public Product {
- public:
-  // Allocates the devices' parts, and two panels of each matrix that travels to them. Throws a
-  // Refusal if a device has too little memory.
-  Summa(const Schedule& schedule, Devices& devices);
-
-  void load(const HostMatrices& matrices);         // the parts, to the devices of this process
-  void store(const HostMatrices& matrices) const;  // C's parts, from them
-
-  // C = alpha * A * B + beta * C. Returns before it is done: Devices::finish waits for that.
-  void multiply(float alpha, float beta);
-
- private:
-  void fetch(int step);
-
   const Schedule& s_;
-};
-
-// A product whose matrices stay in the host's memory and pass through the devices.
-class Streamed : public Product {
- public:
-  // Allocates what the devices of this process need. Throws a Refusal if a device has too little
-  // memory.
-  Streamed(const Streams& streams, Devices& devices);
-
-  // C = alpha * A * B + beta * C, in the host's memory; on GPUs, that must be pinned. Returns when
-  // it is done. `progress` gets the number of further steps that are done.
-  void multiply(
-      const HostMatrices& matrices, float alpha, float beta,
-      const std::function<void(int)>& progress = [](int) {});
-
- private:
-  void fetch(int device, int step, const HostMatrices& matrices);
-  void leave(int device, int step, const HostMatrices& matrices);
-
-  const Shape shape_;
-  std::vector<std::vector<Mark>> blocks_left_;  // of each device
+  Devices& devices_;
+  const HostMatrices matrices_;
+  std::vector<std::vector<Places>> places_;  // of each device's steps; empty: of another process
+  std::vector<Mark> starts_;
 };
 
 // The check of a C that may be too large for a whole reference.
 
 // Random rows of C, with their values before the product. All rows if that takes at most a few
 // seconds.
-class Check {
+class RowsCheck {
  public:
-  Check(Shape shape, HostMatrices matrices, float alpha, float beta, std::uint64_t seed);
+  RowsCheck(ProblemSize size, HostMatrices matrices, float alpha, float beta, std::uint64_t seed);
 
   int rows() const { return static_cast<int>(rows_.size()); }
 
   // Compares the elements of these rows and columns with fp64 on this CPU; `parts` are the pairs of
   // M and N that this process has computed.
   model::Error compare(
-      const std::vector<std::pair<Part, Part>>& parts, model::Precision precision) const;
+      const std::vector<std::pair<Interval, Interval>>& parts, model::Precision precision) const;
 
  private:
-  const Shape shape_;
+  const ProblemSize size_;
   const HostMatrices matrices_;
   const float alpha_, beta_;
   std::vector<int> rows_;  // ascending

@@ -20,7 +20,7 @@ constexpr double kGap = 12;        // px, between the matrices
 constexpr double kStrip = 9;       // px, of an operand along its part of C, at most
 constexpr double kArrowsAt = 0.8;  // of a side of a part of C, below and beside its number
 constexpr int kChosen = 0;         // the device whose parts are highlighted
-constexpr Shape kShape{16384, 16384, 16384};
+constexpr ProblemSize kSize{16384, 16384, 16384};
 
 // An area of the picture, in px.
 struct Box {
@@ -31,8 +31,8 @@ struct Box {
 struct Matrix {
   double x, y, side;
 
-  Box of(Part row, Part column) const {
-    const auto px = [&](int extent) { return extent * side / kShape.M; };
+  Box of(Interval row, Interval column) const {
+    const auto px = [&](int extent) { return extent * side / kSize.M; };
     return {x + px(column.begin), y + px(row.begin), px(column.size), px(row.size)};
   }
   Box all() const { return {x, y, side, side}; }
@@ -59,11 +59,11 @@ int step_of(const Schedule& s) {
 
 // A or B: the devices' parts, and over one of them the panel that goes to the chosen device.
 void draw_operand(Svg& svg, const Matrix& matrix, const Schedule& s, bool is_A) {
-  const Part k = s.k_at(kChosen, step_of(s));
+  const Interval k = s.k_at(kChosen, step_of(s));
   const int owner = is_A ? s.owner_of_A(kChosen, step_of(s)) : s.owner_of_B(kChosen, step_of(s));
   fill_box(svg, matrix.all(), Fill::paper);
   for (int device = 0; device < s.grid.devices(); ++device) {
-    const Part owned{s.k_at(device, 0).begin, is_A ? s.K_of_A(device) : s.K_of_B(device)};
+    const Interval owned{s.k_at(device, 0).begin, is_A ? s.K_of_A(device) : s.K_of_B(device)};
     Box part = is_A ? matrix.of(s.M_of(device), owned) : matrix.of(owned, s.N_of(device));
     fill_box(svg, part, fill_of(device));
     if (device == owner) {
@@ -114,17 +114,17 @@ void draw_result(Svg& svg, const Matrix& C, const Schedule& s) {
   }
   const int step = step_of(s);
   const Box to = part_of(kChosen);
-  if (s.receives_A(step)) {
+  if (s.steps[kChosen][step].A_arrives) {
     const double y = to.y + kArrowsAt * to.high;
     arrow(svg, part_of(s.owner_of_A(kChosen, step)).x, y, to.x + strip(to.wide), y);
   }
-  if (s.receives_B(step)) {
+  if (s.steps[kChosen][step].B_arrives) {
     const double x = to.x + kArrowsAt * to.wide;
     arrow(svg, x, part_of(s.owner_of_B(kChosen, step)).y, x, to.y + strip(to.high));
   }
 }
 
-std::string name_of(Grid grid) {
+std::string name_of(DeviceGrid grid) {
   return text::printed("%d × %d", grid.rows, grid.columns);
 }
 
@@ -134,7 +134,7 @@ std::string in_words(double bytes) {
 }
 
 std::string travels(const Schedule& s) {
-  return in_words(sizeof(float) * floats_that_travel(s.shape, s.grid)) + " travel";
+  return in_words(sizeof(float) * floats_that_travel(s.size, s.grid)) + " travel";
 }
 
 // A schedule's matrices, A to the left of C and B above it. Returns the y below.
@@ -148,7 +148,7 @@ double draw_schedule(Svg& svg, const Schedule& s, const char* copies, double x, 
   draw_operand(svg, B, s, false);
   draw_result(svg, C, s);
   const double below = C.y + side + 18;
-  const std::string size = text::printed(" %d × %d", kShape.M, kShape.N);
+  const std::string size = text::printed(" %d × %d", kSize.M, kSize.N);
   svg.text(A.x, A.y - 6, "A" + size, {.small = true});
   svg.text(B.x, B.y - 6, "B" + size, {.small = true});
   svg.text(C.x, below, "C" + size, {.small = true});
@@ -158,12 +158,12 @@ double draw_schedule(Svg& svg, const Schedule& s, const char* copies, double x, 
 }  // namespace
 
 pictures::Picture draw_ownership() {
-  const Schedule s = schedule(kShape, {2, 2}, 4096);
-  const Schedule row = schedule(kShape, {1, 4}, s.panel);
+  const Schedule s = schedule(kSize, {2, 2}, 4096);
+  const Schedule row = schedule(kSize, {1, 4}, s.panel);
   const Load load = predicted_load(s, kChosen);
   const auto bytes = [](std::int64_t count) { return in_words(static_cast<double>(count)); };
   const int step = step_of(s);
-  const Part k = s.k_at(kChosen, step);
+  const Interval k = s.k_at(kChosen, step);
   const std::string finding =
       text::printed(
           "Each device computes its part of C, which stays where it is, and begins with the panels "

@@ -1,7 +1,6 @@
 #include "cluster/devices.h"
 
 #include <cublasXt.h>
-#include <cublas_v2.h>
 #include <cuda_runtime.h>
 #include <dlfcn.h>
 
@@ -162,13 +161,12 @@ struct Communicator {
 
 class Gpus : public Devices {
  public:
-  Gpus(Grid grid, Processes& processes, std::function<model::Kernel> gemm, bool panels_travel)
+  Gpus(DeviceGrid grid, Processes& processes, std::function<model::Kernel> gemm, bool panels_travel)
       : Devices(grid.devices()),
         gemm_(std::move(gemm)),
         ordinals_(grid.devices()),
         arrive_(grid.devices()),
         leave_(grid.devices()),
-        blas_(grid.devices()),
         events_(grid.devices()),
         marks_(grid.devices()) {
     for (int device = 0; device < grid.devices(); ++device) {
@@ -183,7 +181,6 @@ class Gpus : public Devices {
       for (cudaStream_t* const stream : {&arrive_[device], &leave_[device]}) {
         check(cudaStreamCreateWithPriority(stream, cudaStreamNonBlocking, first), device);
       }
-      if (!gemm_) cluster::check(cublasCreate(&blas_[device]));
     }
     if (panels_travel) {
       communicator_ = std::make_unique<Communicator>(processes, here_, ordinals_);
@@ -193,7 +190,6 @@ class Gpus : public Devices {
     communicator_.reset();
     for (const int device : here_) {
       cudaSetDevice(ordinals_[device]);
-      if (blas_[device] != nullptr) cublasDestroy(blas_[device]);
       for (const cudaEvent_t event : events_[device]) cudaEventDestroy(event);
       cudaStreamDestroy(arrive_[device]);
       cudaStreamDestroy(leave_[device]);
@@ -212,16 +208,10 @@ class Gpus : public Devices {
   }
 
   void multiply(
-      int device, Shape shape, float alpha, const float* A, const float* B, float beta,
+      int device, ProblemSize size, float alpha, const float* A, const float* B, float beta,
       float* C) override {
     use(device);
-    const auto [M, N, K] = shape;
-    if (M == 0 || N == 0) return;
-    if (gemm_) return gemm_(M, N, K, alpha, A, B, beta, C);
-    // cuBLAS is column-major and sees these matrices as their transposes; C^T = B^T A^T.
-    cluster::check(cublasSgemm(
-        blas_[device], CUBLAS_OP_N, CUBLAS_OP_N, N, M, K, &alpha, B, N, A, std::max(K, 1), &beta, C,
-        N));
+    if (size.M > 0 && size.N > 0) gemm_(size.M, size.N, size.K, alpha, A, B, beta, C);
   }
 
   void begin() override { marks_.assign(marks_.size(), 0); }
@@ -277,15 +267,15 @@ class Gpus : public Devices {
     return memories_.back();
   }
 
-  void start_copy(
-      int device, Lane lane, float* to, std::int64_t to_pitch, const float* from,
-      std::int64_t from_pitch, int rows, int columns, bool into_device) override {
+  void start_copy(int device, Lane lane, float* memory, const HostBlock& host) override {
     use(device);
+    const bool arrives = lane == Lane::arrive;
+    const std::size_t row = host.columns * sizeof(float), pitch = host.pitch * sizeof(float);
     check(
         cudaMemcpy2DAsync(
-            to, to_pitch * sizeof(float), from, from_pitch * sizeof(float), columns * sizeof(float),
-            rows, into_device ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost,
-            stream(device, lane)),
+            arrives ? memory : host.first, arrives ? row : pitch, arrives ? host.first : memory,
+            arrives ? pitch : row, row, host.rows,
+            arrives ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost, stream(device, lane)),
         device);
   }
 
@@ -322,7 +312,6 @@ class Gpus : public Devices {
   const std::function<model::Kernel> gemm_;
   std::vector<int> here_, ordinals_;  // a device's GPU in this machine
   std::vector<cudaStream_t> arrive_, leave_;
-  std::vector<cublasHandle_t> blas_;
   std::vector<std::vector<cudaEvent_t>> events_;
   std::vector<int> marks_;
   std::vector<float*> memories_;
@@ -341,37 +330,36 @@ std::string why_no_nccl() {
 }
 
 std::unique_ptr<Devices> gpus(
-    Grid grid, Processes& processes, std::function<model::Kernel> gemm, bool panels_travel) {
+    DeviceGrid grid, Processes& processes, std::function<model::Kernel> gemm, bool panels_travel) {
   return std::make_unique<Gpus>(grid, processes, std::move(gemm), panels_travel);
 }
 
-Pinned::Pinned(void* memory, std::size_t bytes) : memory_(bytes == 0 ? nullptr : memory) {
-  if (memory_ != nullptr) check(cudaHostRegister(memory_, bytes, cudaHostRegisterPortable), 0);
-}
-Pinned::~Pinned() {
-  if (memory_ != nullptr) cudaHostUnregister(memory_);
+std::shared_ptr<void> pinned(void* memory, std::size_t bytes) {
+  if (bytes == 0) return nullptr;
+  check(cudaHostRegister(memory, bytes, cudaHostRegisterPortable), 0);
+  return {memory, [](void* registered) { cudaHostUnregister(registered); }};
 }
 
-CublasXt::CublasXt(int gpus) {
+std::function<model::Kernel> cublas_xt(int gpus) {
   constexpr int kBlock = 4096;
   std::vector<int> ordinals(gpus);
   for (int i = 0; i < gpus; ++i) ordinals[i] = i;
-  cublasXtHandle_t handle;
-  check(cublasXtCreate(&handle));
-  handle_ = handle;
-  check(cublasXtDeviceSelect(handle, gpus, ordinals.data()));
-  check(cublasXtSetBlockDim(handle, kBlock));
-}
-CublasXt::~CublasXt() {
-  cublasXtDestroy(static_cast<cublasXtHandle_t>(handle_));
-  cudaSetDevice(0);
-}
-void CublasXt::multiply(
-    Shape shape, float alpha, const float* A, const float* B, float beta, float* C) {
-  const auto [M, N, K] = shape;
-  check(cublasXtSgemm(
-      static_cast<cublasXtHandle_t>(handle_), CUBLAS_OP_N, CUBLAS_OP_N, N, M, K, &alpha, B,
-      std::max(N, 1), A, std::max(K, 1), &beta, C, std::max(N, 1)));
+  cublasXtHandle_t created = nullptr;
+  check(cublasXtCreate(&created));
+  const std::shared_ptr<cublasXtContext> handle(created, [](cublasXtHandle_t of) {
+    cublasXtDestroy(of);
+    cudaSetDevice(0);
+  });
+  check(cublasXtDeviceSelect(created, gpus, ordinals.data()));
+  check(cublasXtSetBlockDim(created, kBlock));
+  return
+      [handle](
+          int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
+        // cuBLAS is column-major and sees these matrices as their transposes; C^T = B^T A^T.
+        check(cublasXtSgemm(
+            handle.get(), CUBLAS_OP_N, CUBLAS_OP_N, N, M, K, &alpha, B, std::max(N, 1), A,
+            std::max(K, 1), &beta, C, std::max(N, 1)));
+      };
 }
 
 }  // namespace cluster

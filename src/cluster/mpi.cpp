@@ -12,8 +12,6 @@ namespace cluster {
 
 namespace {
 
-constexpr std::int64_t kMostBytes = 1 << 30;  // of a message: MPI counts in ints
-
 char last_words[64];
 
 // mpirun ends the processes that are left by this signal when one has died or given up.
@@ -22,10 +20,12 @@ void say_and_end(int) {
   _exit(written < 0 ? 3 : 2);
 }
 
-template <class Data, class Transfer>
-void in_pieces(Data* data, std::int64_t bytes, Transfer transfer) {
-  for (std::int64_t done = 0; done < bytes; done += kMostBytes) {
-    transfer(data + done, static_cast<int>(std::min(kMostBytes, bytes - done)));
+// MPI counts in ints.
+template <class Data, class Message>
+void in_pieces(Data* data, std::int64_t floats, Message message) {
+  constexpr std::int64_t kMost = 1 << 30;
+  for (; floats > 0; data += kMost, floats -= kMost) {
+    message(data, static_cast<int>(std::min(kMost, floats)));
   }
 }
 
@@ -59,11 +59,8 @@ void Processes::wait_for_all() {
   if (size_ > 1) MPI_Barrier(MPI_COMM_WORLD);
 }
 
-void Processes::share(void* data, std::int64_t bytes) {
-  if (size_ == 1) return;
-  in_pieces(static_cast<char*>(data), bytes, [](char* piece, int size) {
-    MPI_Bcast(piece, size, MPI_BYTE, 0, MPI_COMM_WORLD);
-  });
+void Processes::share(void* data, int bytes) {
+  if (size_ > 1) MPI_Bcast(data, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
 }
 
 std::vector<double> Processes::collect(double value) {
@@ -74,15 +71,15 @@ std::vector<double> Processes::collect(double value) {
   return all;
 }
 
-void Processes::send(const void* data, std::int64_t bytes, int to) {
-  in_pieces(static_cast<const char*>(data), bytes, [&](const char* piece, int size) {
-    MPI_Send(piece, size, MPI_BYTE, to, 0, MPI_COMM_WORLD);
+void Processes::send(const float* data, std::int64_t floats, int to) {
+  in_pieces(data, floats, [&](const float* piece, int size) {
+    MPI_Send(piece, size, MPI_FLOAT, to, 0, MPI_COMM_WORLD);
   });
 }
 
-void Processes::receive(void* data, std::int64_t bytes, int from) {
-  in_pieces(static_cast<char*>(data), bytes, [&](char* piece, int size) {
-    MPI_Recv(piece, size, MPI_BYTE, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+void Processes::receive(float* data, std::int64_t floats, int from) {
+  in_pieces(data, floats, [&](float* piece, int size) {
+    MPI_Recv(piece, size, MPI_FLOAT, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   });
 }
 

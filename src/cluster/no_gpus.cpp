@@ -18,18 +18,13 @@ int count_gpus() {
 std::string why_no_nccl() {
   return gpu::find().why_not;
 }
-std::unique_ptr<Devices> gpus(Grid, Processes&, std::function<model::Kernel>, bool) {
+std::unique_ptr<Devices> gpus(DeviceGrid, Processes&, std::function<model::Kernel>, bool) {
   refuse();
 }
-Pinned::Pinned(void*, std::size_t) : memory_(nullptr) {
+std::shared_ptr<void> pinned(void*, std::size_t) {
   refuse();
 }
-Pinned::~Pinned() = default;
-CublasXt::CublasXt(int) {
-  refuse();
-}
-CublasXt::~CublasXt() = default;
-void CublasXt::multiply(Shape, float, const float*, const float*, float, float*) {
+std::function<model::Kernel> cublas_xt(int) {
   refuse();
 }
 

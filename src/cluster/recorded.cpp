@@ -26,9 +26,10 @@ std::optional<double> predicted_ms(const RecordedProduct& p) {
   const Rate rate = measured_rate(p.tflops, p.grid.devices());
   const Link& link = find_link("nvlink");  // record-gpus does not choose another
   constexpr double kMemory = std::numeric_limits<double>::infinity();
-  const Timeline timeline =
-      p.resident ? predict(schedule(p.shape, p.grid, p.panel), link, rate)
-                 : predict(streams(p.shape, p.grid, p.panel, false, kMemory), link, rate);
+  const Timeline timeline = predict(
+      p.resident ? schedule(p.size, p.grid, p.panel)
+                 : from_host(p.size, p.grid, p.panel, false, kMemory),
+      link, rate);
   return timeline.is_told() ? std::optional(timeline.ms()) : std::nullopt;
 }
 
@@ -36,13 +37,13 @@ namespace {
 
 // Those of one GPU, with the whole product in one launch.
 std::vector<RecordedProduct> ladders(const std::string& gpu, const std::string& local) {
-  int stage = pictures::kCublasFp32;
+  int stage = 0;
   std::sscanf(local.c_str(), "stage %d", &stage);
   std::vector<RecordedProduct> products;
   for (const pictures::RecordedGpu& recorded : pictures::recorded_gpus()) {
     if (recorded.gpu.name != gpu) continue;
     for (const pictures::RecordedLadder& ladder : recorded.ladders) {
-      const Shape cube{ladder.size, ladder.size, ladder.size};
+      const ProblemSize cube{ladder.size, ladder.size, ladder.size};
       const double tflops = ladder.of(stage).tflops;
       if (tflops > 0) products.push_back({gpu, local, cube, {1, 1}, true, 0, 0, tflops});
     }
@@ -50,47 +51,53 @@ std::vector<RecordedProduct> ladders(const std::string& gpu, const std::string& 
   return products;
 }
 
+bool is_same(ProblemSize a, ProblemSize b) {
+  return a.M == b.M && a.N == b.N && a.K == b.K;
+}
+
 // As in that of one GPU's products whose work is nearest; of equal ones, the first.
-Speed nearest(const std::vector<RecordedProduct>& products, Shape shape, Grid grid) {
+KnownSpeed nearest(
+    const std::vector<RecordedProduct>& products, ProblemSize size, DeviceGrid grid) {
   // Of the largest part, in multiply-adds.
-  const auto work = [](Shape of, Grid parts) {
+  const auto work = [](ProblemSize of, DeviceGrid parts) {
     return double(part_of(of.M, parts.rows, 0).size) * part_of(of.N, parts.columns, 0).size * of.K;
   };
   // Rows of A, B and C that are aligned let the stages run their faster kernels.
-  const auto is_aligned = [](Shape of) { return of.N % 4 == 0 && of.K % 4 == 0; };
+  const auto is_aligned = [](ProblemSize of) { return of.N % 4 == 0 && of.K % 4 == 0; };
   const RecordedProduct* best = nullptr;
   double least = std::numeric_limits<double>::infinity();
   for (const RecordedProduct& product : products) {
     if (product.grid.devices() > 1 || !product.resident) continue;
-    if (is_aligned(product.shape) != is_aligned(shape)) continue;
+    if (is_aligned(product.size) != is_aligned(size)) continue;
     const double distance =
-        std::abs(std::log(work(product.shape, {1, 1}) / std::max(work(shape, grid), 1.0)));
+        std::abs(std::log(work(product.size, {1, 1}) / std::max(work(size, grid), 1.0)));
     if (distance < least) best = &product, least = distance;
   }
   if (best == nullptr) return {0, ""};
-  const auto [M, N, K] = best->shape;
+  const auto [M, N, K] = best->size;
   return {best->tflops, text::printed("as recorded at %d x %d x %d", M, N, K)};
 }
 
 }  // namespace
 
-Speed recorded_speed(
-    const std::string& gpu, const std::string& local, Shape shape, Grid grid, bool resident) {
+KnownSpeed recorded_speed(
+    const std::string& gpu, const std::string& local, ProblemSize size, DeviceGrid grid,
+    bool resident) {
   std::vector<RecordedProduct> products;
   for (const RecordedProduct& product : recorded_products()) {
     if (product.gpu != gpu || product.local != local) continue;
     const bool is_this =
-        product.shape == shape && product.grid == grid && product.resident == resident;
+        is_same(product.size, size) && product.grid == grid && product.resident == resident;
     if (is_this) return {product.tflops, "as recorded for this product"};
     products.push_back(product);
   }
   const std::vector<RecordedProduct> whole = ladders(gpu, local);
   products.insert(products.end(), whole.begin(), whole.end());
-  return nearest(products, shape, grid);
+  return nearest(products, size, grid);
 }
 
 const model::Stage* fastest_fp32_stage(
-    const model::StageTable& table, const model::Gpu& gpu, Shape shape) {
+    const model::StageTable& table, const model::Gpu& gpu, ProblemSize size) {
   const std::vector<pictures::RecordedGpu>& all = pictures::recorded_gpus();
   const bool is_recorded = std::any_of(
       all.begin(), all.end(), [&](const auto& recorded) { return recorded.gpu.name == gpu.name; });
@@ -100,7 +107,7 @@ const model::Stage* fastest_fp32_stage(
   for (const model::Stage& stage : table.stages) {
     const bool is_fp32 = stage.precision.of_all && stage.precision.u_in <= model::kSplitTf32.u_in;
     if (!is_fp32 || stage.variants.empty() || !model::why_not_run(stage, gpu).empty()) continue;
-    const double tflops = nearest(ladders(name, name_of(stage)), shape, {1, 1}).tflops;
+    const double tflops = nearest(ladders(name, name_of(stage)), size, {1, 1}).tflops;
     if (tflops >= most) most = tflops, fastest = &stage;
   }
   return fastest;

@@ -13,16 +13,15 @@
 
 namespace cluster {
 
-// What multiplies on each GPU, as reports name it.
-inline constexpr const char* kCublas = "cuBLAS fp32";
-std::string name_of(const model::Stage& stage);  // "stage 17"
+// What multiplies on each GPU, as reports name it: "stage 17".
+std::string name_of(const model::Stage& stage);
 
 // A product that several GPUs, or one, computed by panels.
 struct RecordedProduct {
   std::string gpu;    // "H200"
-  std::string local;  // "stage 17", the number that it has today, or kCublas
-  Shape shape;
-  Grid grid;
+  std::string local;  // "stage 17", the number that it has today
+  ProblemSize size;
+  DeviceGrid grid;
   bool resident;                                         // else from the host's memory
   int panel;                                             // how wide they were at most
   double ms;                                             // measured
@@ -36,7 +35,7 @@ const std::vector<RecordedProduct>& recorded_products();
 // What the model says of it, with the speed that one GPU had then. Nothing if that is not told.
 std::optional<double> predicted_ms(const RecordedProduct& product);
 
-struct Speed {
+struct KnownSpeed {
   double tflops;       // 0: nothing is recorded
   std::string source;  // "as recorded at 1024 x 1024 x 1024"
 };
@@ -47,13 +46,14 @@ struct Speed {
 // it said beside the measured time. Otherwise with the speed in the recorded product of one GPU
 // with the most similar work, by panels or in a ladder. Products with rows that are not 16-byte
 // aligned run other kernels, so they have recordings of their own.
-Speed recorded_speed(
-    const std::string& gpu, const std::string& local, Shape shape, Grid grid, bool resident);
+KnownSpeed recorded_speed(
+    const std::string& gpu, const std::string& local, ProblemSize size, DeviceGrid grid,
+    bool resident);
 
 // The stage that takes the shortest time for that product on one GPU, without panels, by the
 // ladders that are recorded of it, or of the first GPU that is recorded: of those that round no
 // worse than fp32 and run on `gpu`; of equal ones the last. Null if none does.
 const model::Stage* fastest_fp32_stage(
-    const model::StageTable& table, const model::Gpu& gpu, Shape shape);
+    const model::StageTable& table, const model::Gpu& gpu, ProblemSize size);
 
 }  // namespace cluster

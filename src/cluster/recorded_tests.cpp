@@ -14,7 +14,7 @@ namespace cluster {
 
 namespace {
 
-Shape cube(int size) {
+ProblemSize cube(int size) {
   return {size, size, size};
 }
 
@@ -50,8 +50,8 @@ TEST_CASE("a report is read as recorded, and none is read from any other text") 
 TEST_CASE("what the model says of a recorded product is within 15 % of each measured time") {
   int compared = 0;
   for (const RecordedProduct& product : recorded_products()) {
-    const Speed speed =
-        recorded_speed(product.gpu, product.local, product.shape, product.grid, product.resident);
+    const KnownSpeed speed =
+        recorded_speed(product.gpu, product.local, product.size, product.grid, product.resident);
     CHECK(speed.source == "as recorded for this product");
     auto times = product.ms_of_width;
     times.emplace_back(product.panel, product.ms);
@@ -79,7 +79,7 @@ TEST_CASE("of the recorded widths of panels, the model chooses the fastest, with
       const Link& link = find_link("nvlink");
       return predict(a, link, rate).ms() < predict(b, link, rate).ms();
     };
-    const std::vector<Schedule> all = schedules(product.shape, product.grid);
+    const std::vector<Schedule> all = schedules(product.size, product.grid);
     const int chosen = std::min_element(all.begin(), all.end(), sooner)->panel;
     double fastest = product.ms, of_chosen = 0;
     for (const auto& [width, ms] : product.ms_of_width) {
@@ -94,8 +94,8 @@ TEST_CASE("of the recorded widths of panels, the model chooses the fastest, with
 }
 
 TEST_CASE("another product has the speed of the recorded one with the most similar work") {
-  const auto speed = [](Shape shape, Grid grid) {
-    return recorded_speed("H100 80GB HBM3", "stage 18", shape, grid, true);
+  const auto speed = [](ProblemSize size, DeviceGrid grid) {
+    return recorded_speed("H100 80GB HBM3", "stage 18", size, grid, true);
   };
   CHECK(speed(cube(64), {1, 1}).source == "as recorded at 512 x 512 x 512");
   CHECK(speed(cube(3000), {1, 1}).source == "as recorded at 4096 x 4096 x 4096");

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
+#include <utility>
 
 #include "text/columns.h"
 #include "text/numbers.h"
@@ -13,29 +15,37 @@ namespace {
 
 using text::Cells;
 
+constexpr const char* kNone = "–";
+
+// The model's timeline of the schedule that ran, if it is worth printing; else null.
+const Timeline* model_of(const Report& report) {
+  if (report.widths.empty() || !report.widths[report.chosen].model.is_told()) return nullptr;
+  return &report.widths[report.chosen].model;
+}
+
 void print_columns(std::FILE* out, const std::vector<Cells>& lines) {
   const std::vector<int> widths = text::widths_of(lines);
   for (const Cells& cells : lines) std::fputs(text::in_columns(cells, widths, 2).c_str(), out);
 }
 
-Cells cells_of(const Report& report, const Row& row) {
-  const std::string none = "–";
-  Cells cells{row.name, std::to_string(row.gpus), row.grid.empty() ? none : row.grid};
-  if (row.time) {
-    const double speed = tflops(report.shape, row.time->median_ms);
-    cells.push_back(text::significant(row.time->median_ms));
-    cells.push_back(text::significant(speed));
-    cells.push_back(
-        report.one_gpu_tflops > 0
-            ? text::printed("%.2f", speed / (row.gpus * report.one_gpu_tflops))
-            : none);
-  } else {
-    cells.insert(cells.end(), 3, none);
-  }
-  cells.push_back(row.predicted_ms ? text::significant(*row.predicted_ms) : none);
-  cells.push_back(row.error ? text::printed("%.1e", row.error->relative) : none);
-  cells.push_back(!row.error ? none : row.error->bound_ok ? "ok" : "WRONG");
-  return cells;
+// Only the first way is predicted and checked.
+Cells cells_of(const Report& report, const Way& way) {
+  const double speed = way.time ? tflops(report.size, way.time->median_ms) : 0;
+  const Timeline* const model = &way == report.ways.data() ? model_of(report) : nullptr;
+  return {
+      way.name,
+      std::to_string(way.gpus),
+      way.grid.empty() ? kNone : way.grid,
+      way.time ? text::significant(way.time->median_ms) : kNone,
+      way.time ? text::significant(speed) : kNone,
+      way.time && report.one_gpu_tflops > 0
+          ? text::printed("%.2f", speed / (way.gpus * report.one_gpu_tflops))
+          : kNone,
+      model != nullptr ? text::significant(model->ms()) : kNone,
+      way.error ? text::printed("%.1e", way.error->relative) : kNone,
+      !way.error            ? kNone
+      : way.error->bound_ok ? "ok"
+                            : "WRONG"};
 }
 
 std::string megabytes(std::int64_t bytes) {
@@ -60,40 +70,65 @@ void print_loads(std::FILE* out, const Report& report) {
 }
 
 void print_widths(std::FILE* out, const Report& report) {
-  if (report.widths.empty()) return;
+  if (report.widths.empty() || report.widths.front().schedule.from_host) return;
   std::fprintf(out, "\n");
   std::vector<Cells> lines{{"panels", "wide", "ms", "predicted ms", ""}};
-  for (const auto& [plan, model, ms] : report.widths) {
+  for (const auto& [schedule, model, ms] : report.widths) {
     const bool is_chosen = static_cast<int>(lines.size()) == report.chosen + 1;
     lines.push_back(
-        {text::printed("%d", plan.steps()), text::printed("%d", plan.panel),
-         ms ? text::significant(*ms) : "–", model.is_told() ? text::significant(model.ms()) : "–",
-         is_chosen ? "chosen" : ""});
+        {text::printed("%d", schedule.turns()), text::printed("%d", schedule.panel),
+         ms ? text::significant(*ms) : kNone,
+         model.is_told() ? text::significant(model.ms()) : kNone, is_chosen ? "chosen" : ""});
   }
   print_columns(out, lines);
 }
 
-void print_recorded(std::FILE* out, const std::vector<RecordedProduct>& products) {
-  if (products.empty()) return;
-  std::fprintf(
-      out, "\nThe model's error with each product that is recorded on the %s\n",
-      products.front().gpu.c_str());
+void print_recorded(std::FILE* out, const std::string& gpu) {
   std::vector<Cells> lines{
       {"", "GPUs", "grid", "multiplied by", "ms", "predicted ms", "its error"}};
-  for (const RecordedProduct& product : products) {
-    const auto [M, N, K] = product.shape;
+  for (const RecordedProduct& product : recorded_products()) {
+    if (product.gpu != gpu) continue;
+    const auto [M, N, K] = product.size;
     const std::optional<double> predicted = predicted_ms(product);
     lines.push_back(
         {text::printed("%d x %d x %d", M, N, K) + (product.resident ? "" : ", from the host"),
          text::printed("%d", product.grid.devices()), in_words(product.grid), product.local,
-         text::significant(product.ms), predicted ? text::significant(*predicted) : "–",
-         predicted ? text::printed("%+.1f %%", 100 * (*predicted / product.ms - 1)) : "–"});
+         text::significant(product.ms), predicted ? text::significant(*predicted) : kNone,
+         predicted ? text::printed("%+.1f %%", 100 * (*predicted / product.ms - 1)) : kNone});
   }
+  if (lines.size() == 1) return;
+  std::fprintf(
+      out, "\nThe model's error with each product that is recorded on the %s\n", gpu.c_str());
   print_columns(out, lines);
 }
 
+// A line of at most `width` characters for each lane of each device: when panels arrive, and when
+// they are multiplied, each step by its number's last digit.
+void draw(std::FILE* out, const Timeline& timeline, int width) {
+  constexpr std::array kLanes = {"arrives", "multiplies", "leaves"};
+  const int devices = timeline.devices();
+  const int label = text::display_width(text::printed("GPU %d multiplies ", devices - 1));
+  const int columns = std::max(width - label - 1, 1);
+  const double ms_per_column = timeline.ms() / columns;
+  std::map<std::pair<int, Lane>, std::string> lines;
+  for (const BusyTime& time : timeline.times) {
+    std::string& line = lines.try_emplace({time.device, time.lane}, columns, ' ').first->second;
+    if (time.end_ms <= time.begin_ms) continue;
+    const int begin = static_cast<int>(std::floor(time.begin_ms / ms_per_column));
+    const int end = static_cast<int>(std::ceil(time.end_ms / ms_per_column));
+    for (int column = begin; column < std::min(end, columns); ++column) {
+      line[column] = static_cast<char>('0' + time.step % 10);
+    }
+  }
+  for (const auto& [of, line] : lines) {
+    const char* const lane = kLanes[static_cast<int>(of.second)];
+    const std::string name = text::pad_right(text::printed("GPU %d %s", of.first, lane), label);
+    std::fprintf(out, "%s\n", text::without_trailing_spaces(name + "|" + line).c_str());
+  }
+}
+
 void print_timeline(std::FILE* out, const char* what, const Timeline& timeline) {
-  if (timeline.spans.empty()) return;
+  if (timeline.times.empty()) return;
   const std::string sentence = text::printed(
       "%s: %s ms; %.0f %% of the time in which panels travel, their GPU also multiplies", what,
       text::significant(timeline.ms()).c_str(), 100 * timeline.hidden());
@@ -101,50 +136,13 @@ void print_timeline(std::FILE* out, const char* what, const Timeline& timeline) 
   for (const std::string& line : text::wrapped(sentence, text::report_width())) {
     std::fprintf(out, "%s\n", line.c_str());
   }
-  for (const std::string& line : drawn(timeline, text::report_width())) {
-    std::fprintf(out, "%s\n", line.c_str());
-  }
+  draw(out, timeline, text::report_width());
 }
 
 }  // namespace
 
-int fastest(const std::vector<Width>& widths) {
-  const auto sooner = [](const Width& a, const Width& b) { return a.model.ms() < b.model.ms(); };
-  return static_cast<int>(std::min_element(widths.begin(), widths.end(), sooner) - widths.begin());
-}
-
-double tflops(Shape shape, double ms) {
-  return 2e-9 * shape.M * shape.N * shape.K / ms;
-}
-
-std::vector<std::string> drawn(const Timeline& timeline, int width) {
-  constexpr std::array kLanes = {"arrives", "multiplies", "leaves"};
-  int devices = 0;
-  for (const Span& span : timeline.spans) devices = std::max(devices, span.device + 1);
-  const int label = text::display_width(text::printed("GPU %d multiplies ", devices - 1));
-  const int columns = std::max(width - label - 1, 1);
-  const double ms_per_column = timeline.ms() / columns;
-  std::vector<std::string> lines;
-  for (int device = 0; device < devices; ++device) {
-    for (int lane = 0; lane < static_cast<int>(kLanes.size()); ++lane) {
-      std::string line(columns, ' ');
-      bool has_any = false;
-      for (const Span& span : timeline.spans) {
-        if (span.device != device || static_cast<int>(span.lane) != lane) continue;
-        has_any = true;
-        if (span.end_ms <= span.begin_ms) continue;
-        const int begin = static_cast<int>(std::floor(span.begin_ms / ms_per_column));
-        const int end = static_cast<int>(std::ceil(span.end_ms / ms_per_column));
-        for (int column = begin; column < std::min(end, columns); ++column) {
-          line[column] = static_cast<char>('0' + span.step % 10);
-        }
-      }
-      if (!has_any) continue;
-      lines.push_back(text::without_trailing_spaces(
-          text::pad_right(text::printed("GPU %d %s", device, kLanes[lane]), label) + "|" + line));
-    }
-  }
-  return lines;
+double tflops(ProblemSize size, double ms) {
+  return 2e-9 * size.M * size.N * size.K / ms;
 }
 
 void print(std::FILE* out, const Report& report) {
@@ -157,10 +155,10 @@ void print(std::FILE* out, const Report& report) {
   std::fprintf(out, "\n");
   std::vector<Cells> lines{
       {"", "GPUs", "grid", "ms", "TFLOP/s", "of GPUs x one", "predicted ms", "error", "check"}};
-  for (const Row& row : report.rows) lines.push_back(cells_of(report, row));
+  for (const Way& way : report.ways) lines.push_back(cells_of(report, way));
   print_columns(out, lines);
-  for (const Row& row : report.rows) {
-    if (!row.why_not.empty()) std::fprintf(out, "%s: %s\n", row.name.c_str(), row.why_not.c_str());
+  for (const Way& way : report.ways) {
+    if (!way.why_not.empty()) std::fprintf(out, "%s: %s\n", way.name.c_str(), way.why_not.c_str());
   }
   constexpr int kTerm = 15;
   const auto explain = [&](const char* term, const char* words) {
@@ -177,9 +175,9 @@ void print(std::FILE* out, const Report& report) {
   std::fprintf(out, "\n");
   print_loads(out, report);
   explain("sent, received", "in one product; held: parts of A, B and C, and places for panels");
-  print_timeline(out, "The model's timeline", report.model);
+  if (const Timeline* model = model_of(report)) print_timeline(out, "The model's timeline", *model);
   print_timeline(out, "Measured", report.measured);
-  print_recorded(out, report.recorded);
+  print_recorded(out, report.gpu);
 }
 
 }  // namespace cluster

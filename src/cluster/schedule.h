@@ -8,6 +8,11 @@
 // and of its columns of B that it multiplies first, and goes around K from there. So nobody waits
 // for a first panel, and each one after that travels, from the device that owns it, while the one
 // before it is multiplied.
+//
+// If the matrices stay in the host's memory, they pass through the devices. B's columns stay on a
+// device while the rows of A and C pass: per block of rows, each panel of A is multiplied with its
+// rows of B, which arrive with the first block. If the columns do not fit, the part is computed in
+// several passes over fewer columns, and A passes in each of them.
 #pragma once
 
 #include <cstdint>
@@ -15,136 +20,123 @@
 #include <string_view>
 #include <vector>
 
+#include "lab/request.h"
+
 namespace cluster {
 
-struct Shape {
-  int M, N, K;
-  bool operator==(const Shape&) const = default;
-};
+using lab::ProblemSize;
 
-struct Grid {
-  int rows, columns;  // P, Q
-  int devices() const { return rows * columns; }
-  bool operator==(const Grid&) const = default;
-};
-
-// A part of M, N or K: [begin, begin + size).
-struct Part {
+// Of M, N or K: [begin, begin + size).
+struct Interval {
   int begin, size;
   int end() const { return begin + size; }
-  bool operator==(const Part&) const = default;
+  bool operator==(const Interval&) const = default;
 };
 
 // Part `index` of `extent` in `parts` parts. They differ by at most 4: all but the last are
 // multiples of 4 if the extent is large enough, so that rows stay aligned for loads of 16 bytes.
-Part part_of(int extent, int parts, int index);
+Interval part_of(int extent, int parts, int index);
 
-struct Schedule {
-  Shape shape;
-  Grid grid;
-  int panel;                 // the most columns of A and rows of B in a panel
-  std::vector<Part> panels;  // of K, by k; some are empty if K is small
-
-  int row_of(int device) const { return device / grid.columns; }
-  int column_of(int device) const { return device % grid.columns; }
-  int device_at(int row, int column) const { return row * grid.columns + column; }
+struct DeviceGrid {
+  int rows, columns;  // P, Q
+  int devices() const { return rows * columns; }
+  int row_of(int device) const { return device / columns; }
+  int column_of(int device) const { return device % columns; }
+  int device_at(int row, int column) const { return row * columns + column; }
   bool are_in_line(int a, int b) const {
     return row_of(a) == row_of(b) || column_of(a) == column_of(b);
   }
   // A device's part of C.
-  Part M_of(int device) const { return part_of(shape.M, grid.rows, row_of(device)); }
-  Part N_of(int device) const { return part_of(shape.N, grid.columns, column_of(device)); }
+  Interval M_of(ProblemSize size, int device) const {
+    return part_of(size.M, rows, row_of(device));
+  }
+  Interval N_of(ProblemSize size, int device) const {
+    return part_of(size.N, columns, column_of(device));
+  }
+  bool operator==(const DeviceGrid&) const = default;
+};
 
-  int steps() const { return static_cast<int>(panels.size()); }
-  // The panel that a device multiplies in a step. Those of its first steps are its own: as many of
-  // A as its row has columns to share them, and as many of B as its column has rows.
+// One multiplication of a device, of a block of C with a panel of K, and what arrives before it and
+// leaves after it. A panel of A, and a block of C, has two places; so has a panel of B that comes
+// from another device.
+struct PanelStep {
+  Interval rows, columns, k;
+  bool first;  // of its block
+  bool A_arrives, B_arrives, C_arrives = false, C_leaves = false;
+
+  bool arrives() const { return A_arrives || B_arrives || C_arrives; }
+};
+
+struct Schedule {
+  ProblemSize size;
+  DeviceGrid grid;
+  bool from_host;
+  int panel = 0;                      // the most columns of A and rows of B in a panel
+  std::vector<Interval> panels = {};  // of K, by k; some are empty if K is small
+  // From the host: the most rows of a block and columns of a pass, and whether beta is not 0.
+  int rows = 0, columns = 0;
+  bool reads_C = false;
+  std::vector<std::vector<PanelStep>> steps = {};  // of each device
+
+  Interval M_of(int device) const { return grid.M_of(size, device); }
+  Interval N_of(int device) const { return grid.N_of(size, device); }
+  int turns() const { return static_cast<int>(panels.size()); }  // steps of a block
+
+  // Where matrices stay on the devices: the panel that a device multiplies in a step. Those of its
+  // first steps are its own: as many of A as its row has columns to share them, and as many of B as
+  // its column has rows.
   int panel_at(int device, int step) const;
-  const Part& k_at(int device, int step) const { return panels[panel_at(device, step)]; }
-  int own_of_A() const { return steps() / grid.columns; }
-  int own_of_B() const { return steps() / grid.rows; }
-  int K_of_A(int device) const;
-  int K_of_B(int device) const;
-  // Whether a panel travels to each device in that step, and the device that sends it.
-  bool receives_A(int step) const { return step >= own_of_A(); }
-  bool receives_B(int step) const { return step >= own_of_B(); }
-  bool receives(int step) const { return receives_A(step) || receives_B(step); }
+  const Interval& k_at(int device, int step) const { return panels[panel_at(device, step)]; }
+  int own_of_A() const { return turns() / grid.columns; }
+  int own_of_B() const { return turns() / grid.rows; }
+  int K_of_first(int device, int steps_of_it) const;
+  int K_of_A(int device) const { return K_of_first(device, own_of_A()); }
+  int K_of_B(int device) const { return K_of_first(device, own_of_B()); }
+  // The device that owns the panel.
   int owner_of_A(int device, int step) const;
   int owner_of_B(int device, int step) const;
 };
 
-// One multiplication of a device, of a block of C with a panel of K, and what arrives before it and
-// leaves after it. A panel of A, and a block of C, has two places; so has a panel of B of a
-// Schedule.
-struct Step {
-  Part rows, columns, k;
-  bool first;  // of its block
-  bool A_arrives, B_arrives, C_arrives = false, C_leaves = false;
-  int block = 0;  // counted over all passes (Streams)
+// Of matrices that stay on the devices. Throws a Refusal if there would be too many steps to list.
+Schedule schedule(ProblemSize size, DeviceGrid grid, int panel);
 
-  bool arrives() const { return A_arrives || B_arrives || C_arrives; }
-};
-using Steps = std::vector<std::vector<Step>>;  // of each device
-Steps steps_of(const Schedule& schedule);
+// Those among which the model chooses: with the widest panels that the grid allows, then with half
+// as wide ones, and so on, down to 1024.
+std::vector<Schedule> schedules(ProblemSize size, DeviceGrid grid);
+
+// Of matrices that stay in the host's memory, for devices with this much of their own, in bytes.
+// Throws a Refusal if it is too little for even the narrowest pass, or if there would be too many
+// steps to list.
+Schedule from_host(ProblemSize size, DeviceGrid grid, int panel, bool reads_C, double memory);
 
 // The width of a panel from the host if none is requested: an equal part of K, but at least 1024,
 // since each step loads and stores all of C once, and at most 4096, since two of them must fit
 // beside the matrices.
 int usual_panel(int K);
 
-// Throws a Refusal if there would be too many steps to list.
-Schedule schedule(Shape shape, Grid grid, int panel);
-void refuse_many_steps(double steps);  // of all devices
-
-// Those among which the model chooses: with the widest panels that the grid allows, then with half
-// as wide ones, and so on, down to 1024.
-std::vector<Schedule> schedules(Shape shape, Grid grid);
-
 // The total number of floats that travel: each of A's to the Q - 1 other columns of the grid, each
 // of B's to the P - 1 other rows.
-double floats_that_travel(Shape shape, Grid grid);
+double floats_that_travel(ProblemSize size, DeviceGrid grid);
 
 // The grid of that many devices in which the fewest floats travel; of equal ones, the one with the
 // fewest rows. Throws a Refusal if C has too few rows and columns to give every device a part.
-Grid choose_grid(Shape shape, int devices);
+DeviceGrid choose_grid(ProblemSize size, int devices);
 
 // "2x3". Throws a Refusal unless it is two whole numbers whose product is `devices` and C has that
 // many rows and columns.
-Grid read_grid(std::string_view typed, Shape shape, int devices);
-std::string in_words(Grid grid);  // "2 x 3"
+DeviceGrid read_grid(std::string_view typed, ProblemSize size, int devices);
+std::string in_words(DeviceGrid grid);  // "2 x 3"
 
-// The most that a device sends, receives and holds.
+// What a device sends, receives and holds. From the host, messages are copies.
 struct Load {
   std::int64_t bytes_sent = 0, bytes_received = 0, messages_sent = 0, messages_received = 0;
-  std::int64_t bytes_held = 0;  // its parts of A, B and C, and two panels of each that arrives
+  std::int64_t bytes_held = 0;  // its parts of A, B and C, and places for what arrives
   bool operator==(const Load&) const = default;
 };
 
-// Computed by formulas from the parts' sizes, without going through the steps, except for
-// messages_*.
+// Computed by formulas from the parts' sizes, without going through the steps, except for messages
+// between devices.
 Load predicted_load(const Schedule& schedule, int device);
-
-// The schedule of a product whose matrices stay in the host's memory and pass through the devices.
-//
-// Each device computes its part of C. B's columns stay on it while the rows of A and C pass: per
-// block of rows, each panel of A is multiplied with its rows of B, which arrive with the first
-// block. If the columns do not fit, the part is computed in several passes over fewer columns, and
-// A passes in each of them.
-
-struct Streams {
-  Shape shape;
-  Grid grid;
-  int rows, panel;  // the most of a block
-  int columns;      // the most of a pass
-  bool reads_C;     // beta is not 0
-  Steps steps = {};
-};
-
-// For devices with this much memory, in bytes. Throws a Refusal if it is too little for even the
-// narrowest pass, or if there would be too many steps to list.
-Streams streams(Shape shape, Grid grid, int panel, bool reads_C, double memory);
-
-// The most that a device copies from and to the host, and holds. Messages are copies.
-Load predicted_load(const Streams& streams, int device);
 
 // When each device copies and when it multiplies: modelled and measured times in the same form.
 
@@ -163,7 +155,7 @@ const Link& find_link(std::string_view name);
 
 enum class Lane { arrive, multiply, leave };  // panels come, are multiplied, results go
 
-struct Span {
+struct BusyTime {
   int device;
   Lane lane;
   int step;  // counted from 0, over all of the device's steps
@@ -171,10 +163,11 @@ struct Span {
 };
 
 struct Timeline {
-  std::vector<Span> spans;
-  double overhead_ms = 0;  // of the first device: what its launches take beside their work
+  std::vector<BusyTime> times;  // of each lane of a device in order
+  double overhead_ms = 0;       // of the first device: what its launches take beside their work
 
-  double ms() const;  // until the last span's end
+  double ms() const;    // until the last of them ends
+  int devices() const;  // that are busy
   // Of the time in which panels or results travel on some device, the part in which that device
   // also multiplies; 1 if nothing travels.
   double hidden() const;
@@ -190,13 +183,10 @@ struct Rate {
   double step_ms = 0, aligned_C_ms = 0, other_C_ms = 0;
   // One thread issues the steps of all devices of a process, which they wait for.
   double issue_ms = 0;
-
-  double overhead_ms(bool is_first) const { return issue_ms + (is_first ? 0 : step_ms); }
 };
 // With what else was measured, for that many devices in each process.
 Rate measured_rate(double tflops, int devices_of_a_process);
 
 Timeline predict(const Schedule& schedule, const Link& link, const Rate& rate);
-Timeline predict(const Streams& streams, const Link& link, const Rate& rate);
 
 }  // namespace cluster

@@ -27,12 +27,6 @@ namespace {
 
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
-std::string in_words(const Schedule& s) {
-  const auto [M, N, K] = s.shape;
-  return std::to_string(M) + " x " + std::to_string(N) + " x " + std::to_string(K) + " on " +
-         in_words(s.grid) + ", panels of " + std::to_string(s.panel);
-}
-
 // Random schedules; some have parts without an element.
 std::vector<Schedule> random_schedules(int count) {
   std::mt19937 random(16);
@@ -40,8 +34,8 @@ std::vector<Schedule> random_schedules(int count) {
   std::vector<Schedule> all;
   for (int i = 0; i < count; ++i) {
     const int most = i % 2 == 0 ? 20 : 700;
-    const Shape shape{upto(most), upto(most), upto(most)};
-    all.push_back(schedule(shape, {1 + upto(5), 1 + upto(5)}, 1 + upto(most)));
+    const ProblemSize size{upto(most), upto(most), upto(most)};
+    all.push_back(schedule(size, {1 + upto(5), 1 + upto(5)}, 1 + upto(most)));
   }
   return all;
 }
@@ -58,7 +52,7 @@ TEST_CASE("the parts of a side follow one another without a gap, and differ by a
       int end = 0, least = INT_MAX, most = 0;
       bool are_joined = true, are_aligned = true;
       for (int i = 0; i < parts; ++i) {
-        const Part part = part_of(extent, parts, i);
+        const Interval part = part_of(extent, parts, i);
         are_joined = are_joined && part.begin == end && part.size >= 0;
         are_aligned = are_aligned && part.begin % 4 == 0;
         end = part.end();
@@ -76,30 +70,32 @@ TEST_CASE("the parts of a side follow one another without a gap, and differ by a
 
 TEST_CASE("the panels are K, and each has one owner in a row and in a column") {
   for (const Schedule& s : random_schedules(300)) {
-    const std::string words = in_words(s);
-    CAPTURE(words);
+    CAPTURE(s.size.K);
+    CAPTURE(s.grid.rows);
+    CAPTURE(s.grid.columns);
+    CAPTURE(s.panel);
     int end = 0, widest = 0;
     bool are_right = true;
-    for (const Part& panel : s.panels) {
+    for (const Interval& panel : s.panels) {
       are_right = are_right && panel.begin == end;
       end = panel.end();
       widest = std::max(widest, panel.size);
     }
-    CHECK(end == s.shape.K);
+    CHECK(end == s.size.K);
     CHECK(widest == s.panel);
     // Its owner multiplies it in one of its first steps, and no other device of the line does.
     const auto owns = [&](int device, int panel, int own) {
-      return (panel - s.panel_at(device, 0) + s.steps()) % s.steps() < own;
+      return (panel - s.panel_at(device, 0) + s.turns()) % s.turns() < own;
     };
     for (int device = 0; device < s.grid.devices(); ++device) {
-      for (int step = 0; step < s.steps(); ++step) {
+      for (int step = 0; step < s.turns(); ++step) {
         const int panel = s.panel_at(device, step);
         const int of_A = s.owner_of_A(device, step), of_B = s.owner_of_B(device, step);
-        are_right = are_right && s.receives_A(step) == (of_A != device) &&
-                    s.receives_B(step) == (of_B != device);
+        are_right = are_right && s.steps[device][step].A_arrives == (of_A != device) &&
+                    s.steps[device][step].B_arrives == (of_B != device);
         for (int other = 0; other < s.grid.devices(); ++other) {
-          const bool in_row = s.row_of(other) == s.row_of(device);
-          const bool in_column = s.column_of(other) == s.column_of(device);
+          const bool in_row = s.grid.row_of(other) == s.grid.row_of(device);
+          const bool in_column = s.grid.column_of(other) == s.grid.column_of(device);
           are_right = are_right &&
                       (!in_row || owns(other, panel, s.own_of_A()) == (other == of_A)) &&
                       (!in_column || owns(other, panel, s.own_of_B()) == (other == of_B));
@@ -110,17 +106,10 @@ TEST_CASE("the panels are K, and each has one owner in a row and in a column") {
   }
 }
 
-TEST_CASE("a product without a K has panels, so that C is still multiplied by beta") {
-  const Schedule s = schedule({8, 8, 0}, {2, 2}, 16);
-  REQUIRE(s.steps() == 2);
-  CHECK(s.panel == 0);
-  CHECK(predicted_load(s, 0).messages_received == 0);
-}
-
-TEST_CASE("the panels to choose from are halves of one another, down to 1024") {
-  const auto widths = [](Shape shape, Grid grid) {
+TEST_CASE("the panels to choose from are halves of one another, and the host's an eighth of K") {
+  const auto widths = [](ProblemSize size, DeviceGrid grid) {
     std::vector<int> all;
-    for (const Schedule& s : schedules(shape, grid)) all.push_back(s.panel);
+    for (const Schedule& s : schedules(size, grid)) all.push_back(s.panel);
     return all;
   };
   CHECK(widths({8, 8, 16384}, {2, 2}) == std::vector<int>{8192, 4096, 2048, 1024});
@@ -128,14 +117,10 @@ TEST_CASE("the panels to choose from are halves of one another, down to 1024") {
   CHECK(widths({8, 8, 16384}, {1, 1}) == std::vector<int>{16384, 8192, 4096, 2048, 1024});
   CHECK(widths({8, 8, 100}, {2, 2}) == std::vector<int>{52});
   CHECK(widths({8, 8, 0}, {2, 2}) == std::vector<int>{0});
-}
-
-TEST_CASE("a usual panel from the host is an eighth of K between 1024 and 4096") {
-  CHECK(usual_panel(0) == 1024);
-  CHECK(usual_panel(8192) == 1024);
-  CHECK(usual_panel(16384) == 2048);
-  CHECK(usual_panel(16640) == 2080);
-  CHECK(usual_panel(INT_MAX) == 4096);
+  for (const auto& [K, width] :
+       std::map<int, int>{{0, 1024}, {8192, 1024}, {16384, 2048}, {16640, 2080}, {INT_MAX, 4096}}) {
+    CHECK(usual_panel(K) == width);
+  }
 }
 
 TEST_CASE("of all grids of that many devices, the chosen one sends the fewest floats") {
@@ -143,29 +128,29 @@ TEST_CASE("of all grids of that many devices, the chosen one sends the fewest fl
   const auto side = [&] { return 1 + static_cast<int>(random() % (random() % 2 ? 12 : 2000)); };
   int refused = 0;
   for (int i = 0; i < 3000; ++i) {
-    const Shape shape{side(), side(), side()};
+    const ProblemSize size{side(), side(), side()};
     const int devices = 1 + static_cast<int>(random() % 64);
-    std::optional<Grid> best;
+    std::optional<DeviceGrid> best;
     double fewest = 0;
     for (int rows = 1; rows <= devices; ++rows) {
       for (int columns = 1; columns <= devices; ++columns) {
-        if (rows * columns != devices || rows > shape.M || columns > shape.N) continue;
+        if (rows * columns != devices || rows > size.M || columns > size.N) continue;
         const double floats =
-            1.0 * shape.M * shape.K * (columns - 1) + 1.0 * shape.K * shape.N * (rows - 1);
+            1.0 * size.M * size.K * (columns - 1) + 1.0 * size.K * size.N * (rows - 1);
         if (best && floats >= fewest) continue;
-        best = Grid{rows, columns};
+        best = DeviceGrid{rows, columns};
         fewest = floats;
       }
     }
-    CAPTURE(shape.M);
-    CAPTURE(shape.N);
+    CAPTURE(size.M);
+    CAPTURE(size.N);
     CAPTURE(devices);
     if (!best) {
       ++refused;
-      CHECK_THROWS_AS(choose_grid(shape, devices), model::Refusal);
+      CHECK_THROWS_AS(choose_grid(size, devices), model::Refusal);
     } else {
-      CHECK(choose_grid(shape, devices) == *best);
-      CHECK(floats_that_travel(shape, *best) == fewest);
+      CHECK(choose_grid(size, devices) == *best);
+      CHECK(floats_that_travel(size, *best) == fewest);
     }
   }
   CHECK(refused > 0);
@@ -175,13 +160,13 @@ TEST_CASE("grids are chosen, read and refused as in their golden file") {
   std::string text;
   const auto add = [&](const std::string& what, auto grid) {
     try {
-      const Grid g = grid();
+      const DeviceGrid g = grid();
       text += text::printed("%s: %d x %d\n", what.c_str(), g.rows, g.columns);
     } catch (const model::Refusal& refusal) {
       text += std::string(refusal.what()) + "\n";
     }
   };
-  const Shape cube{4096, 4096, 4096}, shape{10, 3, 5};
+  const ProblemSize cube{4096, 4096, 4096}, size{10, 3, 5};
   for (const int devices : {1, 4, 6, 7}) {
     add(std::to_string(devices), [&] { return choose_grid(cube, devices); });
   }
@@ -191,12 +176,12 @@ TEST_CASE("grids are chosen, read and refused as in their golden file") {
   add("small", [] { return choose_grid({2, 2, 2}, 5); });
   for (const auto& [typed, devices] : std::vector<std::pair<const char*, int>>{
            {"4x1", 4}, {"2x3", 6}, {"2x2", 6}, {"65536x65536", 4}, {"1x4", 4}, {"11x1", 11}}) {
-    add(typed, [&] { return read_grid(typed, shape, devices); });
+    add(typed, [&] { return read_grid(typed, size, devices); });
   }
   for (const char* typed :
        {"x", "2", "2x", "x2", "2X2", "2x2x1", "2 x 2", " 2x2", "2x2 ", "-2x-2", "0x4", "4x0",
         "2.0x2", "four", "99999999999x1", "1x99999999999", "+2x2"}) {
-    add(typed, [&] { return read_grid(typed, shape, 4); });
+    add(typed, [&] { return read_grid(typed, size, 4); });
   }
   testing::compare_with_golden("grids", {{"chosen, then typed", text}});
 }
@@ -206,22 +191,9 @@ TEST_CASE("any text for a grid is read or refused with a sentence") {
   testing::fuzz<model::Refusal>(
       [&] { return fuzz.next(); },
       [](const std::string& typed) {
-        const Grid grid = read_grid(typed, {100, 100, 100}, 4);
+        const DeviceGrid grid = read_grid(typed, {100, 100, 100}, 4);
         if (grid.devices() != 4) throw std::logic_error("accepted " + typed);
       });
-}
-
-TEST_CASE("a device holds its parts of A, B and C, and two panels of each matrix that travels") {
-  const Shape shape{100, 60, 40};
-  CHECK(
-      predicted_load(schedule(shape, {1, 1}, 16), 0).bytes_held ==
-      4 * (100 * 40 + 40 * 60 + 100 * 60));
-  CHECK(
-      predicted_load(schedule(shape, {1, 2}, 16), 1).bytes_held ==
-      4 * (100 * 20 + 40 * 32 + 100 * 32 + 2 * 12 * 100));
-  CHECK(
-      predicted_load(schedule(shape, {2, 2}, 4096), 0).bytes_held ==
-      4 * (48 * 20 + 20 * 28 + 48 * 28 + 2 * 20 * (48 + 28)));
 }
 
 TEST_CASE("a schedule of too many steps to list is refused with their number") {
@@ -231,7 +203,7 @@ TEST_CASE("a schedule of too many steps to list is refused with their number") {
       model::Refusal);
   CHECK_NOTHROW(schedule({8, 8, 1'000'000}, {2, 2}, 1));
   CHECK_THROWS_AS(
-      streams({INT_MAX, INT_MAX, INT_MAX}, {1, 2}, 4096, false, kNoLimit), model::Refusal);
+      from_host({INT_MAX, INT_MAX, INT_MAX}, {1, 2}, 4096, false, kNoLimit), model::Refusal);
 }
 
 TEST_CASE("the largest matrices that flags allow do not overflow the formulas") {
@@ -240,7 +212,7 @@ TEST_CASE("the largest matrices that flags allow do not overflow the formulas") 
   for (int device = 0; device < 256; ++device) {
     received += static_cast<double>(predicted_load(s, device).bytes_received);
   }
-  CHECK(received == doctest::Approx(4 * floats_that_travel(s.shape, s.grid)));
+  CHECK(received == doctest::Approx(4 * floats_that_travel(s.size, s.grid)));
   CHECK(predicted_load(s, 255).bytes_held > 0);
 }
 
@@ -248,23 +220,23 @@ namespace {
 
 // Random plans on devices that have little memory; some need several passes, and some of the
 // devices have nothing to do.
-std::vector<Streams> random_streams(int count) {
+std::vector<Schedule> random_streams(int count) {
   std::mt19937 random(18);
   const auto upto = [&](int most) { return static_cast<int>(random() % (most + 1)); };
-  std::vector<Streams> all;
+  std::vector<Schedule> all;
   for (int i = 0; i < count; ++i) {
-    const Shape shape{upto(i % 2 == 0 ? 1200 : 40), upto(1500), upto(60)};
-    const Grid grid{1 + upto(2), 1 + upto(2)};
+    const ProblemSize size{upto(i % 2 == 0 ? 1200 : 40), upto(1500), upto(60)};
+    const DeviceGrid grid{1 + upto(2), 1 + upto(2)};
     const int panel = 1 + upto(70);
-    const double least = 4.0 * (shape.K * 128 + 2 * 256 * std::min(panel, 60) + 2 * 256 * 128);
-    all.push_back(streams(shape, grid, panel, upto(1) == 1, least * (1 + upto(8))));
+    const double least = 4.0 * (size.K * 128 + 2 * 256 * std::min(panel, 60) + 2 * 256 * 128);
+    all.push_back(from_host(size, grid, panel, upto(1) == 1, least * (1 + upto(8))));
   }
   return all;
 }
 
-int passes_of(const Streams& s, int device) {
+int passes_of(const Schedule& s, int device) {
   int passes = 0, column = -1;
-  for (const Step& step : s.steps[device]) {
+  for (const PanelStep& step : s.steps[device]) {
     passes += step.columns.begin != column;
     column = step.columns.begin;
   }
@@ -273,29 +245,29 @@ int passes_of(const Streams& s, int device) {
 
 }  // namespace
 
-TEST_CASE("no step is wider than the places for it, and blocks are counted one after the other") {
-  for (const Streams& s : random_streams(400)) {
-    for (const std::vector<Step>& steps : s.steps) {
-      int block = -1;
-      for (const Step& step : steps) {
-        block += step.first;
-        const bool fits = step.rows.size <= s.rows && step.columns.size <= s.columns &&
-                          step.k.size <= s.panel && step.block == block;
-        if (!fits) CHECK_MESSAGE(false, step.rows.size, " x ", step.columns.size);
+TEST_CASE("no step is wider than the places for it, and each block takes as many steps") {
+  for (const Schedule& s : random_streams(400)) {
+    for (const std::vector<PanelStep>& steps : s.steps) {
+      bool are_right = true;
+      for (std::size_t i = 0; i < steps.size(); ++i) {
+        const PanelStep& step = steps[i];
+        are_right = are_right && step.rows.size <= s.rows && step.columns.size <= s.columns &&
+                    step.k.size <= s.panel && step.first == (i % s.turns() == 0);
       }
+      CHECK(are_right);
     }
   }
 }
 
 TEST_CASE("with less memory there are more passes, and too little is refused with both numbers") {
-  const Shape shape{4096, 4096, 4096};
-  const Grid grid{1, 2};
+  const ProblemSize size{4096, 4096, 4096};
+  const DeviceGrid grid{1, 2};
   int passes = 0, most = 0;
   bool is_refused = false;
   for (double memory = 60e6; !is_refused; memory -= 1e6) {
     CAPTURE(memory);
     try {
-      const Streams s = streams(shape, grid, 512, true, memory);
+      const Schedule s = from_host(size, grid, 512, true, memory);
       CHECK(static_cast<double>(predicted_load(s, 0).bytes_held) <= memory);
       CHECK(passes_of(s, 0) >= passes);
       passes = passes_of(s, 0);
@@ -308,37 +280,37 @@ TEST_CASE("with less memory there are more passes, and too little is refused wit
           "memory, and has 4.00 MB free");
     }
   }
-  CHECK(passes_of(streams(shape, grid, 512, true, kNoLimit), 0) == 1);
+  CHECK(passes_of(from_host(size, grid, 512, true, kNoLimit), 0) == 1);
   CHECK(most > 10);
 }
 
 TEST_CASE("a device whose memory just suffices for one pass makes one, and a byte less makes two") {
-  const Shape shape{2048, 1024, 1024};
-  const Streams all = streams(shape, {1, 1}, 256, true, kNoLimit);
+  const ProblemSize size{2048, 1024, 1024};
+  const Schedule all = from_host(size, {1, 1}, 256, true, kNoLimit);
   const auto bytes = static_cast<double>(predicted_load(all, 0).bytes_held);
   CHECK(all.columns == 1024);
-  CHECK(streams(shape, {1, 1}, 256, true, bytes).columns == 1024);
-  const Streams two = streams(shape, {1, 1}, 256, true, bytes - 1);
+  CHECK(from_host(size, {1, 1}, 256, true, bytes).columns == 1024);
+  const Schedule two = from_host(size, {1, 1}, 256, true, bytes - 1);
   CHECK(two.columns == 512);
   CHECK(passes_of(two, 0) == 2);
   CHECK(predicted_load(two, 0).bytes_received == 4 * (1024 * 1024 + 3 * 2048 * 1024));
 }
 
 TEST_CASE("sides near 2^31 are cut into blocks without overflow") {
-  const Streams tall = streams({INT_MAX, 1, 1}, {2, 1}, 4096, false, kNoLimit);
-  for (const std::vector<Step>& steps : tall.steps) {
+  const Schedule tall = from_host({INT_MAX, 1, 1}, {2, 1}, 4096, false, kNoLimit);
+  for (const std::vector<PanelStep>& steps : tall.steps) {
     CHECK(steps.size() == 262144);
     CHECK(steps.back().rows.size > 0);
   }
   CHECK(tall.steps.back().back().rows.end() == INT_MAX);
-  const Streams deep = streams({1, 1, INT_MAX}, {1, 1}, 4096, false, kNoLimit);
+  const Schedule deep = from_host({1, 1, INT_MAX}, {1, 1}, 4096, false, kNoLimit);
   REQUIRE(deep.steps[0].size() == 524288);
   CHECK(deep.steps[0].back().k.end() == INT_MAX);
-  const Streams wide = streams({1, INT_MAX, 1}, {1, 1}, 4096, false, kNoLimit);
+  const Schedule wide = from_host({1, INT_MAX, 1}, {1, 1}, 4096, false, kNoLimit);
   CHECK(wide.columns == INT_MAX);
   REQUIRE(wide.steps[0].size() == 1);
-  CHECK(wide.steps[0][0].columns == Part{0, INT_MAX});
-  const Streams passes = streams({1, INT_MAX, 1}, {1, 1}, 4096, false, 3e12);
+  CHECK(wide.steps[0][0].columns == Interval{0, INT_MAX});
+  const Schedule passes = from_host({1, INT_MAX, 1}, {1, 1}, 4096, false, 3e12);
   CHECK(passes.steps[0].back().columns.end() == INT_MAX);
 }
 
@@ -348,11 +320,11 @@ constexpr double kRounding = 1e-9;  // ms
 const Link kAtOnce{"at once", 0, kNoLimit, kNoLimit, kNoLimit, ""};
 const Link kSlow{"slow", 5, 0.01, 0.02, 0.05, ""};
 
-using ByStep = std::map<int, Span>;
+using ByStep = std::map<int, BusyTime>;
 
 ByStep lane_of(const Timeline& timeline, int device, Lane lane) {
   ByStep steps;
-  for (const Span& span : timeline.spans) {
+  for (const BusyTime& span : timeline.times) {
     if (span.device == device && span.lane == lane) CHECK(steps.emplace(span.step, span).second);
   }
   return steps;
@@ -369,16 +341,16 @@ bool is_one_after_the_other(const ByStep& lane) {
 
 // A panel is multiplied after its arrival, and arrives when its place is free: that of the panel
 // before the last, of the block of C before the last, and of B in the pass before.
-void check_places(const Steps& steps, const Timeline& timeline) {
+void check_places(
+    const std::vector<std::vector<PanelStep>>& steps, int turns, const Timeline& timeline) {
   for (int device = 0; device < static_cast<int>(steps.size()); ++device) {
     const ByStep arrive = lane_of(timeline, device, Lane::arrive);
     const ByStep multiply = lane_of(timeline, device, Lane::multiply);
     const ByStep leave = lane_of(timeline, device, Lane::leave);
     for (const ByStep& lane : {arrive, multiply, leave}) CHECK(is_one_after_the_other(lane));
-    std::vector<double> left;  // of the blocks, when they had left
     bool are_right = true;
     for (int i = 0; i < static_cast<int>(steps[device].size()); ++i) {
-      const Step& step = steps[device][i];
+      const PanelStep& step = steps[device][i];
       CHECK(multiply.contains(i) == (step.k.size > 0 || step.first));
       CHECK(leave.contains(i) == step.C_leaves);
       if (const auto came = arrive.find(i); came != arrive.end()) {
@@ -386,12 +358,11 @@ void check_places(const Steps& steps, const Timeline& timeline) {
         are_right =
             are_right && multiply.at(i).begin_ms + kRounding >= came->second.end_ms &&
             (!arrive.contains(i - 2) || begin >= multiply.at(i - 2).end_ms) &&
-            (!step.first || step.block < 2 || begin >= left[step.block - 2]) &&
+            (!step.first || i <= turns || begin >= leave.at(i - turns - 1).end_ms) &&
             (!step.first || !step.B_arrives || i == 0 || begin >= multiply.at(i - 1).end_ms);
       }
       if (!step.C_leaves) continue;
       are_right = are_right && leave.at(i).begin_ms >= multiply.at(i).end_ms;
-      left.push_back(leave.at(i).end_ms);
     }
     CHECK(are_right);
   }
@@ -408,15 +379,15 @@ TEST_CASE("a panel is multiplied after it arrives, and arrives when its place is
   const auto upto = [&](int most) { return static_cast<int>(random() % (most + 1)); };
   int passes = 0;
   for (int i = 0; i < 300; ++i) {
-    const Grid grid{1 + upto(3), 1 + upto(3)};
-    const Shape shape{upto(900), upto(900), upto(900)};
+    const DeviceGrid grid{1 + upto(3), 1 + upto(3)};
+    const ProblemSize size{upto(900), upto(900), upto(900)};
     const Link link = links()[upto(4)];
     const Rate rate{std::pow(10.0, upto(4) - 3)};
-    const Schedule s = schedule(shape, grid, 1 + upto(300));
-    check_places(steps_of(s), predict(s, link, rate));
-    const Streams host =
-        streams(shape, grid, 1 + upto(300), upto(1) == 1, upto(1) == 1 ? 3e6 : kNoLimit);
-    check_places(host.steps, predict(host, link, rate));
+    const Schedule s = schedule(size, grid, 1 + upto(300));
+    check_places(s.steps, s.turns(), predict(s, link, rate));
+    const Schedule host =
+        from_host(size, grid, 1 + upto(300), upto(1) == 1, upto(1) == 1 ? 3e6 : kNoLimit);
+    check_places(host.steps, host.turns(), predict(host, link, rate));
     passes = std::max(passes, passes_of(host, 0));
   }
   CHECK(passes > 1);
@@ -433,21 +404,21 @@ TEST_CASE("panels travel when each device of a row and column has a place for on
   CHECK_FALSE(arrive.contains(own - 1));
   CHECK(arrive.at(own).begin_ms == 0);
   CHECK(arrive.at(own + 1).begin_ms == 0);
-  for (int step = own + 2; step < s.steps(); ++step) {
+  for (int step = own + 2; step < s.turns(); ++step) {
     CHECK(arrive.at(step).begin_ms == doctest::Approx(slower.at(step - 2).end_ms));
   }
 }
 
 TEST_CASE("the model's time of a product equals a calculation by hand") {
-  const Shape cube{512, 512, 512};
+  const ProblemSize cube{512, 512, 512};
   const Link link{"slow", 5, 2, 1, 1, ""}, port{"host", 0, kNoLimit, 50, 60, ""};
   const Schedule square = schedule(cube, {2, 2}, 64);
-  const Streams host = streams(cube, {2, 2}, 64, true, kNoLimit);
+  const Schedule host = from_host(cube, {2, 2}, 64, true, kNoLimit);
   const double multiplied_ms = 2.0 * 256 * 256 * 512 / 2 * 1e-9;
   // Half of the panels, with 256 rows and columns each, arrive.
-  const double travel_ms = 5e-3 * square.steps() / 2 + 4e-6 * 512 * 256 / 2;
+  const double travel_ms = 5e-3 * square.turns() / 2 + 4e-6 * 512 * 256 / 2;
   const auto by_port = [&](int devices) {
-    const Streams s = streams({1024, 1024 * devices, 1024}, {1, devices}, 1024, false, kNoLimit);
+    const Schedule s = from_host({1024, 1024 * devices, 1024}, {1, devices}, 1024, false, kNoLimit);
     return predict(s, port, {kNoLimit}).ms();
   };
   for (const auto& [what, ms, expected] : std::vector<std::tuple<const char*, double, double>>{
@@ -460,7 +431,7 @@ TEST_CASE("the model's time of a product equals a calculation by hand") {
             2e6 / 0.5 * 1e-9},
            {"nothing, at no speed", predict(schedule({9, 9, 0}, {1, 2}, 3), kSlow, {0}).ms(), 0},
            {"nothing from the host",
-            predict(streams({0, 9, 9}, {1, 1}, 30, true, kNoLimit), kSlow, {0}).ms(), 0}}) {
+            predict(from_host({0, 9, 9}, {1, 1}, 30, true, kNoLimit), kSlow, {0}).ms(), 0}}) {
     CAPTURE(what);
     CHECK(ms == doctest::Approx(expected));
   }
@@ -485,11 +456,13 @@ TEST_CASE(
 
 TEST_CASE("the hidden part of transfers is that during which the same device multiplies") {
   const auto span = [](Lane lane) {
-    return [=](int device, double begin, double end) { return Span{device, lane, 0, begin, end}; };
+    return [=](int device, double begin, double end) {
+      return BusyTime{device, lane, 0, begin, end};
+    };
   };
   const auto arrives = span(Lane::arrive), multiplies = span(Lane::multiply);
   const auto leaves = span(Lane::leave);
-  for (const auto& [spans, hidden] : std::vector<std::pair<std::vector<Span>, double>>{
+  for (const auto& [spans, hidden] : std::vector<std::pair<std::vector<BusyTime>, double>>{
            {{}, 1},
            {{multiplies(0, 0, 5)}, 1},
            {{arrives(0, 0, 2), multiplies(0, 2, 5)}, 0},

@@ -17,7 +17,6 @@
 namespace flags {
 
 enum class Resident { automatic, gpu, host };
-enum class Local { stage, cublas };
 
 // The values of --format (markdown only for an explanation).
 enum class Format { table, json, csv, markdown };
@@ -61,7 +60,6 @@ struct Flags : lab::Request {
   std::string grid;                // as typed; cluster::read_grid reads it
   std::string link = "nvlink";     // as typed; cluster::find_link finds it
   Resident resident = Resident::automatic;
-  Local local = Local::stage;
 };
 
 // Reads main's arguments. If a flag is repeated, the last one counts. Throws a Refusal for an

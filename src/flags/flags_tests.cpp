@@ -96,7 +96,6 @@ TEST_CASE("every flag reaches its field, as --flag value and as --flag=value") {
        {std::pair{"gpu", Resident::gpu}, std::pair{"host", Resident::host}}) {
     CHECK(parse(std::string("--gpus 2 --resident ") + word).resident == field);
   }
-  CHECK(parse("--gpus 2 --local cublas").local == Local::cublas);
   const Flags none = parse("");
   CHECK((none.stage.empty() && !none.size && !none.explain && none.hazards));
   CHECK(std::tie(none.alpha, none.beta) == std::tuple(1, 0));

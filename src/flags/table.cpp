@@ -234,9 +234,6 @@ const std::vector<Section> kSections = {
           "the width of a panel; default: the one with the least time by the model, or from the "
           "host an eighth of K, from 1024 to 4096",
           "give the columns of A in a panel, for example --panel 64"},
-         {"--local", "stage|cublas", choice(&Flags::local),
-          "what multiplies on each GPU: the best stage in fp32 (default), or cuBLAS",
-          "give stage or cublas"},
          {"--resident", "gpu|host", choice(&Flags::resident, 1),
           "where A, B and C stay; default: on the GPUs if there is room, else in the host's "
           "memory, from which they pass through the GPUs",
