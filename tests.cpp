@@ -33,7 +33,6 @@
 #include "simulator/trace/trace.h"
 #include "testing/pattern.h"
 #include "testing/program.h"
-#include "testing/thorough.h"
 
 // The GPU's copy of the table if nvcc compiled one; else null.
 extern const model::StageTable stage_table __attribute__((weak));

@@ -2,7 +2,6 @@
 // system.
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -16,22 +15,15 @@ namespace {
 
 using testing::contains, testing::Folder, testing::Output;
 
-// The program's stderr without the note that there is no GPU.
-std::string message(const Output& output) {
-  std::string text;
-  for (const std::string& line : testing::lines_of(output.err)) {
-    if (!line.starts_with("No GPU")) text += line + "\n";
-  }
-  return text;
-}
-
+// Below the note that there is no GPU, stderr has one sentence.
 void check_refused(const Output& output, const std::string& because) {
   CAPTURE(output.err);
   CHECK(output.exit_code == 2);
-  const std::string text = message(output);
-  CHECK(contains(text, because));
-  REQUIRE(std::count(text.begin(), text.end(), '\n') == 1);
-  CHECK(testing::is_sentence(text.substr(0, text.size() - 1)));
+  std::vector<std::string> lines = testing::lines_of(output.err);
+  std::erase_if(lines, [](const std::string& line) { return line.starts_with("No GPU"); });
+  REQUIRE(lines.size() == 1);
+  CHECK(contains(lines[0], because));
+  CHECK(testing::is_sentence(lines[0]));
 }
 
 // All command lines that write to stdout, in every format.
@@ -147,44 +139,19 @@ TEST_CASE("small stacks, many threads and a foreign locale do not change the out
   check_refused(testing::run("OMP_STACKSIZE=16k " + run), "OMP_STACKSIZE=16k: the threads need");
 }
 
-namespace {
-std::string on_terminal(const std::string& flags, const std::string& environment = "TERM=xterm") {
-  return testing::run(
-             environment + " script -qec '" + testing::program() + " " + flags + "' /dev/null")
-      .out;
-}
-bool can_use_a_terminal() {
-  if (testing::there_is_no_terminal()) return false;
-  if (testing::run("command -v script").exit_code == 0) return true;
-  MESSAGE("skipped: script is missing; install bsdutils");
-  return false;
-}
-}  // namespace
-
-TEST_CASE("a terminal without a name gets no colours") {
-  if (!can_use_a_terminal()) return;
-  const std::string bold = "\033[1m";
-  CHECK(contains(on_terminal("--stage 1 --size 16", "env -u NO_COLOR TERM=xterm"), bold));
-  CHECK_FALSE(contains(on_terminal("--stage 1 --size 16", "env -u NO_COLOR TERM="), bold));
-  CHECK_FALSE(contains(on_terminal("--stage 1 --size 16", "env -u NO_COLOR -u TERM"), bold));
-  CHECK_FALSE(contains(on_terminal("--stage 1 --size 16", "env -u NO_COLOR TERM=dumb"), bold));
-  CHECK_FALSE(contains(on_terminal("--stage 1 --size 16", "NO_COLOR=1 TERM=xterm"), bold));
-}
-
 TEST_CASE("on a terminal, long work shows the stage at work and the time left") {
-  if (!can_use_a_terminal()) return;
-  const std::string out = on_terminal("--stage 5-6 --size 256 --trace all");
+  if (testing::there_is_no_terminal()) return;
+  if (testing::run("command -v script").exit_code != 0) {
+    MESSAGE("skipped: script is missing; install bsdutils");
+    return;
+  }
+  const std::string out = testing::run(
+                              "TERM=xterm script -qec '" + testing::program() +
+                              " --stage 5-6 --size 256 --trace all' /dev/null")
+                              .out;
   CHECK(contains(out, "2D thread tiling [#"));
   CHECK(contains(out, "vectorized [##########"));
   CHECK(contains(out, " s left"));
-}
-
-TEST_CASE("the results that overflow fp32 are counted in JSON") {
-  const Output json =
-      testing::gemm_steps("--stage 1 --size 64 --alpha 1e38 --beta 1e38 --format json");
-  CHECK_FALSE(contains(json.out, "\"overflowed\": 0"));
-  CHECK(
-      contains(testing::gemm_steps("--stage 1 --size 64 --format json").out, "\"overflowed\": 0"));
 }
 
 }  // namespace cli

@@ -78,28 +78,8 @@ const model::Variant& same(
   throw std::logic_error("a variant of another table");
 }
 
-lab::Row serial_row(Ladder& ladder, const model::Stage& stage, lab::Floats& result) {
-  constexpr double kAboutASecond = 0x1p29;
-  lab::Row row{
-      lab::measure_on_cpu(ladder.problem, serial_gemm, kAboutASecond, ladder.means(), result)};
-  row.number = stage.number;
-  row.name = stage.name;
-  row.stage = &stage;
-  return row;
-}
-
-lab::Row openmp_row(Ladder& ladder) {
-  constexpr double kAFewSeconds = 0x1p36;
-  lab::Floats result;
-  lab::Row row{
-      lab::measure_on_cpu(ladder.problem, openmp_gemm, kAFewSeconds, ladder.means(), result)};
-  row.name = "OpenMP CPU";
-  return row;
-}
-
-lab::Row cublas_row(
-    Ladder& ladder, const char* name, const lab::Kernel& cublas, lab::Floats& result) {
-  lab::Row row{lab::measure(ladder.problem, cublas, ladder.means(), result)};
+lab::Row named(const std::string& name, lab::Measurement measured) {
+  lab::Row row{std::move(measured)};
   row.name = name;
   return row;
 }
@@ -108,23 +88,19 @@ lab::Row cublas_row(
 std::vector<lab::Row> cublas_rows(Ladder& ladder, bool with_bf16) {
   lab::Floats result;
   std::vector<lab::Row> rows;
-  rows.push_back(cublas_row(
-      ladder, "cuBLAS fp32", {.gpu = std::bind_front(gpu::cublas_sgemm, false)}, ladder.cublas));
-  rows.push_back(cublas_row(
-      ladder, "cuBLAS tf32",
-      {.gpu = std::bind_front(gpu::cublas_sgemm, true), .precision = model::kTf32}, result));
+  const auto add = [&](const char* name, const lab::Kernel& cublas, lab::Floats& C) {
+    rows.push_back(named(name, lab::measure(ladder.problem, cublas, ladder.means(), C)));
+  };
+  add("cuBLAS fp32", {.gpu = std::bind_front(gpu::cublas_sgemm, false)}, ladder.cublas);
+  add("cuBLAS tf32", {.gpu = std::bind_front(gpu::cublas_sgemm, true), .precision = model::kTf32},
+      result);
   if (!with_bf16) return rows;
-  rows.push_back(cublas_row(
-      ladder, "cuBLAS bf16",
+  add("cuBLAS bf16",
       {.gpu = std::bind_front(gpu::cublas_bf16, false),
        .gpu_again = std::bind_front(gpu::cublas_bf16, true),
        .precision = model::kBf16},
-      result));
+      result);
   return rows;
-}
-
-bool is_explained(const flags::Flags& flags) {
-  return flags.explain && flags.format != flags::Format::json && flags.format != flags::Format::csv;
 }
 
 const void* traced_kernel(const Ladder& ladder, const model::Variant& traced) {
@@ -154,7 +130,9 @@ void annotate_row(const Ladder& ladder, const model::Variant& traced, lab::Row& 
   const bool as_json = ladder.flags.format == flags::Format::json || !ladder.flags.json.empty();
   if (!ladder.flags.explain && !as_json && row.counts->hazards.empty()) return;
   lab::annotate(row, traced_kernel(ladder, traced));
-  if (!is_explained(ladder.flags)) return;
+  const flags::Format format = ladder.flags.format;
+  if (!ladder.flags.explain || format == flags::Format::json || format == flags::Format::csv)
+    return;
   annotate_stage_before(ladder, row);
   const std::vector<std::string>& sections = ladder.flags.sections;
   if (!sections.empty() && !std::ranges::count(sections, "kernel")) return;  // which draws it
@@ -279,19 +257,26 @@ void climb(
   for (const model::Stage* stage : stages) {
     ladder.of_stage += kSteps;
     ladder.progress->name(stage->name);
-    if (stage->variants.empty()) {
-      run.rows.push_back(serial_row(ladder, *stage, result));
-    } else {
+    if (!stage->variants.empty()) {
       run.rows.push_back(stage_row(ladder, *stage, selected(*stage), result));
+    } else {
+      constexpr double kAboutASecond = 0x1p29, kAFewSeconds = 0x1p36;
+      const auto on_cpu = [&](const char* name, const lab::Gemm& gemm, double most,
+                              lab::Floats& C) {
+        run.rows.push_back(
+            named(name, lab::measure_on_cpu(problem, gemm, most, ladder.means(), C)));
+      };
+      on_cpu(stage->name, serial_gemm, kAboutASecond, result);
+      run.rows.back().number = stage->number;
+      run.rows.back().stage = stage;
+      lab::Floats of_reference;
+      const bool whole_ladder = flags.stage.empty();
+      if (whole_ladder) on_cpu("OpenMP CPU", openmp_gemm, kAFewSeconds, of_reference);
     }
-    const bool whole_ladder = flags.stage.empty();
-    if (whole_ladder && stage->variants.empty()) run.rows.push_back(openmp_row(ladder));
     ladder.progress->reach(ladder.done += ladder.of_stage);
   }
   run.rows.insert(run.rows.end(), yardsticks.begin(), yardsticks.end());
 }
-
-constexpr const char* kVersion = "gemm_steps 1.0";
 
 void print(const flags::Flags& flags, const lab::Run& run) {
   if (flags.format == flags::Format::json) return report::print_json(stdout, run);
@@ -314,12 +299,6 @@ bool report_failures(const lab::Run& run) {
     std::fprintf(stderr, "gemm_steps: %s\n", report::wrong_sentence(row.name, *row.error).c_str());
   }
   return failed;
-}
-
-// Prints the rows, or what ncu measured. Returns whether the two agree.
-bool print_or_compare(const flags::Flags& flags, const lab::Run& run, const std::string& ncu_csv) {
-  if (ncu_csv.empty() || profile::has_caches(ncu_csv)) print(flags, run);
-  return ncu_csv.empty() || profile::print_ncu(stdout, ncu_csv, run);
 }
 
 void refuse_json(const flags::Flags& flags, const std::string& problem) {
@@ -380,7 +359,8 @@ int walk_stages(
   const bool has_result =
       run.rows.empty() || !model::has_fatal(run.rows.back().counts.value_or(model::Counts{}));
   if (!flags.out.empty() && has_result) lab::write_npy(flags.out, p.M, p.N, result.data());
-  const bool agrees = print_or_compare(flags, run, ncu_csv);
+  if (ncu_csv.empty() || profile::has_caches(ncu_csv)) print(flags, run);
+  const bool agrees = ncu_csv.empty() || profile::print_ncu(stdout, ncu_csv, run);
   if (!flags.json.empty()) {
     refuse_json(flags, text::write_file(flags.json, {report::json_text(run)}));
   }
@@ -401,7 +381,7 @@ int run_program(int argc, char** argv, const model::StageTable& table) {
   lab::prepare_threads();
   const std::string command = lab::joined(argc, argv);
   if (flags.help) return std::fputs(flags::help_text(), stdout), 0;
-  if (flags.version) return std::puts(kVersion), 0;
+  if (flags.version) return std::puts("gemm_steps 1.0"), 0;
   if (flags.legend) return report::print_legend(stdout), 0;
   if (!flags.ncu_metrics.empty()) {
     return std::puts(profile::ncu_metrics(flags.ncu_metrics).c_str()), 0;

@@ -9,16 +9,16 @@
 #include <unistd.h>
 
 #include <array>
+#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
+#include <map>
 #include <stdexcept>
-#include <thread>
 
 #include "text/json.h"
+#include "text/numbers.h"
 
 namespace testing {
 
@@ -26,20 +26,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kPatience{300};  // machines that run tests may be busy
-constexpr std::chrono::seconds kGoodbye{5};
 
 [[noreturn]] void fail(const std::string& sentence) {
   throw std::runtime_error("browser: " + sentence);
-}
-
-std::string in_path(const std::string& name) {
-  const char* path = std::getenv("PATH");
-  std::istringstream folders(path != nullptr ? path : "");
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    const std::string file = folder + "/" + name;
-    if (access(file.c_str(), X_OK) == 0) return file;
-  }
-  return "";
 }
 
 std::string address_of(const std::string& path_or_url) {
@@ -51,131 +40,46 @@ std::string address_of(const std::string& path_or_url) {
   return fragment == std::string::npos ? address : address + path_or_url.substr(fragment);
 }
 
-std::string decoded_base64(std::string_view text) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string bytes;
-  unsigned bits = 0;
-  int count = 0;
-  for (const char c : text) {
-    const std::size_t digit = kDigits.find(c);
-    if (digit == kDigits.npos) break;
-    bits = bits << 6 | static_cast<unsigned>(digit);
-    count += 6;
-    if (count < 8) continue;
-    count -= 8;
-    bytes += static_cast<char>(bits >> count & 0xff);
-  }
-  return bytes;
-}
-
-// A key by the names of the UI Events standard, and by Windows' number, which Chromium asks for.
-struct Key {
-  std::string key, code, text;
-  int number;
-  int modifiers = 0;  // Alt 1, Control 2, Shift 8
-};
-
-Key key_of(std::string name) {
-  int modifiers = 0;
-  const auto held = [&](std::string_view modifier, int bit) {
-    if (!name.starts_with(modifier) || name.size() == modifier.size()) return;
-    name.erase(0, modifier.size());
-    modifiers |= bit;
-  };
-  held("Alt+", 1), held("Control+", 2), held("Shift+", 8);
-
-  static const Key kNamed[] = {
-      {"Enter", "Enter", "\r", 13},
-      {" ", "Space", " ", 32},
-      {"Tab", "Tab", "", 9},
-      {"Escape", "Escape", "", 27},
-      {"Backspace", "Backspace", "", 8},
-      {"Delete", "Delete", "", 46},
-      {"ArrowLeft", "ArrowLeft", "", 37},
-      {"ArrowUp", "ArrowUp", "", 38},
-      {"ArrowRight", "ArrowRight", "", 39},
-      {"ArrowDown", "ArrowDown", "", 40},
-      {"Home", "Home", "", 36},
-      {"End", "End", "", 35},
-      {"PageUp", "PageUp", "", 33},
-      {"PageDown", "PageDown", "", 34}};
-  for (Key key : kNamed) {
-    key.modifiers = modifiers;
-    if (key.key == name) return key;
-  }
-  if (name.size() != 1) fail("there is no key " + name);
-  const char c = name[0];
-  const bool lower = c >= 'a' && c <= 'z', upper = c >= 'A' && c <= 'Z';
-  if (upper) modifiers |= 8;
-  const char letter = static_cast<char>(lower ? c - 'a' + 'A' : c);
-  std::string code = lower || upper         ? std::string("Key") + letter
-                     : c >= '0' && c <= '9' ? std::string("Digit") + c
-                                            : "";
-  return {name, code, name, code.empty() ? 0 : letter, modifiers};
-}
-
-// In the child: becomes the browser, with the socket as file descriptors 3 and 4.
-[[noreturn]] void become(char* const* arguments, int socket, int log, int nothing, pid_t parent) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(127);
-  setpgid(0, 0);
-  const int copy = fcntl(socket, F_DUPFD, 10), log_copy = fcntl(log, F_DUPFD, 10);
-  dup2(nothing, 0), dup2(log_copy, 1), dup2(log_copy, 2);
-  dup2(copy, 3), dup2(copy, 4);
-  close(copy), close(log_copy);
-  execv(arguments[0], arguments);
-  _exit(127);
-}
-
 std::string at(const text::JsonValues& values, const std::string& path) {
   const auto found = values.find(path);
   return found == values.end() ? "" : found->second;
 }
 
-// The first of them that is not empty.
-std::string first_of(const text::JsonValues& values, std::initializer_list<const char*> paths) {
-  for (const char* path : paths) {
-    if (std::string text = at(values, path); !text.empty()) return text;
+// The message of an exception that a script threw, or the exception itself.
+std::string thrown(const text::JsonValues& values, const std::string& details) {
+  for (const char* path : {"exception.description", "exception.value", "text"}) {
+    if (std::string text = at(values, details + path); !text.empty()) return text;
   }
   return "";
 }
 
+// A message of the page, as a complaint if it is one.
 std::string described(const text::JsonValues& event) {
   const std::string method = at(event, "method");
   if (method == "Runtime.exceptionThrown") {
-    return "exception: " + first_of(
-                               event, {"params.exceptionDetails.exception.description",
-                                       "params.exceptionDetails.text"});
+    return "exception: " + thrown(event, "params.exceptionDetails.");
   }
+  const std::string kind = at(event, "params.entry.level") + at(event, "params.type");
+  if (kind != "error" && kind != "warning" && kind != "assert") return "";
   if (method == "Log.entryAdded") {
-    const std::string level = at(event, "params.entry.level");
-    if (level != "error" && level != "warning") return "";
-    return level + ": " + at(event, "params.entry.text") + " " + at(event, "params.entry.url");
+    return kind + ": " + at(event, "params.entry.text") + " " + at(event, "params.entry.url");
   }
-  if (method == "Runtime.consoleAPICalled") {
-    const std::string type = at(event, "params.type");
-    if (type != "error" && type != "warning" && type != "assert") return "";
-    std::string text = "console." + type + ":";
-    for (int i = 0;; ++i) {
-      const std::string argument = "params.args." + std::to_string(i) + ".";
-      if (!event.contains(argument + "type")) return text;
-      const bool has_value = event.contains(argument + "value");
-      text += " " + at(event, argument + (has_value ? "value" : "description"));
-    }
+  if (method != "Runtime.consoleAPICalled") return "";
+  std::string text = "console." + kind + ":";
+  for (int i = 0;; ++i) {
+    const std::string argument = "params.args." + std::to_string(i) + ".";
+    if (!event.contains(argument + "type")) return text;
+    const bool has_value = event.contains(argument + "value");
+    text += " " + at(event, argument + (has_value ? "value" : "description"));
   }
-  return "";
 }
 
 }  // namespace
 
 std::string find_browser() {
   if (const char* named = std::getenv("GEMM_STEPS_BROWSER")) return named;
-  for (const char* name : {"chromium", "chromium-browser", "google-chrome"}) {
-    const std::string file = in_path(name);
-    if (!file.empty()) return file;
-  }
-  return "";
+  const std::string found = run("command -v chromium chromium-browser google-chrome").out;
+  return found.substr(0, found.find('\n'));
 }
 
 Browser::Browser(const std::string& executable) {
@@ -198,25 +102,29 @@ void Browser::start(const std::string& executable) {
     fail(std::string("no socket: ") + std::strerror(errno));
   }
   pipe_ = ends[0];
-  const int log = ::open((folder_ / "log").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-  const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  std::vector<std::string> words = words_of(
-      "--headless --remote-debugging-pipe --disable-gpu --enable-precise-memory-info "
+  const std::string socket = std::to_string(ends[1]);
+  const std::string command_line =
+      "exec '" + executable + "' --user-data-dir='" + folder_ / "profile" +
+      "' --headless --remote-debugging-pipe --disable-gpu --enable-precise-memory-info "
       "--no-first-run --disable-breakpad --disable-crash-reporter --disable-extensions "
       "--disable-sync --mute-audio --disable-background-networking --disable-component-update "
-      "--disable-dev-shm-usage --disable-features=BackForwardCache "
-      "--force-device-scale-factor=1 about:blank");
-  words.insert(words.begin(), {executable, "--user-data-dir=" + folder_ / "profile"});
-  if (geteuid() == 0) words.push_back("--no-sandbox");  // which root cannot have
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-
-  owner_ = getpid();
+      "--disable-dev-shm-usage --disable-features=BackForwardCache --force-device-scale-factor=1 " +
+      (geteuid() == 0 ? "--no-sandbox " : "") +  // root cannot have a sandbox
+      "about:blank </dev/null >'" + folder_ / "log" + "' 2>&1 3<&" + socket + " 4>&" + socket;
+  const pid_t tests = getpid();
   process_ = fork();
-  if (process_ == 0) become(arguments.data(), ends[1], log, nothing, owner_);
-  close(ends[1]), close(log), close(nothing);
+  if (process_ == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != tests) _exit(127);
+    setpgid(0, 0);
+    fcntl(ends[1], F_SETFD, 0);  // stays open in the browser
+    execl("/bin/bash", "bash", "-c", command_line.c_str(), nullptr);
+    _exit(127);
+  }
+  close(ends[1]);
   if (process_ < 0) fail(std::string("cannot start a process: ") + std::strerror(errno));
+  setpgid(process_, process_);
+  owner_ = tests;
 
   const std::string target =
       result_of("Target.createTarget", R"({"url":"about:blank"})", "targetId");
@@ -230,28 +138,17 @@ void Browser::start(const std::string& executable) {
 
 void Browser::stop() {
   if (owner_ != getpid()) return;  // a child process has a copy of this object
-  if (pipe_ >= 0) close(pipe_);
-  pipe_ = -1;
-  if (process_ <= 0) return;
-  // Without its pipe the browser ends by itself, with all of its processes.
-  for (const Time deadline = Clock::now() + kGoodbye; Clock::now() < deadline;) {
-    if (waitpid(process_, nullptr, WNOHANG) != 0) {
-      process_ = -1;
-      return;
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  kill(-process_, SIGKILL);
-  kill(process_, SIGKILL);
+  close(pipe_);
+  kill(-process_, SIGKILL);  // with all of its processes
   waitpid(process_, nullptr, 0);
-  process_ = -1;
+  owner_ = -1;
 }
 
 void Browser::open(const std::string& path_or_url, int width, int height) {
   command(
-      "Emulation.setDeviceMetricsOverride", "{\"width\":" + std::to_string(width) +
-                                                ",\"height\":" + std::to_string(height) +
-                                                R"(,"deviceScaleFactor":1,"mobile":false})");
+      "Emulation.setDeviceMetricsOverride",
+      text::printed(
+          R"({"width":%d,"height":%d,"deviceScaleFactor":1,"mobile":false})", width, height));
   // Another fragment of the same page would not load it anew.
   for (const std::string& address : {std::string("about:blank"), address_of(path_or_url)}) {
     complaints_.clear();
@@ -272,9 +169,7 @@ std::string Browser::evaluate(const std::string& js) {
           text::json_string(js) + "}");
   const text::JsonParts parts = text::json_parts(reply);
   if (parts.contains("exceptionDetails")) {
-    throw std::runtime_error(first_of(
-        text::json_values(reply), {"exceptionDetails.exception.description",
-                                   "exceptionDetails.exception.value", "exceptionDetails.text"}));
+    throw std::runtime_error(thrown(text::json_values(reply), "exceptionDetails."));
   }
   const auto value = parts.find("result.value");
   return value == parts.end() ? "null" : std::string(value->second);
@@ -285,18 +180,28 @@ std::string Browser::text(const std::string& js) {
 }
 
 void Browser::press(const std::string& name) {
-  const Key key = key_of(name);
-  const std::string rest = R"(,"key":)" + text::json_string(key.key) + R"(,"code":)" +
-                           text::json_string(key.code) + R"(,"windowsVirtualKeyCode":)" +
-                           std::to_string(key.number) + R"(,"modifiers":)" +
-                           std::to_string(key.modifiers);
-  const bool writes = !key.text.empty() && (key.modifiers & 3) == 0;
-  command(
-      "Input.dispatchKeyEvent",
-      (writes ? R"({"type":"keyDown","text":)" + text::json_string(key.text)
-              : std::string(R"({"type":"rawKeyDown")")) +
-          rest + "}");
-  command("Input.dispatchKeyEvent", R"({"type":"keyUp")" + rest + "}");
+  const bool shifts = name.starts_with("Shift+");
+  const std::string key = name.substr(shifts ? 6 : 0);
+  // The numbers that Windows gives to keys, which Chromium asks for.
+  static const std::map<std::string, int> kNumbers = {
+      {"Tab", 9},        {"Enter", 13},   {" ", 32},          {"End", 35},      {"Home", 36},
+      {"ArrowLeft", 37}, {"ArrowUp", 38}, {"ArrowRight", 39}, {"ArrowDown", 40}};
+  const auto named = kNumbers.find(key);
+  if (named == kNumbers.end() && key.size() != 1) fail("there is no key " + key);
+  const unsigned char letter = key[0];
+  const int number = named != kNumbers.end() ? named->second
+                     : std::isalnum(letter)  ? std::toupper(letter)
+                                             : 0;
+  const std::string text = key == "Enter" ? "\r" : key.size() == 1 ? key : "";
+  for (const char* type : {text.empty() ? "rawKeyDown" : "keyDown", "keyUp"}) {
+    const bool writes = type == std::string_view("keyDown");
+    command(
+        "Input.dispatchKeyEvent",
+        text::printed(
+            R"({"type":"%s","key":%s,"text":%s,"windowsVirtualKeyCode":%d,"modifiers":%d})", type,
+            text::json_string(key).c_str(), text::json_string(writes ? text : "").c_str(), number,
+            shifts || (key.size() == 1 && std::isupper(letter)) ? 8 : 0));
+  }
 }
 
 std::vector<std::string> Browser::complaints() {
@@ -312,25 +217,11 @@ double Browser::heap_mb() {
 void Browser::media(bool dark, bool reduced_motion, bool print) {
   command(
       "Emulation.setEmulatedMedia",
-      std::string(R"({"media":")") + (print ? "print" : "") +
-          R"(","features":[{"name":"prefers-color-scheme","value":")" + (dark ? "dark" : "light") +
-          R"("},{"name":"prefers-reduced-motion","value":")" +
-          (reduced_motion ? "reduce" : "no-preference") + R"("}]})");
-}
-
-void Browser::screenshot(const std::string& png_file, bool whole_page) {
-  std::string parameters = R"({"format":"png")";
-  if (whole_page) {
-    const text::JsonValues metrics = text::json_values(command("Page.getLayoutMetrics"));
-    const auto size = [&](const char* side) {
-      return at(metrics, std::string("cssContentSize.") + side);
-    };
-    parameters += R"(,"captureBeyondViewport":true,"clip":{"x":0,"y":0,"scale":1,"width":)" +
-                  size("width") + R"(,"height":)" + size("height") + "}";
-  }
-  std::ofstream file(png_file, std::ios::binary);
-  file << decoded_base64(result_of("Page.captureScreenshot", parameters + "}", "data"));
-  if (!file.flush()) fail("cannot write " + png_file);
+      text::printed(
+          R"({"media":"%s","features":[{"name":"prefers-color-scheme","value":"%s"},)"
+          R"({"name":"prefers-reduced-motion","value":"%s"}]})",
+          print ? "print" : "", dark ? "dark" : "light",
+          reduced_motion ? "reduce" : "no-preference"));
 }
 
 std::string Browser::command(const std::string& method, const std::string& parameters) {

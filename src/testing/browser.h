@@ -57,9 +57,6 @@ class Browser {
   // The user's preferences, or paper.
   void media(bool dark, bool reduced_motion, bool print);
 
-  // Of what is visible, or of the whole page however long it is.
-  void screenshot(const std::string& png_file, bool whole_page = false);
-
  private:
   using Time = std::chrono::steady_clock::time_point;
 

@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <iterator>
@@ -54,47 +55,20 @@ class Fuzz {
     return input;
   }
 
+  // Puts something else into the place of a piece, which may be empty.
   void change(std::string& input) {
-    const std::size_t at = upto(input.size() + 1), length = upto(one_in(4) ? 200 : 5);
-    switch (upto(9)) {
-      case 0:  // flip a bit
-        if (at < input.size()) input[at] = static_cast<char>(input[at] ^ (1 << upto(8)));
-        break;
-      case 1:  // any byte
-        input.insert(at, 1, static_cast<char>(upto(256)));
-        break;
-      case 2:  // a byte that often has a meaning
-        if (at < input.size()) input[at] = one_of(kSpecial);
-        break;
-      case 3:
-        input.erase(at, length);
-        break;
-      case 4:
-        input.resize(at);
-        break;
-      case 5:
-        input.insert(at, one_of(words_));
-        break;
-      case 6: {  // insert a piece of another input
-        const std::string& other = one_of(known_);
-        const std::size_t from = upto(other.size() + 1);
-        input.insert(at, other.substr(from, length));
-        break;
-      }
-      case 7: {  // join the beginning of this one and the end of another
-        input.resize(at);
-        const std::string& other = one_of(known_);
-        input += other.substr(upto(other.size() + 1));
-        break;
-      }
-      case 8: {  // repeat a piece of this one
-        const std::string piece = input.substr(at, 1 + length % 8);
-        for (std::size_t times = one_in(10) ? 300 : upto(4); times > 0; --times) {
-          input.insert(at, piece);
-        }
-        break;
-      }
-    }
+    const std::size_t at = upto(input.size() + 1), from_end = input.size() - at;
+    const std::size_t length = one_in(8) ? from_end : std::min(from_end, upto(one_in(4) ? 200 : 5));
+    const std::string piece = input.substr(at, 8);
+    const std::string& other = one_of(known_);
+    const std::string instead[] = {
+        "",
+        std::string(1, static_cast<char>(upto(256))),
+        std::string(1, one_of(kSpecial)),  // which often has a meaning
+        one_of(words_),
+        other.substr(upto(other.size() + 1), one_in(2) ? other.npos : upto(9)),
+        text::repeated(piece, one_in(10) ? 300 : upto(4))};
+    input.replace(at, length, one_of(instead));
   }
 
  private:

@@ -3,12 +3,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <set>
-#include <sstream>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "testing/pattern.h"
 #include "testing/program.h"
@@ -24,23 +23,26 @@ std::string name_of(const std::string& room) {
   return fs::path(room).filename().string();
 }
 
-// For each room of the map, by its path in src/, the rooms that it may use, by their names.
-std::map<std::string, Rooms> map_of_the_house() {
-  std::map<std::string, Rooms> map;
-  std::istringstream lines(contents("src/README.md"));
-  const std::string room = "\\| `([a-z/]+)/` \\|.*\\|([a-z ]*)\\| [0-9]+ \\|";
-  for (std::string line; std::getline(lines, line);) {
-    const Match found = whole_match(line, room);
-    if (!found) continue;
-    std::istringstream used(found[2]);
-    for (std::string name; used >> name;) map[found[1]].insert(name);
-    map[found[1]].insert(name_of(found[1]));
+struct Room {
+  Rooms used;  // what it may use, and itself
+  int most_lines;
+};
+// The rooms of the map, by their paths in src/.
+using Map = std::map<std::string, Room>;
+
+Map map_of_the_house() {
+  Map map;
+  const std::string row = "\n\\| `([a-z/]+)/` \\|.*\\|([a-z ]*)\\| ([0-9]+) \\|";
+  for (const Match& found : all_matches(contents("src/README.md"), row)) {
+    const std::vector<std::string> used = words_of(found[2]);
+    Room& room = map[found[1]] = {{used.begin(), used.end()}, std::stoi(found[3])};
+    room.used.insert(name_of(found[1]));
   }
   return map;
 }
 
 // The room that has this file of src/: the innermost folder that the map names. Empty if none has.
-std::string room_of(const std::map<std::string, Rooms>& map, fs::path file) {
+std::string room_of(const Map& map, fs::path file) {
   while (file.has_parent_path()) {
     file = file.parent_path();
     if (map.contains(file.string())) return file.string();
@@ -54,29 +56,24 @@ bool is_source(const fs::path& path) {
 
 // Calls `visit` with every source file of src/ that is in a room, and with the room.
 template <class Visit>
-void for_each_source(const std::map<std::string, Rooms>& map, Visit visit) {
+void for_each_source(const Map& map, Visit visit) {
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator("src")) {
     const std::string room = room_of(map, fs::relative(entry.path(), "src"));
     if (!room.empty() && is_source(entry.path())) visit(entry.path(), room);
   }
 }
 
-// Stand-alone programs and tests may use every room.
-bool is_free(const fs::path& path) {
-  return path.filename().string().ends_with("_tests.cpp") || path.filename() == "ladder.cpp";
-}
-
 }  // namespace
 
 TEST_CASE("the map names every folder with code, and every room uses rooms of the map") {
-  const std::map<std::string, Rooms> map = map_of_the_house();
+  const Map map = map_of_the_house();
   Rooms names;
-  for (const auto& [room, used] : map) {
-    CHECK_MESSAGE(fs::is_directory("src/" + room), room);
-    CHECK_MESSAGE(names.insert(name_of(room)).second, room);
+  for (const auto& [path, room] : map) {
+    CHECK_MESSAGE(fs::is_directory("src/" + path), path);
+    CHECK_MESSAGE(names.insert(name_of(path)).second, path);
   }
-  for (const auto& [room, used] : map) {
-    for (const std::string& name : used) CHECK_MESSAGE(names.contains(name), name);
+  for (const auto& [path, room] : map) {
+    for (const std::string& name : room.used) CHECK_MESSAGE(names.contains(name), name);
   }
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator("src")) {
     const fs::path file = fs::relative(entry.path(), "src");
@@ -91,8 +88,7 @@ TEST_CASE("README's layout names every file at the top, except those that every 
   const std::string readme = contents("README.md");
   const std::string layout = readme.substr(readme.find("## Layout"));
   // Nothing is listed where the project is no checkout of git.
-  std::istringstream files(run("git ls-files -- ':(glob)*' 2> /dev/null").out);
-  for (std::string file; std::getline(files, file);) {
+  for (const std::string& file : lines_of(run("git ls-files -- ':(glob)*' 2> /dev/null").out)) {
     const bool is_header = file.ends_with(".h");  // beside its .cpp
     const std::string named = is_header ? file.substr(0, file.size() - 1) + "cpp" : file;
     CHECK_MESSAGE((common.contains(file) || layout.find("\n" + named) != layout.npos), file);
@@ -100,13 +96,15 @@ TEST_CASE("README's layout names every file at the top, except those that every 
 }
 
 TEST_CASE("a room includes only from rooms that the map allows") {
-  const std::map<std::string, Rooms> map = map_of_the_house();
+  const Map map = map_of_the_house();
   int includes = 0;
   for_each_source(map, [&](const fs::path& file, const std::string& room) {
-    if (is_free(file)) return;
+    // Stand-alone programs and tests may use every room.
+    if (file.string().ends_with("_tests.cpp") || file.filename() == "ladder.cpp") return;
     for (const Match& include : all_matches(contents(file), "#include \"([a-z/]+/[^\"]*)\"")) {
       const std::string used = room_of(map, include[1]);
-      CHECK_MESSAGE(map.at(room).contains(name_of(used)), file.string(), " includes ", include[1]);
+      CHECK_MESSAGE(
+          map.at(room).used.contains(name_of(used)), file.string(), " includes ", include[1]);
       ++includes;
     }
   });
@@ -117,7 +115,7 @@ TEST_CASE("a room includes only from rooms that the map allows") {
 TEST_CASE("no room has more lines than the map gives it") {
   const std::set<std::string> counted{".cpp", ".h",   ".cu",  ".js",   ".sh", ".mk",
                                       ".awk", ".lua", ".css", ".html", ".inc"};
-  const std::map<std::string, Rooms> map = map_of_the_house();
+  const Map map = map_of_the_house();
   std::map<std::string, std::ptrdiff_t> lines;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator("src")) {
     if (!counted.contains(entry.path().extension())) continue;
@@ -125,21 +123,20 @@ TEST_CASE("no room has more lines than the map gives it") {
     const std::string text = contents(entry.path());
     lines[room_of(map, fs::relative(entry.path(), "src"))] += std::ranges::count(text, '\n');
   }
-  const std::string row = "\\| `([a-z/]+)/` \\|.*\\| ([0-9]+) \\|";
-  for (const Match& found : all_matches(contents("src/README.md"), row)) {
-    CHECK_MESSAGE(lines[found[1]] <= std::stoi(found[2]), found[1], " has ", lines[found[1]]);
+  for (const auto& [path, room] : map) {
+    CHECK_MESSAGE(lines[path] <= room.most_lines, path, " has ", lines[path]);
   }
 }
 
 TEST_CASE("two rooms never use each other, nor two wings") {
-  const std::map<std::string, Rooms> map = map_of_the_house();
+  const Map map = map_of_the_house();
   const auto wing_of = [](const std::string& room) { return room.substr(0, room.find('/')); };
   std::set<std::pair<std::string, std::string>> arrows;
-  for (const auto& [room, used] : map) {
+  for (const auto& [path, room] : map) {
     for (const auto& [other, used_there] : map) {
-      if (!used.contains(name_of(other))) continue;
-      arrows.insert({room, other});
-      arrows.insert({wing_of(room), wing_of(other)});
+      if (!room.used.contains(name_of(other))) continue;
+      arrows.insert({path, other});
+      arrows.insert({wing_of(path), wing_of(other)});
     }
   }
   for (const auto& [from, to] : arrows) {

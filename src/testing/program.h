@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <optional>
 #include <sstream>
 #include <stdexcept>
@@ -33,13 +33,9 @@ inline std::string contents(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// The processor time of the programs that have been run, and of what they ran. Unlike the clock's,
-// it does not depend on how busy the machine is.
-inline double used_by_programs_s() {
-  rusage used{};
-  getrusage(RUSAGE_CHILDREN, &used);
-  const auto seconds = [](const timeval& t) { return double(t.tv_sec) + 1e-6 * double(t.tv_usec); };
-  return seconds(used.ru_utime) + seconds(used.ru_stime);
+// `make test-all` also tests what takes long and seldom finds what `make test` does not.
+inline bool tests_all() {
+  return std::getenv("GEMM_STEPS_TEST_ALL") != nullptr;
 }
 
 // A temporary folder for one test, removed by the destructor. Tests and processes never share one.
@@ -78,15 +74,10 @@ struct Output {
 // Variables that users of make and of the scripts may set. They are unset for a test's programs, so
 // that the user's environment cannot change a test.
 inline constexpr const char* kSettings =
-    "MAKEFLAGS MAKEOVERRIDES MAKELEVEL MFLAGS MAKE_TERMOUT MAKE_TERMERR "
-    "ANSWERS ANSWER_S ARCH ARCHITECTURES ARCHS BLOCK BOOK BRIEF BUILD COMPILE_GB COMPILE_S "
-    "CSV DIR EX "
-    "FACTS "
-    "FILE FORMAT "
-    "FLAGS GDB_FLAGS HINT "
-    "JOBS KERNEL LIMIT LOOK LOOK_FLAGS MEMORY_GB OUT PAGE PLOT RECORD SEED SIMILAR STAGE "
-    "STUDENT "
-    "TEST_FLAGS THREAD TRY_FLAGS VARIANT WORK SIZE SIZES M N K";
+    "MAKEFLAGS MAKEOVERRIDES MAKELEVEL MFLAGS MAKE_TERMOUT MAKE_TERMERR ANSWERS ANSWER_S ARCH "
+    "ARCHITECTURES ARCHS BLOCK BOOK BRIEF BUILD COMPILE_GB COMPILE_S CSV DIR EX FACTS FILE FORMAT "
+    "FLAGS GDB_FLAGS HINT JOBS KERNEL LIMIT LOOK LOOK_FLAGS MEMORY_GB OUT PAGE PLOT RECORD SEED "
+    "SIMILAR STAGE STUDENT TEST_FLAGS THREAD TRY_FLAGS VARIANT WORK SIZE SIZES M N K";
 
 // Runs a bash command line with `input` on its stdin. Append 2>&1 to get stdout and stderr
 // together.
@@ -158,20 +149,14 @@ class Variable {
 inline std::string written(const std::function<void(std::FILE*)>& print) {
   char* text = nullptr;
   std::size_t size = 0;
-  std::FILE* out = open_memstream(&text, &size);
-  const auto close = [&] {
+  const auto close = [&](std::FILE* out) {
     std::fclose(out);
-    const std::string copy(text, size);
     std::free(text);
-    return copy;
   };
-  try {
-    print(out);
-  } catch (...) {
-    close();
-    throw;
-  }
-  return close();
+  const std::unique_ptr<std::FILE, decltype(close)> out(open_memstream(&text, &size), close);
+  print(out.get());
+  std::fflush(out.get());
+  return {text, size};
 }
 
 inline std::vector<std::string> lines_of(const std::string& text) {

@@ -4,23 +4,21 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "testing/pattern.h"
+#include "testing/program.h"
 
 namespace testing {
 namespace {
 
 namespace fs = std::filesystem;
 
-// A phrase to avoid. `sign` is a part of every match: it is searched for first, because patterns
-// are slow.
+// A phrase to avoid: a row of words.txt.
 struct Rule {
-  const char* sign;
-  std::string pattern;
-  const char* instead;
+  std::string sign, pattern, instead;
 };
 
 // A unit after a number of things, at the end of its phrase: "4 sectors a request." In "registers a
@@ -29,75 +27,14 @@ const std::string kAUnit =
     " an? (thread|request|warp|block|SM|lane|cycle|result|store|load|second|tile|element)"
     "([.,;:)|<]|$| (and|or|on|in|at|for|instead|is|are|than|to|from|as|with|of)( |$))";
 
-const Rule kRules[] = {
-    {" a ",
-     "\\b(sectors|registers|wavefronts|lines|words|bytes|[0-9] B|barriers|instructions|conflicts|"
-     "multiply-adds|FMAs|accesses|results|warps)" +
-         kAUnit,
-     "per: 4 sectors per request"},
-    {" an ",
-     "\\b([0-9.,]+ blocks|warps|bytes|registers|threads|instructions|lines|wavefronts)" + kAUnit,
-     "per: 2 blocks per SM"},
-    {" a ",
-     "\\b([0-9.,]+|global|shared|GMEM|SMEM) (loads|stores|requests|floats|blocks|threads)" + kAUnit,
-     "per: 512 loads per thread"},
-    {" a ",
-     "\\b[0-9]([0-9.,]*[0-9])? a "
-     "(thread|request|warp|block|lane|cycle|result|store|load)([.,;:)|]|$)",
-     "per: 2 per request"},
-    {" a", "%[0-9.l]*[sdfgu] an? (thread|request|warp|block|SM|lane|cycle|result|store|load)\\b",
-     "per: %s per request"},
-    {" a word", "\\b(end|ends|fail|fails|merge|merged|linker|ignored?) [^.]*without a word\\b",
-     "silently"},
-    {" use for ", "\\b(has|have) no use for\\b", "does not use"},
-    {"held ", "\\bheld (against|to) (the|it|what|those|an?|each)\\b", "compared with, checked by"},
-    {"stands ", "\\bwhat stands (here|there|behind|before|after|around|in|at|below|above)\\b",
-     "is: the text below"},
-    {"behind ",
-     "\\bbehind (the|an?|its|each|that|this) (last|end|edge|barrier|loop|comment|fence|call|jump|"
-     "exit|store|load|first|kernel|__sync\\w*)\\b",
-     "after, beyond"},
-    {" no ",
-     "\\b(it|that|which|this|what) (is|are) no (mistake|failure|multiple|crash|matrix|key|flag|"
-     "number|memory|stage|string|formula|hazard|element|kernel|file|place|template|letters?|tf32)"
-     "\\b",
-     "is not a"},
-    {" way", "\\b(copy|copies|cp\\.async|tiles?|bytes) (still )?(is |are )?on (its|their) way\\b",
-     "in flight"},
-    {" ever", "\\bfor ever\\b", "forever"},
-    {" vain", "\\bin vain\\b", "wasted, unused"},
-    {"begin", "(\\b[A-Z]|'s|\\bits) begin\\b", "start"},
-    {" more", "\\bbinds no more\\b", "is no longer the limit"},
-    {" had", "\\b(is|are) (not )?to be had\\b", "is available"},
-    {"hoever", "\\b[Ww]hoever\\b", "a reader who, if you"},
-    {" is", "\\bfor it is\\b", "because it is"},
-    {" sentence", "\\b(said|told) in (a|one) sentence\\b", "reported in one sentence"},
-    {" round", "\\b(goes|go|a|per|one) round (of the|along|through)\\b", "an iteration"},
-    {"worth ", "\\b(is|are) worth as much as\\b", "means little without"},
-    {"Who ", "\\bWho (waits|asks|reads|writes|copies), ", "a waiting thread waits only for these"},
-    {"obody ", "\\b[Nn]obody can tell\\b", "you cannot give it an address"},
-    {"most to do", "\\b(has|have|with) (the )?most to do\\b(?! with)", "is the busiest unit"},
-    {"half the ", "\\bhalf the \\w+ (is|are) half the\\b", "halving the warps halves the speed"},
-    {" for B?", "\\b[A-Z]\\w+ for A, for B\\?", "How many sectors does A's load touch, and B's?"},
-    {"times fewer", "\\btimes fewer\\b", "a quarter as many"},
-    {"nothing of its own", "\\bsays nothing of its own\\b", "prints nothing"},
-    {"not with 0", "\\band not with 0\\b", "and with another code if not"},
-    {" not one ", "\\band not one \\w+ more\\b", "and no extra memory"},
-    {" did not know yet", "\\bdid not know yet\\b", "the program that wrote this"},
-    {"Begin so", "Begin so\\.", "Where to start."},
-    {" told ", "\\b(is|are|be|was) told (so|why|apart|from)\\b",
-     "gets a message, is distinguished"},
-    {"all told", "\\ball told\\b", "in total"},
-    {"Who ", "\\bWho (comes|does not|uses|cannot|leaves)\\b", "the last block to arrive"},
-    {"word is said", "\\bword is said\\b", "before any report"},
-    {" to say ", "\\bthere is to say (of|about)\\b", "the facts about, the complaint about"},
-    {"grave", "\\bgrave(r|st)\\b", "more serious"},
-    {"nybody's", "\\b[Aa]nybody's\\b", "a user's"},
-    {"travel", "\\btravels? in the program\\b", "is embedded in the program"},
-    {" end", "\\b(came|come|comes) to (its|their) end\\b", "finishes"},
-    {"said", "\\bsaid ?=[^=]", "a noun: message, output, sentence"},
-    {"told", "\\btold ?=[^=]", "a noun: report, hint, feedback"},
-};
+std::vector<Rule> all_rules() {
+  std::vector<Rule> rules;
+  for (const Match& row : all_matches(
+           contents("src/testing/words.txt"), "\n([^#\t\n][^\t\n]*)\t([^\t\n]*)\t([^\n]*)")) {
+    rules.push_back({row[1], replaced(row[2], "\\{a unit\\}", kAUnit), row[3]});
+  }
+  return rules;
+}
 
 struct Text {
   std::string words;
@@ -111,41 +48,29 @@ Text running_text(const fs::path& path) {
   std::ifstream in(path);
   for (std::string line; std::getline(in, line);) {
     text.starts.push_back(text.words.size());
-    std::size_t begin = line.find_first_not_of(" \t");
-    if (begin == std::string::npos) {
-      text.words += "\n";
-      continue;
-    }
-    while (begin < line.size() && std::string("/#>*\" ").find(line[begin]) != std::string::npos) {
-      ++begin;
-    }
-    std::size_t end = line.size();
-    while (end > begin && std::string("\" \\").find(line[end - 1]) != std::string::npos) --end;
-    text.words += line.substr(begin, end - begin) + " ";
+    const std::size_t begin = line.find_first_not_of("/#>*\" \t");
+    const std::size_t end = line.find_last_not_of("\" \\");
+    text.words +=
+        end == line.npos || begin > end ? "\n" : line.substr(begin, end + 1 - begin) + " ";
   }
   return text;
 }
 
-void add_files(const fs::path& folder, std::vector<fs::path>& files) {
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    const std::string end = entry.path().extension().string();
-    const bool has_words = end == ".md" || end == ".h" || end == ".cpp" || end == ".cu" ||
-                           end == ".mk" || end == ".sh" || end == ".awk" || end == ".txt" ||
-                           entry.path().filename() == "hazards.inc";
-    if (has_words && entry.path() != fs::path(__FILE__) &&
-        entry.path().filename() != "words_tests.cpp") {
-      files.push_back(entry.path());
+std::vector<fs::path> all_files() {
+  const std::set<std::string> kinds{".md", ".h", ".cpp", ".cu", ".mk", ".sh", ".awk", ".txt"};
+  std::vector<fs::path> files = {"README.md",         "walkthrough.md",
+                                 "gemm_steps.cu",     "tests.cpp",
+                                 "Makefile",          ".ci/run",
+                                 "cpu_reference.h",   "cpu_reference.cpp",
+                                 "results/README.md", "src/model/hazards.inc"};
+  for (const char* folder : {"src", "exercises", "examples"}) {
+    for (const fs::path& path : fs::recursive_directory_iterator(folder)) {
+      const std::string name = path.filename();
+      const bool has_phrases = name == "words.txt" || name == "words_tests.cpp";
+      if (kinds.contains(path.extension()) && !has_phrases) files.push_back(path);
     }
   }
-}
-
-std::vector<fs::path> all_files() {
-  std::vector<fs::path> files = {"README.md",         "walkthrough.md", "gemm_steps.cu",
-                                 "tests.cpp",         "Makefile",       ".ci/run",
-                                 "cpu_reference.cpp", "cpu_reference.h"};
-  files.push_back("results/README.md");
-  for (const char* folder : {"src", "exercises", "examples"}) add_files(folder, files);
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files);
   return files;
 }
 
@@ -169,8 +94,9 @@ std::string violations(const std::string& name, const Text& text, const Rule& ru
 }
 
 std::string violations(const std::string& name, const Text& text) {
+  static const std::vector<Rule> rules = all_rules();
   std::string found;
-  for (const Rule& rule : kRules) found += violations(name, text, rule);
+  for (const Rule& rule : rules) found += violations(name, text, rule);
   return found;
 }
 

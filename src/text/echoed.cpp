@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <iterator>
 
 #include "text/numbers.h"
@@ -53,35 +52,38 @@ bool is_visible(std::uint32_t point) {
   });
 }
 
-}  // namespace
-
-Sign first_sign(std::string_view rest) {
-  const std::size_t length = utf8_length(rest);
-  const std::string_view sequence = rest.substr(0, std::max<std::size_t>(length, 1));
-  if (length > 0 && is_visible(code_point(sequence))) return {std::string(sequence), length};
-  if (sequence == "\n") return {"\\n", 1};
-  if (sequence == "\t") return {"\\t", 1};
-  if (sequence == "\r") return {"\\r", 1};
-  return {printed("\\x%02x", static_cast<unsigned>(static_cast<unsigned char>(rest[0]))), 1};
+// Calls `each` with the first byte of every character, and with its printable form. A character
+// that is not visible is shown byte by byte.
+template <class Each>
+void for_each_character(std::string_view text, Each each) {
+  constexpr std::string_view kSpaces = "\n\t\r", kLetters = "ntr";
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    const std::string_view whole = text.substr(0, length);
+    const bool visible = length > 0 && is_visible(code_point(whole));
+    const std::size_t space = kSpaces.find(text[0]);
+    const unsigned byte = static_cast<unsigned char>(text[0]);
+    each(
+        text[0], visible                 ? std::string(whole)
+                 : space != kSpaces.npos ? std::string("\\") + kLetters[space]
+                                         : printed("\\x%02x", byte));
+    text.remove_prefix(visible ? length : 1);
+  }
 }
+
+}  // namespace
 
 std::string printable(std::string_view text, bool with_lines) {
   std::string shown;
-  while (!text.empty()) {
-    const Sign sign = first_sign(text);
-    shown += with_lines && text[0] == '\n' ? "\n" : sign.shown;
-    text.remove_prefix(sign.bytes);
-  }
+  for_each_character(text, [&](char first, const std::string& character) {
+    shown += with_lines && first == '\n' ? "\n" : character;
+  });
   return shown;
 }
 
 std::string echoed(std::string_view typed, int most) {
-  std::deque<std::string> signs;
-  for (std::string_view rest = typed; !rest.empty();) {
-    const Sign sign = first_sign(rest);
-    signs.push_back(sign.shown);
-    rest.remove_prefix(sign.bytes);
-  }
+  std::vector<std::string> signs;
+  for_each_character(typed, [&](char, const std::string& shown) { signs.push_back(shown); });
   const auto joined = [](auto begin, auto end) {
     std::string text;
     for (; begin != end; ++begin) text += *begin;
@@ -106,11 +108,9 @@ std::vector<std::string> shown_lines(std::string_view source) {
     std::string_view line = source.substr(0, end);
     if (line.ends_with('\r')) line.remove_suffix(1);
     std::string& shown = lines.emplace_back();
-    while (!line.empty()) {
-      const Sign sign = first_sign(line);
-      shown += line[0] == '\t' ? "    " : sign.shown;
-      line.remove_prefix(sign.bytes);
-    }
+    for_each_character(line, [&](char first, const std::string& character) {
+      shown += first == '\t' ? "    " : character;
+    });
     source.remove_prefix(std::min(end + 1, source.size()));
   }
   return lines;

@@ -20,14 +20,6 @@ std::string echoed(std::string_view typed, int most = kMostEchoed);
 // Windows line endings are accepted.
 std::vector<std::string> shown_lines(std::string_view source);
 
-// The first character of `rest` in printable form, and the number of bytes that it takes. A
-// character that is not visible is shown byte by byte.
-struct Sign {
-  std::string shown;
-  std::size_t bytes;
-};
-Sign first_sign(std::string_view rest);
-
 // All of `text`, with \n, \x1b and similar for invisible characters. With `with_lines`, line breaks
 // are kept.
 std::string printable(std::string_view text, bool with_lines = false);

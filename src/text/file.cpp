@@ -205,14 +205,6 @@ std::string problem_of_writing(const std::string& path) {
   return partial.problem;
 }
 
-namespace {
-
-bool is_closed(int descriptor) {
-  return fcntl(descriptor, F_GETFD) < 0 && errno == EBADF;
-}
-
-}  // namespace
-
 void open_standard_streams() {
   // In place of a closed stream: stdin has nothing to read, every write to stdout fails, and stderr
   // goes nowhere.
@@ -221,7 +213,8 @@ void open_standard_streams() {
   } streams[] = {{STDIN_FILENO, O_RDONLY}, {STDOUT_FILENO, O_RDONLY}, {STDERR_FILENO, O_WRONLY}};
   for (const auto& [descriptor, mode] : streams) {
     // open() returns the lowest free number, which is this one.
-    if (is_closed(descriptor)) static_cast<void>(open("/dev/null", mode));
+    const bool is_closed = fcntl(descriptor, F_GETFD) < 0 && errno == EBADF;
+    if (is_closed) static_cast<void>(open("/dev/null", mode));
   }
   std::signal(SIGXFSZ, SIG_IGN);
   // Most output fits into this buffer and is written by finished(), which then knows why a write

@@ -17,20 +17,10 @@ namespace {
 constexpr std::string_view kSigns = "\"\\/bfnrt", kMeanings = "\"\\/\b\f\n\r\t";
 
 void append_utf8(std::string& text, std::uint32_t code) {
-  const auto continued = [&](int shift) {
-    text += static_cast<char>(0x80 | (code >> shift & 0x3f));
-  };
-  if (code < 0x80) {
-    text += static_cast<char>(code);
-  } else if (code < 0x800) {
-    text += static_cast<char>(0xc0 | code >> 6);
-    continued(0);
-  } else if (code < 0x10000) {
-    text += static_cast<char>(0xe0 | code >> 12);
-    continued(6), continued(0);
-  } else {
-    text += static_cast<char>(0xf0 | code >> 18);
-    continued(12), continued(6), continued(0);
+  const int more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;  // bytes
+  text += static_cast<char>((more == 0 ? 0 : 0xff << (7 - more)) | code >> 6 * more);
+  for (int left = more - 1; left >= 0; --left) {
+    text += static_cast<char>(0x80 | (code >> 6 * left & 0x3f));
   }
 }
 

@@ -12,30 +12,24 @@
 
 namespace text {
 
+// What a function writes for each of these numbers.
+template <class Number>
+std::string each(std::string (*written)(Number), const std::vector<Number>& numbers) {
+  std::string text;
+  for (const Number number : numbers) text += (text.empty() ? "" : " ") + written(number);
+  return text;
+}
+
 TEST_CASE("numbers have separators, few digits and units") {
-  CHECK(grouped(0) == "0");
-  CHECK(grouped(999) == "999");
-  CHECK(grouped(196608) == "196,608");
-  CHECK(grouped(-1234567) == "-1,234,567");
-  CHECK(exact(256) == "256");
-  CHECK(exact(1.125) == "1.125");
-  CHECK(exact(4096.5) == "4,096.5");
-  CHECK(exact(-0.25) == "-0.25");
-  CHECK(significant(0.02134) == "0.0213");
-  CHECK(significant(9.999) == "10.0");
-  CHECK(significant(2748.4) == "2,748");
-  CHECK(significant(0) == "0");
-  CHECK(brief(0) == "0");
-  CHECK(brief(0.001) == "<0.01");
-  CHECK(brief(9.996) == "10.0");
-  CHECK(brief(98.64) == "98.6");
-  CHECK(brief(123456) == "123,456");
-  CHECK(scientific(1.23e-6) == "1e-6");
-  CHECK(scientific(0) == "0");
-  CHECK(scientific(std::nan("")) == "nan");
-  CHECK(significant(999.6) == "1,000");
-  CHECK(brief(-123456) == "-123,456");
-  CHECK(brief(std::nan("")) == "nan");
+  const double nan = std::nan("");
+  CHECK(each(grouped, {0, 999, 196608, -1234567}) == "0 999 196,608 -1,234,567");
+  CHECK(each(exact, {256, 1.125, 4096.5, -0.25}) == "256 1.125 4,096.5 -0.25");
+  CHECK(each(significant, {0.02134, 9.999, 2748.4, 0, 999.6}) == "0.0213 10.0 2,748 0 1,000");
+  CHECK(
+      each(brief, {0, 0.001, 9.996, 98.64, 123456, -123456, nan}) ==
+      "0 <0.01 10.0 98.6 123,456 -123,456 nan");
+  CHECK(each(scientific, {1.23e-6, 0, nan}) == "1e-6 0 nan");
+  CHECK(each(numbers_of_bits, {0u, 1u << 5, 0xfu, 0x80000003u, ~0u}) == "5 0–3 0, 1, 31 0–31");
 }
 
 TEST_CASE("a width counts characters, not bytes") {
@@ -57,26 +51,33 @@ TEST_CASE("a paragraph is broken between words, and inside a word only if necess
 }
 
 TEST_CASE("plain text is repeated as it was typed") {
-  CHECK(echoed("") == "");
-  CHECK(echoed("A.npy") == "A.npy");
-  CHECK(echoed("C:\\x \"y\" 'z'") == "C:\\x \"y\" 'z'");
-  CHECK(echoed("Größe – 数") == "Größe – 数");
+  for (const std::string typed :
+       {"", "A.npy", "C:\\x \"y\" 'z'", "Größe – 数", "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80"}) {
+    CHECK(echoed(typed) == typed);
+    CHECK(printable(typed) == typed);
+  }
 }
 
-TEST_CASE("characters that act on a terminal, hide, or are not UTF-8 are shown as bytes") {
-  CHECK(echoed("a\nb\tc\rd") == "a\\nb\\tc\\rd");
-  CHECK(echoed(std::string_view("\0\x1b[31m\x7f", 7)) == "\\x00\\x1b[31m\\x7f");
-  CHECK(
-      echoed("\xc2\x9b"
-             "31m") == "\\xc2\\x9b31m");  // a C1 control character
-  CHECK(
-      echoed("\xe2\x80\xae"
-             "abc") ==
-      "\\xe2\\x80\\xae"
-      "abc");                                            // writes from right to left
-  CHECK(echoed("a\xe2\x80\x8b") == "a\\xe2\\x80\\x8b");  // has no width
-  CHECK(echoed("\xff\xc3") == "\\xff\\xc3");
-  CHECK(echoed("\xed\xa0\x80") == "\\xed\\xa0\\x80");  // a surrogate
+TEST_CASE("what acts on a terminal, hides, or is not UTF-8 is shown byte by byte") {
+  const std::pair<std::string_view, const char*> rows[] = {
+      {"a\nb\tc\rd", R"(a\nb\tc\rd)"},
+      {{"\0\x1b[31m\x7f", 7}, R"(\x00\x1b[31m\x7f)"},
+      {"\xc2\x9b"
+       "2J",
+       R"(\xc2\x9b2J)"},  // a C1 control character, the same as ESC [
+      {"\xe2\x80\xae"
+       "abc",
+       R"(\xe2\x80\xaeabc)"},                 // writes from right to left
+      {"a\xe2\x80\x8b", R"(a\xe2\x80\x8b)"},  // has no width
+      {"\xff\xc3", R"(\xff\xc3)"},
+      {"\xe2\x82", R"(\xe2\x82)"},
+      {"\xc0\xaf\xed\xa0\x80", R"(\xc0\xaf\xed\xa0\x80)"},  // too long; half a pair
+      {"\xff\xfe\xf4\x90\x80\x80", R"(\xff\xfe\xf4\x90\x80\x80)"}};
+  for (const auto& [typed, shown] : rows) {
+    CHECK(echoed(typed) == shown);
+    CHECK(printable(typed) == shown);
+  }
+  CHECK(printable("a\tb\nc\n", true) == "a\\tb\nc\n");
 }
 
 TEST_CASE("source lines are shown whole, and nothing in them acts on a terminal") {
@@ -115,24 +116,6 @@ TEST_CASE("any text has a short echo in valid UTF-8 that does not change when ec
       FAIL_CHECK("input ", i, ": ", shown);
     }
   }
-}
-
-TEST_CASE(
-    "invalid UTF-8 and invisible characters are shown byte by byte; line breaks may be kept") {
-  CHECK(printable("a\tb\nc") == R"(a\tb\nc)");
-  CHECK(printable("a\tb\nc\n", true) == "a\\tb\nc\n");
-  CHECK(
-      printable("\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80") == "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80");
-  CHECK(printable("\xc3") == R"(\xc3)");
-  CHECK(printable("\xe2\x82") == R"(\xe2\x82)");
-  CHECK(
-      printable("\xc2\x9b"
-                "2J") == R"(\xc2\x9b2J)");                                // the same as ESC [
-  CHECK(printable("\xc0\xaf\xed\xa0\x80") == R"(\xc0\xaf\xed\xa0\x80)");  // too long; half a pair
-  CHECK(
-      printable("\xe2\x80\xae"
-                "live") == R"(\xe2\x80\xaelive)");  // right-to-left override
-  CHECK(printable("\xff\xfe\xf4\x90\x80\x80") == R"(\xff\xfe\xf4\x90\x80\x80)");
 }
 
 TEST_CASE("a member of a JSON text is found after any other text") {
@@ -180,14 +163,6 @@ TEST_CASE("any text is written and read as the same JSON, and text that is not J
   testing::fuzz<std::invalid_argument>(
       [&] { return inputs.next(); }, [](const std::string& input) { json_values(input); });
   CHECK(json_values(json_string("\x01 é \" \\ end")).at("") == "\x01 é \" \\ end");
-}
-
-TEST_CASE("the numbers of bits are named in runs") {
-  CHECK(numbers_of_bits(0) == "");
-  CHECK(numbers_of_bits(1u << 5) == "5");
-  CHECK(numbers_of_bits(0x0000000fu) == "0–3");
-  CHECK(numbers_of_bits(0x80000003u) == "0, 1, 31");
-  CHECK(numbers_of_bits(~0u) == "0–31");
 }
 
 }  // namespace text

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "testing/program.h"
-#include "testing/thorough.h"
 
 namespace attempt {
 
