@@ -9,7 +9,6 @@
 #include <new>
 #include <optional>
 #include <sstream>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -67,15 +66,10 @@ struct Ladder {
   }
 };
 
-// Finds the same variant in another copy of the table.
-const model::Variant& same(
-    const model::Variant& variant, const model::StageTable& from, const model::StageTable& to) {
-  for (std::size_t s = 0; s < from.stages.size(); ++s) {
-    for (std::size_t v = 0; v < from.stages[s].variants.size(); ++v) {
-      if (&from.stages[s].variants[v] == &variant) return to.stages[s].variants[v];
-    }
-  }
-  throw std::logic_error("a variant of another table");
+// A stage's number and its variant's name say which kernel is meant in every copy of the table.
+const model::Variant& variant_in(
+    const model::StageTable& copy, const model::Stage& stage, const model::Variant& variant) {
+  return flags::select_variant(*model::find_stage(copy.stages, stage.number), variant.name);
 }
 
 lab::Row named(const std::string& name, lab::Measurement measured) {
@@ -110,19 +104,19 @@ const void* traced_kernel(const Ladder& ladder, const model::Variant& traced) {
 
 // Finds the source lines of the previous stage's kernel, to show what changed.
 void annotate_stage_before(const Ladder& ladder, lab::Row& row) {
-  for (const model::Stage& stage : ladder.tables.traced.stages) {
-    if (stage.number != row.before_number || stage.variants.empty()) continue;
-    const model::Variant& variant =
-        row.variant->contrast
-            ? model::first_variant(stage, ladder.run.gpu)
-            : model::comparable_variant(
-                  *row.variant, stage, ladder.run.gpu, ladder.run.M, ladder.run.N, ladder.run.K);
-    const trace::SourceRange lines = trace::kernel_lines(traced_kernel(ladder, variant));
-    row.before_name = stage.name;
-    row.before_kernel = ladder.problem.launched(ladder.tables.traced, variant).kernel.name;
-    row.before_first = lines.first;
-    row.before_last = lines.last;
-  }
+  const model::StageTable& traced = ladder.tables.traced;
+  const lab::Run& run = ladder.run;
+  const model::Stage* const stage = model::find_stage(traced.stages, row.before_number);
+  if (stage == nullptr || stage->variants.empty()) return;
+  const model::Variant& variant =
+      row.variant->contrast
+          ? model::first_variant(*stage, run.gpu)
+          : model::comparable_variant(*row.variant, *stage, run.gpu, run.M, run.N, run.K);
+  const trace::SourceRange lines = trace::kernel_lines(traced_kernel(ladder, variant));
+  row.before_name = stage->name;
+  row.before_kernel = ladder.problem.launched(traced, variant).kernel.name;
+  row.before_first = lines.first;
+  row.before_last = lines.last;
 }
 
 // Annotates the kernel's lines if the output will show them.
@@ -166,13 +160,15 @@ lab::Measurement measure_variant(
   const bool is_traced = ladder.flags.trace != lab::Trace::none;
   lab::Measurement counted;
   if (ladder.counted) {
-    counted.counts = ladder.counted->count(traced, same(variant, own, traced), means.machine);
+    counted.counts =
+        ladder.counted->count(traced, variant_in(traced, stage, variant), means.machine);
     if (model::has_fatal(*counted.counts)) return counted;
   }
   lab::Kernel kernel{
-      .traced = is_traced && !counted.counts ? lab::gemm_of(traced, same(variant, own, traced), sms)
-                                             : lab::Gemm{},
-      .plain = lab::gemm_of(plain, same(variant, own, plain), sms),
+      .traced = is_traced && !counted.counts
+                    ? lab::gemm_of(traced, variant_in(traced, stage, variant), sms)
+                    : lab::Gemm{},
+      .plain = lab::gemm_of(plain, variant_in(plain, stage, variant), sms),
       .precision = model::precision_of(stage, variant),
       .sample = lab::sample_of(p, variant, sms)};
   if (model::why_not_run(stage, ladder.run.gpu).empty()) {
@@ -219,7 +215,7 @@ lab::Row stage_row(
     row.occupancy = lab::occupancy_of(ladder.flags, ladder.run, *row.variant, launched.kernel);
   }
   if (row.counts) {
-    const auto& traced = that_ran(same(variant, ladder.tables.own, ladder.tables.traced));
+    const auto& traced = that_ran(variant_in(ladder.tables.traced, stage, variant));
     annotate_row(ladder, traced, row);
   }
   return row;

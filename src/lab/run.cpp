@@ -77,22 +77,6 @@ std::optional<double> tflops(const Run& run, const Row& row) {
   return 2.0 * sides.M * sides.N * sides.K / row.time->median_ms * 1e-9;
 }
 
-std::optional<double> cublas_ratio(const Run& run, const Row& row) {
-  const Row* cublas = run.cublas();
-  if (!cublas || !cublas->time || !row.time || row.time->median_ms <= 0) return std::nullopt;
-  return cublas->time->median_ms / row.time->median_ms;
-}
-
-std::optional<double> times_the_stage_before(const Run& run, const Row& row) {
-  for (const Row& before : run.rows) {
-    if (row.before_number < 0 || before.number != row.before_number) continue;
-    if (row.before_number == row.number) continue;  // a contrast is the only row of its stage
-    if (!before.time || !row.time || row.time->median_ms <= 0) continue;
-    return before.time->median_ms / row.time->median_ms;
-  }
-  return std::nullopt;
-}
-
 model::Product product_of(const Run& run) {
   return {run.M, run.N, run.alpha != 0 ? run.K : 0, run.beta != 0, run.gpu.sms};
 }
@@ -138,27 +122,6 @@ std::optional<model::Waiting> with_waiting(const Run& run, const Row& row) {
   return model::with_waiting(
       gpu_of(run, row), product_of(run), *row.variant, *ceiling, *compiled_loop(run, row),
       *row.occupancy);
-}
-
-std::optional<double> ceiling_ratio(const Run& run, const Row& row) {
-  const std::optional<double> measured = tflops(run, row);
-  const std::optional<model::Ceiling> ceiling = compiled_ceiling(run, row);
-  if (!measured || !ceiling) return std::nullopt;
-  return *measured / ceiling->tflops;
-}
-
-std::optional<double> kernel_ms(const Run& run, const Row& row) {
-  const std::optional<model::Ceiling> ceiling = compiled_ceiling(run, row);
-  if (!ceiling || !tflops(run, row)) return std::nullopt;
-  return row.time->median_ms - (row.preparation ? row.preparation->median_ms : ceiling->before_ms);
-}
-
-std::optional<BoundBy> bound_by(const Run& run, const Row& row) {
-  const std::optional<double> ms = kernel_ms(run, row);
-  if (!ms) return std::nullopt;
-  const model::Ceiling ceiling = *compiled_ceiling(run, row);
-  const int percent = static_cast<int>(std::lround(100 * ceiling.ms[ceiling.bound_by] / *ms));
-  return BoundBy{percent < kBusy, ceiling.bound_by, percent};
 }
 
 double results_per_thread(const model::Variant& variant) {

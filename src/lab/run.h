@@ -133,12 +133,6 @@ std::string joined(int argc, char** argv);  // the command as typed
 // time.
 std::optional<double> tflops(const Run& run, const Row& row);
 
-// Speed relative to cuBLAS fp32 in the same run: 1 is equal.
-std::optional<double> cublas_ratio(const Run& run, const Row& row);
-
-// Speed relative to the previous stage, if both have a time.
-std::optional<double> times_the_stage_before(const Run& run, const Row& row);
-
 // The compiler's record of the kernel that ran, for the run's GPU or the nearest older one.
 std::optional<model::CompiledKernel> compiled_loop(const Run& run, const Row& row);
 
@@ -150,23 +144,6 @@ std::optional<model::Ceiling> compiled_ceiling(const Run& run, const Row& row);
 
 // The same kernel if its blocks also wait. Needs the compiled ceiling and an occupancy.
 std::optional<model::Waiting> with_waiting(const Run& run, const Row& row);
-
-// Measured speed divided by compiled_ceiling() for the run's size.
-std::optional<double> ceiling_ratio(const Run& run, const Row& row);
-
-// The time of the kernel that multiplies: without that in which A and B are split before it, as
-// measured, or at least at DRAM's bandwidth. The shares of busy units are of this time.
-std::optional<double> kernel_ms(const Run& run, const Row& row);
-
-// What limits a timed kernel: a unit, if one is busy most of the time. Otherwise warps mostly wait
-// for results: latency, which no ceiling can see.
-struct BoundBy {
-  bool latency;           // the busiest unit is busy less than kBusy percent of the time
-  model::UnitIndex unit;  // the busiest unit, which sets the ceiling
-  int percent;            // of kernel_ms() in which it is busy; above 100 if that had another clock
-};
-inline constexpr int kBusy = 80;
-std::optional<BoundBy> bound_by(const Run& run, const Row& row);
 
 // The product as the kernels see it: if alpha is 0, K is 0.
 model::Product product_of(const Run& run);

@@ -338,16 +338,16 @@ std::string waiting_table(const std::vector<NcuLaunch>& launches, const lab::Run
   text += "  off\n";
   int stages = 0, close = 0;
   for (const lab::Row& row : timed.rows) {
-    const std::optional<model::Waiting> waiting = lab::with_waiting(timed, row);
-    const std::optional<double> tflops = lab::tflops(timed, row);
-    if (!waiting || !tflops) continue;
+    const report::Known known(timed, row);
+    const std::optional<model::Waiting>& waiting = known.waiting;
+    if (!waiting || !known.tflops) continue;
     const std::optional<Shares> counted = counted_shares(launches, row, timed.gpu);
     if (!counted) continue;
     ++stages;
-    const auto busy = model::busy_on_average(*waiting, *lab::compiled_ceiling(timed, row));
+    const auto busy = model::busy_on_average(*waiting, *known.compiled);
     text += " " + stage_beside(row, n) +
             text::printed(
-                " %5s %6s", text::significant(*tflops).c_str(),
+                " %5s %6s", text::significant(*known.tflops).c_str(),
                 text::significant(waiting->tflops).c_str());
     double off = 0;
     for (const model::UnitIndex unit : units) {
@@ -379,18 +379,18 @@ bool print_units(std::FILE* out, const std::string& ncu_csv, const lab::Run& tim
   text += " bound by\n";
   int stages = 0, agree = 0, within = 0;
   for (const lab::Row& row : timed.rows) {
-    const std::optional<model::Ceiling> ceiling = lab::compiled_ceiling(timed, row);
-    const std::optional<double> ratio = lab::ceiling_ratio(timed, row);
-    if (!ceiling || !ratio) continue;
+    const report::Known known(timed, row);
+    const std::optional<model::Ceiling>& ceiling = known.compiled;
+    const std::optional<double>& ratio = known.ceiling_ratio;
+    if (!ratio) continue;
     ++stages;
     within += *ratio >= kLeast && *ratio <= kMost;
     text += stage_beside(row, n) + text::printed(
-                                       " %5s %6s %3.0f",
-                                       text::significant(*lab::tflops(timed, row)).c_str(),
+                                       " %5s %6s %3.0f", text::significant(*known.tflops).c_str(),
                                        text::significant(ceiling->tflops).c_str(), 100 * *ratio);
     const std::optional<Shares> counted = counted_shares(launches, row, timed.gpu);
     for (const model::UnitIndex unit : units) {
-      text += text::printed(" %3.0f", 100 * ceiling->ms[unit] / *lab::kernel_ms(timed, row)) +
+      text += text::printed(" %3.0f", 100 * ceiling->ms[unit] / *known.kernel_ms) +
               (counted ? text::printed(" %3.0f", (*counted)[unit]) : "   –");
     }
     const std::string_view named = model::kUnitNames[ceiling->bound_by];

@@ -348,7 +348,7 @@ guard::Outcome step_program(const Options& options, bool on_terminal, std::FILE*
   machine.recorder = &recorder;
   Launches launches(machine, options.launches, options.limit_s);
   run_main(options, launches);
-  step::RecordedRun run{std::move(recorder.launches), ""};
+  step::SteppedRun run{std::move(recorder.launches), ""};
   try {
     if (launches.failure) std::rethrow_exception(launches.failure);
   } catch (const machine::KernelFault& fault) {
@@ -453,7 +453,7 @@ guard::Outcome run_program(
   return {hazardous || !agrees ? 1 : run.exit_code, ""};
 }
 
-step::StepScenes scenes_of(const step::RecordedRun& run, int M, int N, int K) {
+step::StepScenes scenes_of(const step::SteppedRun& run, int M, int N, int K) {
   step::StepScenes scenes;
   scenes.count = static_cast<int>(run.launches.size());
   scenes.load = [&run, count = scenes.count, M, N, K](int number) {

@@ -136,6 +136,6 @@ guard::Outcome run_program(
 // make step: each launch of a user's file is a scene.
 
 // `run` must outlive the scenes. M, N and K are the product's; 0: there is none.
-step::StepScenes scenes_of(const step::RecordedRun& run, int M, int N, int K);
+step::StepScenes scenes_of(const step::SteppedRun& run, int M, int N, int K);
 
 }  // namespace attempt

@@ -187,7 +187,7 @@ guard::Outcome ShowRecorder::show(
     }
   }
   if (!wrong.empty()) show.complaints.push_back(wrong);
-  page::Lesson lesson;
+  page::LessonPage lesson;
   std::vector<const void*> known;
   for (model::Recording& recording : recorder_.launches) {
     if (std::find(known.begin(), known.end(), recording.kernel) != known.end()) continue;
@@ -235,7 +235,7 @@ std::function<void(const guard::Ended&)> page_of_stopped(const std::string& page
     const std::size_t colon = std::min(ended.line.rfind(':'), ended.line.size());
     const std::string file = ended.line.substr(0, colon);
     const int line = colon < ended.line.size() ? std::atoi(ended.line.c_str() + colon + 1) : 0;
-    page::Lesson lesson;
+    page::LessonPage lesson;
     lesson.title = file.empty() ? "a kernel that did not end" : file;
     lesson.complaints = {(ended.line.empty() ? "" : ended.line + ": ") + ended.sentence};
     const int lines = static_cast<int>(text::shown_lines(trace::source_text(file)).size());

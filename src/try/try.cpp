@@ -161,7 +161,7 @@ guard::Outcome step_sgemm(const flags::Flags& flags, bool on_terminal, std::FILE
   const UsersProblem p(lab::load_problem(at_teaching_size(flags), false));
   const model::Gpu gpu = lab::choose_model(flags, false);
   lab::Floats C = p.C;
-  step::RecordedRun run;
+  step::SteppedRun run;
   guard::watched([&] {
     run = step::record_run(machine::Machine{&gpu}, p.arrays(C), p.product_by(sgemm_traced, C));
   });

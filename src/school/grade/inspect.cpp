@@ -213,7 +213,7 @@ guard::Outcome step_through(
     std::FILE* report) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);  // the parent is gone, so the terminal must be restored
   Case c = drawn_case(chosen.drawn.shape, chosen.drawn.seed);
-  step::RecordedRun run;
+  step::SteppedRun run;
   on_fenced(c, [&](std::span<const machine::GlobalArray> arrays, const auto& kernel) {
     guard::watched(
         [&] { run = step::record_run(machine::Machine{&grading_gpu()}, arrays, kernel); });

@@ -51,7 +51,7 @@ std::string joined(const std::vector<std::string>& items) {
   return "[" + text + "]";
 }
 
-std::string data_of(const Lesson& lesson) {
+std::string data_of(const LessonPage& lesson) {
   std::vector<std::string> complaints;
   for (const std::string& complaint : lesson.complaints) {
     complaints.push_back(text::json_string(complaint));
@@ -93,7 +93,7 @@ std::string without_comments(std::string_view script) {
 
 }  // namespace
 
-std::string lesson_html(const Lesson& lesson) {
+std::string lesson_html(const LessonPage& lesson) {
   const std::pair<std::string_view, std::string> parts[] = {
       {"{{title}}", pictures::xml_escaped(lesson.title)},
       {"{{style}}", std::string(page_css)},
@@ -204,7 +204,7 @@ int write_page(const flags::Flags& flags, const model::StageTable& traced) {
     recordings.push_back(std::move(one.recording));
   }
   trace::look_up_lines(recordings);
-  Lesson lesson;
+  LessonPage lesson;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     lesson.scenes.push_back(shown(rows[i], std::move(recordings[i]), run));
     lesson.predictions.push_back(prediction_data(run, rows[i]));

@@ -26,7 +26,7 @@ struct ShownScene {
 // members and explains them.
 std::string scenes_data(const std::vector<ShownScene>& scenes);
 
-struct Lesson {
+struct LessonPage {
   std::string title;
   std::string verdict;                  // one sentence, if there is nothing to complain about
   std::vector<std::string> complaints;  // a sentence each: hazards, wrong results, faults
@@ -37,7 +37,7 @@ struct Lesson {
 };
 
 // Needs no server, no other file and no network.
-std::string lesson_html(const Lesson& lesson);
+std::string lesson_html(const LessonPage& lesson);
 
 // The stages that --stage names, or all, on one problem: 128 x 128 x 128, or 32 x 32 x 32 on the
 // paper GPU, unless --size, --m, --n or --k change it. `traced` is a table whose kernels have the

@@ -316,7 +316,7 @@ TEST_CASE("a user's text cannot become markup of the page") {
   const std::string evil =
       "</script><script>document.title='owned'</script><img src=x "
       "onerror=\"document.title='owned'\">{{script}}";
-  Lesson lesson;
+  LessonPage lesson;
   lesson.title = evil;
   lesson.complaints = {evil};
   ShownScene scene;

@@ -55,7 +55,7 @@ BlockRequests requests_of_block(
   return block;
 }
 
-Element element_at(const BlockRequests& block, char matrix, std::uint64_t address) {
+MatrixElement element_at(const BlockRequests& block, char matrix, std::uint64_t address) {
   if (matrix >= 'A' && matrix <= 'C' && block.by_columns[matrix - 'A']) {
     const int rows = std::max(matrix == 'B' ? block.K : block.M, 1);
     return {matrix, static_cast<int>(address / 4 % rows), static_cast<int>(address / 4 / rows)};
@@ -66,14 +66,15 @@ Element element_at(const BlockRequests& block, char matrix, std::uint64_t addres
 
 std::vector<Moved> elements_moved(const BlockRequests& block) {
   std::vector<Moved> all;
-  std::map<std::string, std::unordered_map<std::uint64_t, Element>> shared;  // by array, by word
-  std::vector<std::deque<Element>> loaded(block.threads);                    // and not stored yet
+  // By array, by word; and what each thread has loaded and not stored yet.
+  std::map<std::string, std::unordered_map<std::uint64_t, MatrixElement>> shared;
+  std::vector<std::deque<MatrixElement>> loaded(block.threads);
   for (std::size_t r = 0; r < block.requests.size(); ++r) {
-    const Request& request = block.requests[r];
+    const RecordedRequest& request = block.requests[r];
     // What a copy writes is known from the next request, which reads.
     if (request.shared && request.direction == model::Direction::copy) continue;
     const bool copies = request.direction == model::Direction::copy && r > 0;
-    const Request& on_shared = copies ? block.requests[r - 1] : request;
+    const RecordedRequest& on_shared = copies ? block.requests[r - 1] : request;
     auto& words = shared[on_shared.array];
     for (int lane = 0; lane < block.warp.lanes; ++lane) {
       const int thread = block.warp.thread_of(request.warp, lane);
@@ -81,7 +82,7 @@ std::vector<Moved> elements_moved(const BlockRequests& block) {
       Moved moved{thread, static_cast<int>(r), {}};
       for (int w = 0; w < words_of(request.access); ++w) {
         const std::uint64_t address = request.access.address[lane] + 4 * w;
-        Element element;
+        MatrixElement element;
         if (!request.shared) {
           element = element_at(block, request.array[0], address);
           if (request.direction == model::Direction::load) loaded[thread].push_back(element);
@@ -105,14 +106,14 @@ std::vector<Moved> elements_moved(const BlockRequests& block) {
 
 Written written_by(const BlockRequests& block) {
   std::map<std::pair<int, int>, int> writers;  // by row and column
-  for (const Request& request : block.requests) {
+  for (const RecordedRequest& request : block.requests) {
     if (request.shared || request.array != "C" || request.direction != model::Direction::store)
       continue;
     for (int lane = 0; lane < block.warp.lanes; ++lane) {
       if (!is_active(request.access, lane)) continue;
       const int thread = block.warp.thread_of(request.warp, lane);
       for (int w = 0; w < words_of(request.access); ++w) {
-        const Element e = element_at(block, 'C', request.access.address[lane] + 4 * w);
+        const MatrixElement e = element_at(block, 'C', request.access.address[lane] + 4 * w);
         const auto [at, first] = writers.try_emplace({e.row, e.col}, thread);
         if (!first && at->second != thread) at->second = Written::kSeveral;
       }
@@ -146,7 +147,7 @@ model::Sectors sectors_of(const BlockRequests& block, std::size_t request) {
 
 model::Wavefronts wavefronts_of(const BlockRequests& block, std::size_t request) {
   if (is_copy(block, request)) return split_copy(block, request).wavefronts;
-  const Request& alone = block.requests[request];
+  const RecordedRequest& alone = block.requests[request];
   return alone.direction == model::Direction::load ? model::wavefronts_of_load(alone.access)
                                                    : model::wavefronts_of_store(alone.access);
 }

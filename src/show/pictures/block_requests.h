@@ -16,7 +16,7 @@
 namespace pictures {
 
 // One instruction of one warp, on one array. A cp.async is two: what it writes, then what it reads.
-struct Request {
+struct RecordedRequest {
   int warp;   // in the block
   int epoch;  // barriers that the block has passed before
   int line;   // of the kernel's source; 0 where it is not known
@@ -38,7 +38,7 @@ struct Action {
 struct BlockRequests {
   int M, N, K;  // C (M x N) = A (M x K) * B (K x N), floats; arrays "A", "B", "C"
   int threads;  // of the block
-  std::vector<Request> requests;
+  std::vector<RecordedRequest> requests;
   model::WarpGeometry warp{};
   std::vector<Action> actions = {};
   std::vector<model::RecordedArray> arrays = {};  // that the actions name
@@ -50,17 +50,17 @@ BlockRequests requests_of_block(
     const model::Recording& recording, std::int64_t number, int M, int N, int K);
 
 // An element of A, B or C; matrix is 0 if it is not known.
-struct Element {
+struct MatrixElement {
   char matrix = 0;
   int row = 0, col = 0;
-  auto operator<=>(const Element&) const = default;
+  auto operator<=>(const MatrixElement&) const = default;
 };
 
 // One lane's part of a request: the floats that it moves, at most four.
 struct Moved {
   int thread;   // in the block
   int request;  // in BlockRequests::requests
-  std::vector<Element> elements;
+  std::vector<MatrixElement> elements;
 };
 
 // Which elements every lane moved, request by request. A word of shared memory is assumed to hold
@@ -69,7 +69,7 @@ struct Moved {
 std::vector<Moved> elements_moved(const BlockRequests& block);
 
 // The element at `address` of `matrix`, for the product of `block`.
-Element element_at(const BlockRequests& block, char matrix, std::uint64_t address);
+MatrixElement element_at(const BlockRequests& block, char matrix, std::uint64_t address);
 
 // Which thread stores to which element of C, in the smallest rectangle with all of them.
 struct Written {

@@ -28,14 +28,14 @@ BlockPlan plan_of(const TracedStage& stage) {
   std::map<int, std::uint64_t> lowest;  // address of a tile
   const BlockRequests& block = stage.block;
   const int BK = stage.variant->BK;
-  const auto copied = [&](int tile, const Request& to, int lane) {
+  const auto copied = [&](int tile, const RecordedRequest& to, int lane) {
     tiles.try_emplace(tile, Stay{0, to.epoch, 1 << 30, -1});
     const auto at = lowest.try_emplace(tile, ~std::uint64_t{0}).first;
     at->second = std::min(at->second, to.access.address[lane]);
   };
   for (const Moved& moved : elements_moved(block)) {
-    const Request& request = block.requests[moved.request];
-    const Element& e = moved.elements[0];
+    const RecordedRequest& request = block.requests[moved.request];
+    const MatrixElement& e = moved.elements[0];
     if (e.matrix != 'A') continue;
     const int lane = block.warp.lane_of(moved.thread), tile = e.col / BK;
     if (request.direction == model::Direction::copy) {
@@ -55,7 +55,7 @@ BlockPlan plan_of(const TracedStage& stage) {
     plan.tiles.push_back(stay);
   }
   plan.places = static_cast<int>(places.size());
-  for (const Request& request : block.requests) {
+  for (const RecordedRequest& request : block.requests) {
     plan.spans = std::max(plan.spans, request.epoch + 1);
   }
   return plan;
@@ -64,13 +64,13 @@ BlockPlan plan_of(const TracedStage& stage) {
 namespace {
 
 // A part of a block's span.
-struct Step {
+struct SpanStep {
   bool copies;
   int tile;
 };
 
-std::vector<Step> steps_of(const BlockPlan& plan) {
-  std::vector<Step> steps;
+std::vector<SpanStep> steps_of(const BlockPlan& plan) {
+  std::vector<SpanStep> steps;
   const int tiles = static_cast<int>(plan.tiles.size());
   for (int span = 0; span < plan.spans; ++span) {
     for (int t = 0; t < tiles; ++t) {
@@ -101,10 +101,10 @@ Pace pace_of(const lab::Run& run, const lab::Row& row) {
       ceiling->tflops};
 }
 
-std::vector<Work> schedule(const BlockPlan& plan, const Pace& pace, int blocks) {
-  const std::vector<Step> steps = steps_of(plan);
+std::vector<TileWork> schedule(const BlockPlan& plan, const Pace& pace, int blocks) {
+  const std::vector<SpanStep> steps = steps_of(plan);
   const std::size_t tiles = plan.tiles.size();
-  std::vector<Work> work;
+  std::vector<TileWork> work;
   for (int block = 0; block < blocks; ++block) {
     for (std::size_t t = 0; t < tiles; ++t)
       work.push_back({block, static_cast<int>(t), 0, 0, 0, 0});
@@ -114,7 +114,7 @@ std::vector<Work> schedule(const BlockPlan& plan, const Pace& pace, int blocks) 
   double copier_free = 0, multiplier_free = 0;
   const auto asks_at = [&](int block) {
     if (next[block] == steps.size()) return std::numeric_limits<double>::infinity();
-    const Step& step = steps[next[block]];
+    const SpanStep& step = steps[next[block]];
     const double copied = step.copies ? 0 : work[block * tiles + step.tile].copy_end;
     return std::max(ready[block], copied);
   };
@@ -124,8 +124,8 @@ std::vector<Work> schedule(const BlockPlan& plan, const Pace& pace, int blocks) 
       if (asks_at(other) < asks_at(block)) block = other;
     }
     const double requested = asks_at(block);
-    const Step& step = steps[next[block]++];
-    Work& one = work[block * tiles + step.tile];
+    const SpanStep& step = steps[next[block]++];
+    TileWork& one = work[block * tiles + step.tile];
     if (step.copies) {
       one.copy_begin = std::max(requested, copier_free);
       one.copy_end = copier_free = one.copy_begin + pace.copy;
@@ -138,9 +138,9 @@ std::vector<Work> schedule(const BlockPlan& plan, const Pace& pace, int blocks) 
   return work;
 }
 
-double multiplying(const std::vector<Work>& work) {
+double multiplying(const std::vector<TileWork>& work) {
   double first = std::numeric_limits<double>::infinity(), last = 0, busy = 0;
-  for (const Work& one : work) {
+  for (const TileWork& one : work) {
     first = std::min(first, one.multiply_end);
     last = std::max(last, one.multiply_end);
     busy += one.multiply_end - one.multiply_begin;
@@ -184,7 +184,7 @@ void bar(
 double draw_blocks(
     Svg& svg, double y, const Time& time, const std::string& name, const PacedStage& stage,
     int blocks, double high) {
-  const std::vector<Work> work = schedule(stage.plan, stage.pace, blocks);
+  const std::vector<TileWork> work = schedule(stage.plan, stage.pace, blocks);
   svg.text(
       24, y,
       name + ", " + blocks_text(blocks) + ": the SM multiplies " + percent(multiplying(work)) +
@@ -196,7 +196,7 @@ double draw_blocks(
     const double of_block = high * stage.plan.places;
     svg.text(24, y + of_block / 2 + 4.5, text::printed("block %d", block), {.small = true});
     svg.rect(kTimesLeft, y, kTimesWide, of_block, Fill::paper);
-    for (const Work& one : work) {
+    for (const TileWork& one : work) {
       if (one.block != block) continue;
       const double at = y + stage.plan.tiles[one.tile].place * high;
       const auto words = [&](const char* what) { return text::printed("%s %d", what, one.tile); };
@@ -210,7 +210,7 @@ double draw_blocks(
   if (blocks > 1) return y + 36;
   // A block that waits for its copies reaches a barrier after each copy; every block after each
   // tile.
-  for (const Work& one : work) {
+  for (const TileWork& one : work) {
     for (const double end : {one.copy_end, one.multiply_end}) {
       if (end == one.copy_end && !stage.plan.copies_wait) continue;
       if (!time.shows(end)) continue;
@@ -303,7 +303,7 @@ struct Demand {
 std::vector<std::vector<Demand>> demands_of(const BlockRequests& block, const Pace& pace) {
   const int warps = block.warp.warps_of(block.threads);
   std::vector<std::vector<Demand>> demands;
-  for (const Request& request : block.requests) {
+  for (const RecordedRequest& request : block.requests) {
     while (static_cast<int>(demands.size()) <= request.epoch) demands.emplace_back(warps);
     Demand& demand = demands[request.epoch][request.warp];
     const double l2_cycles = block.warp.sector_bytes * request.pieces / pace.l2_bytes;
@@ -388,13 +388,13 @@ void draw_spans(
 }
 
 // Floats that one thread moves between two barriers; of the first warp.
-struct PerThread {
+struct ThreadFloats {
   int loaded = 0, stored = 0, read = 0;
 };
 
-PerThread per_thread(const BlockRequests& block, int span) {
-  PerThread floats;
-  for (const Request& request : block.requests) {
+ThreadFloats per_thread(const BlockRequests& block, int span) {
+  ThreadFloats floats;
+  for (const RecordedRequest& request : block.requests) {
     if (request.epoch != span || request.warp != 0) continue;
     const int words = request.access.bytes / model::kWordBytes;
     const bool loads = request.direction == model::Direction::load;
@@ -414,8 +414,8 @@ Picture draw_block_life(const TracedStage& stage, const Pace& pace) {
   const int multiply_adds = stage.variant->TM * stage.variant->TN * BK;
   const auto multiplies =
       std::find_if(spans.begin(), spans.end(), [](const WarpSpan& s) { return s.reads_tiles; });
-  const PerThread copied = per_thread(block, spans.front().span),
-                  read = per_thread(block, multiplies->span);
+  const ThreadFloats copied = per_thread(block, spans.front().span),
+                     read = per_thread(block, multiplies->span);
   const std::string finding = text::printed(
       "A block of stage %d goes through the same steps for each of its %d tiles along K. Each "
       "thread loads %d floats of A and B from global memory and stores them to shared memory. "
@@ -493,14 +493,14 @@ StepPlan step_plan(const TracedStage& stage) {
   std::map<int, int> loaded;      // steps in an epoch, before its copies
   std::map<int, bool> copied;     // whether they have begun
   for (const Moved& moved : elements_moved(stage.block)) {
-    const Request& request = stage.block.requests[moved.request];
+    const RecordedRequest& request = stage.block.requests[moved.request];
     if (moved.thread != stage.block.warp.thread_of(0, 0)) continue;
     if (request.direction == model::Direction::copy) {
       copied[request.epoch] = true;
       if (request.epoch > 0) plan.ahead = std::max(plan.ahead, loaded[request.epoch]);
     }
     if (!request.shared || request.direction != model::Direction::load) continue;
-    const Element& e = moved.elements[0];
+    const MatrixElement& e = moved.elements[0];
     const int k = e.matrix == 'A' ? e.col : e.row;
     const auto [step, first] = steps.try_emplace(k, StepLoad{k, request.epoch, 0, 0});
     ++step->second.loads;

@@ -53,17 +53,17 @@ struct PacedStage {
 };
 
 // When a block works on a tile.
-struct Work {
+struct TileWork {
   int block, tile;
   double copy_begin, copy_end, multiply_begin, multiply_end;  // cycles
 };
 
 // This many blocks on one SM, each by `plan`. The SM copies for one of them at a time and
 // multiplies for one at a time, in the order of their requests. By block, then by tile.
-std::vector<Work> schedule(const BlockPlan& plan, const Pace& pace, int blocks);
+std::vector<TileWork> schedule(const BlockPlan& plan, const Pace& pace, int blocks);
 
 // The part of the time in which the SM multiplies, from its first tile's end to its last one's.
-double multiplying(const std::vector<Work>& work);
+double multiplying(const std::vector<TileWork>& work);
 
 // A tile's way through a stage that copies and multiplies in turn, and through one that copies
 // ahead; to scale, with one block on an SM and with as many as fit.

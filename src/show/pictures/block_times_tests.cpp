@@ -57,7 +57,7 @@ TEST_CASE("every K tile of every tile is computed once, by an SM that does nothi
 namespace {
 
 // The first `sms` blocks of a stage's variant with tiles of 64 x 64.
-FirstWave wave_of(std::string_view stage_name, int sms, int M, int N) {
+TracedWave wave_of(std::string_view stage_name, int sms, int M, int N) {
   model::Gpu gpu = *model::find_gpu("H200");
   gpu.sms = sms;
   for (const model::Stage& stage : stage_table_traced.stages) {
@@ -75,7 +75,7 @@ FirstWave wave_of(std::string_view stage_name, int sms, int M, int N) {
 }  // namespace
 
 TEST_CASE("the blocks of a grid compute C row by row, and stage 11's order is band by band") {
-  const FirstWave grid = wave_of("register pipeline", 20, 1024, 1024);
+  const TracedWave grid = wave_of("register pipeline", 20, 1024, 1024);
   REQUIRE(grid.tiles.size() == 20);
   CHECK(grid.tiles[15] == std::pair{0, 15});
   CHECK(grid.tiles[16] == std::pair{1, 0});
@@ -83,7 +83,7 @@ TEST_CASE("the blocks of a grid compute C row by row, and stage 11's order is ba
   CHECK(grid.columns_of_B.size() == 1024);
   CHECK(lines_read(grid) == 2 * 64 + 1024);
 
-  const FirstWave bands = wave_of("balanced", 20, 1024, 1024);
+  const TracedWave bands = wave_of("balanced", 20, 1024, 1024);
   REQUIRE(bands.tiles.size() == 20);
   CHECK(bands.tiles[7] == std::pair{7, 0});
   CHECK(bands.tiles[8] == std::pair{0, 1});
@@ -93,7 +93,7 @@ TEST_CASE("the blocks of a grid compute C row by row, and stage 11's order is ba
 }
 
 TEST_CASE("a wave has no more blocks than the launch") {
-  const FirstWave wave = wave_of("register pipeline", 20, 128, 192);
+  const TracedWave wave = wave_of("register pipeline", 20, 128, 192);
   CHECK(wave.tiles.size() == 6);
   CHECK(wave.rows_of_A.size() == 128);
   CHECK(wave.columns_of_B.size() == 192);
@@ -128,9 +128,9 @@ const Pace kPace{10, 30, 1, 2, 0};
 TEST_CASE("blocks copy and multiply in the order of their golden file") {
   std::vector<testing::TitledText> outputs;
   const auto add = [&](const char* title, const BlockPlan& plan, const Pace& pace, int blocks) {
-    const std::vector<Work> work = schedule(plan, pace, blocks);
+    const std::vector<TileWork> work = schedule(plan, pace, blocks);
     std::string text = text::printed("multiplying %g\n", multiplying(work));
-    for (const Work& w : work) {
+    for (const TileWork& w : work) {
       text += text::printed(
           "block %d, tile %d: copy %g to %g, multiply %g to %g\n", w.block, w.tile, w.copy_begin,
           w.copy_end, w.multiply_begin, w.multiply_end);
@@ -285,7 +285,7 @@ TEST_CASE("a recording has the boxes, arrivals, waits and multiplications of a b
     if (recorded.kind != Kind::box) continue;
     REQUIRE(recorded.matrix >= 0);
     const std::string& matrix = stage.block.arrays[recorded.matrix].name;
-    const Element first = element_at(stage.block, matrix[0], recorded.first);
+    const MatrixElement first = element_at(stage.block, matrix[0], recorded.first);
     CHECK((matrix == "A" ? first.col : first.row) % v.BK == 0);
     CHECK(recorded.rows == (matrix == "A" ? v.BM : v.BK));
     CHECK(recorded.row_bytes == 128);

@@ -45,7 +45,7 @@ Staircase staircase_of(
 namespace {
 
 // Stages that multiply alike stand beside one yardstick, cuBLAS at their precision.
-struct Group {
+struct StairGroup {
   bool tensor, tf32;
   double cublas_tflops;  // 0: it was not recorded
   std::vector<Stair> stairs;
@@ -54,8 +54,8 @@ struct Group {
   double percent(const Stair& stair) const { return 100 * stair.tflops / cublas_tflops; }
 };
 
-std::vector<Group> groups_of(const Staircase& staircase, const RecordedLadder& run) {
-  std::vector<Group> groups;
+std::vector<StairGroup> groups_of(const Staircase& staircase, const RecordedLadder& run) {
+  std::vector<StairGroup> groups;
   for (const Stair& stair : staircase.stairs) {
     const bool tensor = stair.roof_tflops > 0;
     const bool tf32 = stair.stage->precision.u_in >= model::kTf32.u_in;
@@ -67,7 +67,7 @@ std::vector<Group> groups_of(const Staircase& staircase, const RecordedLadder& r
   return groups;
 }
 
-std::string finding_of(const std::vector<Group>& groups, const RecordedLadder& run) {
+std::string finding_of(const std::vector<StairGroup>& groups, const RecordedLadder& run) {
   const std::vector<Stair>& stairs = groups.front().stairs;
   const Stair& first = *std::find_if(
       stairs.begin(), stairs.end(), [](const Stair& stair) { return runs_on_gpu(*stair.stage); });
@@ -75,7 +75,7 @@ std::string finding_of(const std::vector<Group>& groups, const RecordedLadder& r
                             "On an H200 at %d × %d × %d stage %d makes ", run.size, run.size,
                             run.size, first.stage->number) +
                         text::significant(first.tflops) + " TFLOP/s.";
-  for (const Group& group : groups) {
+  for (const StairGroup& group : groups) {
     const Stair& last = group.stairs.back();
     finding += text::printed(" Stage %d makes ", last.stage->number) +
                text::significant(last.tflops) + ", " + text::brief(group.percent(last)) + " % of " +
@@ -118,13 +118,13 @@ void draw_legend(Svg& svg, const std::vector<RecordedLadder>& runs, int size, bo
 Picture draw_staircase(
     std::span<const model::Stage> all_stages, const std::vector<RecordedLadder>& runs) {
   const RecordedLadder& run = main_run(runs);
-  const std::vector<Group> groups =
+  const std::vector<StairGroup> groups =
       groups_of(staircase_of(all_stages, run, *model::find_gpu("H200")), run);
   constexpr double kLeft = 204, kRight = 544, kHigh = 16, kStep = 23;
   constexpr double kSpeed = 606, kTimes = 680, kPercent = 776;  // the columns
   const auto most = [&](bool tensor) {
     double tflops = 0;
-    for (const Group& group : groups) {
+    for (const StairGroup& group : groups) {
       if (group.tensor != tensor) continue;
       tflops = std::max(tflops, group.cublas_tflops);
       for (const Stair& stair : group.stairs) {
@@ -145,7 +145,7 @@ Picture draw_staircase(
   column(kSpeed, y, "TFLOP/s", true);
   column(kTimes, y, "× before", true);
   column(kPercent, y, "% of cuBLAS", true);
-  for (const Group& group : groups) {
+  for (const StairGroup& group : groups) {
     const double high = most(group.tensor), scale = (kRight - kLeft) / high;
     svg.text(
         24, y,

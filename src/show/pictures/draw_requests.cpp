@@ -21,7 +21,7 @@ namespace {
 constexpr double kSectorsLeft = 24, kLaneWide = 11, kLaneGap = 6, kSectorHigh = 18;
 constexpr int kSectorsAcross = 8;
 
-std::string summary(const Request& request, const model::Sectors& sectors) {
+std::string summary(const RecordedRequest& request, const model::Sectors& sectors) {
   const int touched = static_cast<int>(sectors.size());
   return request.array + ", " + lab::name_of(request.direction) +
          text::printed(
@@ -35,7 +35,7 @@ std::string summary(const Request& request, const model::Sectors& sectors) {
 std::vector<std::size_t> typical(const BlockRequests& block) {
   std::vector<std::size_t> chosen;
   for (std::size_t r = 0; r < block.requests.size(); ++r) {
-    const Request& request = block.requests[r];
+    const RecordedRequest& request = block.requests[r];
     if (request.shared) continue;
     const bool known = std::any_of(chosen.begin(), chosen.end(), [&](std::size_t other) {
       return block.requests[other].array == request.array &&
@@ -49,7 +49,8 @@ std::vector<std::size_t> typical(const BlockRequests& block) {
   return chosen;
 }
 
-double draw_request(Svg& svg, double y, const Request& request, const model::Sectors& sectors) {
+double draw_request(
+    Svg& svg, double y, const RecordedRequest& request, const model::Sectors& sectors) {
   const int words_of_sector = request.access.warp.sector_words();
   svg.text(kSectorsLeft, y, summary(request, sectors), {.bold = true});
   y += 12;
@@ -121,12 +122,12 @@ constexpr std::size_t kMostTurns = 16;
 
 // A request to shared memory, and the matrix of its tile.
 struct Shown {
-  const Request* request;
+  const RecordedRequest* request;
   std::size_t number;  // in BlockRequests::requests
   char matrix;
 };
 
-double waste(const Request& request) {
+double waste(const RecordedRequest& request) {
   return static_cast<double>(request.pieces) / std::max(request.ideal, 1);
 }
 
@@ -138,7 +139,7 @@ std::vector<Shown> worst(const BlockRequests& block) {
   }
   std::vector<Shown> chosen;
   for (std::size_t r = 0; r < block.requests.size(); ++r) {
-    const Request& request = block.requests[r];
+    const RecordedRequest& request = block.requests[r];
     if (!request.shared) continue;
     // What a cp.async copies is known from its other side, the next request.
     const bool is_copy =
@@ -163,7 +164,7 @@ std::vector<Shown> worst(const BlockRequests& block) {
 }
 
 std::string summary(const Shown& shown) {
-  const Request& request = *shown.request;
+  const RecordedRequest& request = *shown.request;
   const int more = request.pieces - request.ideal;
   const std::string where =
       shown.matrix != 0 ? text::printed("%c's tile", shown.matrix) : request.array;
@@ -438,7 +439,7 @@ struct Chunk {
 };
 
 // The first box of a matrix that the block has copied, and what is read from it at a time.
-struct Box {
+struct CopiedBox {
   std::string heading;
   const char* row;  // what a row of it is
   model::RecordedAction copy;
@@ -457,13 +458,13 @@ const model::RecordedAction& first_box(const BlockRequests& block, const char* m
 }
 
 // What the first wgmma reads of the first operand's eight rows, according to its descriptor.
-Box box_of_wgmma(const BlockRequests& block) {
+CopiedBox box_of_wgmma(const BlockRequests& block) {
   const auto first = std::find_if(
       block.actions.begin(), block.actions.end(),
       [](const Action& action) { return action.recorded.kind == Kind::multiply; });
   if (first == block.actions.end()) throw std::logic_error("a block without wgmma");
   const model::MatrixDescriptor matrix = model::decoded(first->recorded.value);
-  Box box{"A's box: 32 of K per row", "row", first_box(block, "A"), {}, {}, {}};
+  CopiedBox box{"A's box: 32 of K per row", "row", first_box(block, "A"), {}, {}, {}};
   box.place = [swizzle = matrix.swizzle](Chunk chunk) {
     const std::uint32_t at = chunk.row * kRowBytes + chunk.number * kChunkBytes;
     return static_cast<int>(model::swizzled(at, swizzle) % kRowBytes / kChunkBytes);
@@ -485,11 +486,11 @@ Box box_of_wgmma(const BlockRequests& block) {
 }
 
 // What the first group of lanes reads of B in the block's first load from the box.
-Box box_of_lanes(const BlockRequests& block, const model::RowSwizzle& swizzle) {
-  Box box{"B's box: 32 columns per row", "k", first_box(block, "B"), {}, {}, {}};
+CopiedBox box_of_lanes(const BlockRequests& block, const model::RowSwizzle& swizzle) {
+  CopiedBox box{"B's box: 32 columns per row", "k", first_box(block, "B"), {}, {}, {}};
   box.place = [keys = swizzle.keys](Chunk chunk) { return chunk.number ^ chunk.row % keys; };
   for (std::size_t r = 0; r < block.requests.size(); ++r) {
-    const Request& request = block.requests[r];
+    const RecordedRequest& request = block.requests[r];
     if (!request.shared || request.direction != model::Direction::load) continue;
     const std::uint64_t least = request.access.address[0];
     if (least < box.copy.to || least >= box.copy.to + box.copy.bytes) continue;
@@ -511,7 +512,7 @@ Box box_of_lanes(const BlockRequests& block, const model::RowSwizzle& swizzle) {
 }
 
 // The banks that hold what is read, if each chunk is where `place` says.
-int banks_of(const Box& box, const std::function<int(Chunk)>& place) {
+int banks_of(const CopiedBox& box, const std::function<int(Chunk)>& place) {
   std::set<int> places;
   for (const Chunk& chunk : box.read) places.insert(place(chunk));
   return 4 * static_cast<int>(places.size());
@@ -522,7 +523,7 @@ int unmoved(Chunk chunk) {
 }
 
 void draw_map(
-    Svg& svg, double x, double y, const Box& box, const std::string& heading,
+    Svg& svg, double x, double y, const CopiedBox& box, const std::string& heading,
     const std::function<int(Chunk)>& place, bool in_banks) {
   svg.text(x, y, heading, {.small = true});
   y += 30;
@@ -548,7 +549,7 @@ void draw_map(
 }
 
 // Returns the y below.
-double draw(Svg& svg, double y, const Box& box) {
+double draw(Svg& svg, double y, const CopiedBox& box) {
   svg.text(24, y, box.heading, {.bold = true});
   y += 24;
   draw_map(svg, kFromMatrix, y, box, "in the matrix: chunks of 16 bytes", unmoved, false);
@@ -567,12 +568,12 @@ Drawing draw_box(const TracedStage& stage) {
       swizzles.begin(), swizzles.end(),
       [](const model::RowSwizzle& swizzle) { return std::string_view(swizzle.tile) == "B"; });
   if (of_B == swizzles.end()) throw std::logic_error("B is not swizzled");
-  const Box boxes[] = {box_of_wgmma(stage.block), box_of_lanes(stage.block, *of_B)};
+  const CopiedBox boxes[] = {box_of_wgmma(stage.block), box_of_lanes(stage.block, *of_B)};
   std::string finding =
       "The copy engine writes chunk c of row r of a box to place c ^ r % 8 of its row.";
   Svg svg;
   double y = 70;
-  for (const Box& box : boxes) {
+  for (const CopiedBox& box : boxes) {
     finding += text::printed(
         " In %c's box, %s lies in %d banks instead of %d.", box.heading[0], box.reader.c_str(),
         banks_of(box, box.place), banks_of(box, unmoved));

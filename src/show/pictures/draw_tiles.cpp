@@ -35,7 +35,7 @@ std::string text_of(std::pair<int, int> run) {
 }
 
 // All indices below are relative to the block's first row and column, and its first k.
-struct Tile {
+struct BlockTile {
   int BM, BN, depth;  // depth: of K, at a time; all of K if it has no tiles
   Owners owner;
   Cells warp_C, thread_C;
@@ -47,14 +47,14 @@ struct Tile {
 
 // Whether it is a store of results to C.
 bool is_result(const BlockRequests& block, const Moved& moved) {
-  const Request& request = block.requests[moved.request];
+  const RecordedRequest& request = block.requests[moved.request];
   return !request.shared && request.array == "C" && request.direction == model::Direction::store;
 }
 
-Tile tile_of(const TracedStage& stage) {
+BlockTile tile_of(const TracedStage& stage) {
   const model::Variant& v = *stage.variant;
   const BlockRequests& block = stage.block;
-  Tile tile{};
+  BlockTile tile{};
   tile.BM = v.BM;
   tile.BN = v.BN;
   tile.depth = v.BK > 0 ? v.BK : block.K;
@@ -64,7 +64,7 @@ Tile tile_of(const TracedStage& stage) {
   tile.col0 = block.N;
   for (const Moved& moved : all) {
     if (!is_result(block, moved)) continue;
-    for (const Element& e : moved.elements) {
+    for (const MatrixElement& e : moved.elements) {
       tile.row0 = std::min(tile.row0, e.row);
       tile.col0 = std::min(tile.col0, e.col);
     }
@@ -73,7 +73,7 @@ Tile tile_of(const TracedStage& stage) {
     const bool is_thread = moved.thread == kThread,
                is_warp = block.warp.warp_of(moved.thread) == kWarp;
     if (is_result(block, moved)) {
-      for (const Element& e : moved.elements) {
+      for (const MatrixElement& e : moved.elements) {
         const int row = e.row - tile.row0, col = e.col - tile.col0;
         if (row >= v.BM || col >= v.BN) continue;
         tile.owner[row][col] = moved.thread;
@@ -90,7 +90,7 @@ Tile tile_of(const TracedStage& stage) {
     const bool multiplied = block.requests[moved.request].direction == model::Direction::load &&
                             block.requests[moved.request].shared == (v.BK > 0);
     if (!multiplied || !is_warp) continue;
-    for (const Element& e : moved.elements) {
+    for (const MatrixElement& e : moved.elements) {
       if (e.matrix == 'A' && e.col < tile.depth) {
         tile.warp_A.insert({e.row - tile.row0, e.col});
         if (is_thread && e.col == kStepShown) tile.thread_A.insert({e.row - tile.row0, e.col});
@@ -118,7 +118,7 @@ void fill(
 constexpr double kTilesTop = 92;
 
 // The whole matrices, to scale; returns the lowest y.
-double draw_matrices(Svg& svg, const TracedStage& stage, const Tile& tile) {
+double draw_matrices(Svg& svg, const TracedStage& stage, const BlockTile& tile) {
   const BlockRequests& s = stage.block;
   const double scale = 98.0 / std::max({s.M, s.N, s.K}), gap = 12;
   const double a_width = s.K * scale, b_height = s.K * scale;
@@ -145,7 +145,7 @@ double draw_matrices(Svg& svg, const TracedStage& stage, const Tile& tile) {
 }
 
 // The block's tile of C with the parts of A and B that it is multiplied from.
-double draw_block(Svg& svg, const Tile& tile, int K) {
+double draw_block(Svg& svg, const BlockTile& tile, int K) {
   constexpr double kLeft = 246, kDepth = 44, kGap = 12, kMost = 256;
   const double scale = kMost / std::max(tile.BM, tile.BN);
   const double k_scale = kDepth / tile.depth;
@@ -171,7 +171,7 @@ double draw_block(Svg& svg, const Tile& tile, int K) {
 }
 
 // The thread's results, element by element.
-double draw_thread(Svg& svg, const Tile& tile) {
+double draw_thread(Svg& svg, const BlockTile& tile) {
   constexpr double kLeft = 592, kGap = 8, kWide = 132, kHigh = 224, kMost = 30;
   const int rows = static_cast<int>(tile.rows.size()), cols = static_cast<int>(tile.cols.size());
   const double cell = std::floor(std::min({kWide / (cols + 1), kHigh / (rows + 1), kMost}));
@@ -219,7 +219,7 @@ double draw_thread(Svg& svg, const Tile& tile) {
   return label_y + 26;
 }
 
-std::string finding_of(const TracedStage& stage, const Tile& tile) {
+std::string finding_of(const TracedStage& stage, const BlockTile& tile) {
   const int results = static_cast<int>(tile.thread_C.size());
   const int of_A = static_cast<int>(tile.thread_A.size()),
             of_B = static_cast<int>(tile.thread_B.size());
@@ -248,7 +248,7 @@ std::string finding_of(const TracedStage& stage, const Tile& tile) {
 }  // namespace
 
 Drawing draw_tiles(const TracedStage& stage) {
-  const Tile tile = tile_of(stage);
+  const BlockTile tile = tile_of(stage);
   const std::string finding = finding_of(stage, tile);
   Svg svg;
   double y = std::max(
@@ -290,10 +290,11 @@ WarpTile warp_tile_of(const TracedStage& stage) {
   }
   for (const Moved& moved : all) {
     const int lane = block.warp.lane_of(moved.thread);
-    const Element& first = moved.elements[0];
+    const MatrixElement& first = moved.elements[0];
     const int floats = static_cast<int>(moved.elements.size());
     if (is_result(block, moved)) {
-      for (const Element& e : moved.elements) tile.lane.at(e.row - row0).at(e.col - col0) = lane;
+      for (const MatrixElement& e : moved.elements)
+        tile.lane.at(e.row - row0).at(e.col - col0) = lane;
     } else if (
         block.requests[moved.request].shared &&
         block.requests[moved.request].direction == model::Direction::load) {

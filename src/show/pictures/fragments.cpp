@@ -42,13 +42,13 @@ HeldMatrix held(const model::FragmentLayout& layout, bool by_columns) {
 }
 
 // A lane's load of B or store to C: of neighbours in a row, counted from the warp's tile.
-struct Access {
+struct LaneElement {
   int lane, row, col;
 };
 
 // What a warp loads of B in its first step along K, and what it stores to C, as traced.
 struct Accesses {
-  std::vector<Access> loads, stores;
+  std::vector<LaneElement> loads, stores;
 };
 
 void require(bool is_so, const char* what) {
@@ -56,17 +56,17 @@ void require(bool is_so, const char* what) {
 }
 
 // Those in the first columns of the tile, with rows of C from its first row on.
-std::vector<Access> in_first_columns(std::vector<Access> all, bool of_C) {
+std::vector<LaneElement> in_first_columns(std::vector<LaneElement> all, bool of_C) {
   int row = INT_MAX, col = INT_MAX;
-  for (const Access& one : all) {
+  for (const LaneElement& one : all) {
     row = std::min(row, one.row);
     col = std::min(col, one.col);
   }
-  for (Access& one : all) {
+  for (LaneElement& one : all) {
     if (of_C) one.row -= row;
     one.col -= col;
   }
-  std::erase_if(all, [](const Access& one) { return one.col >= kColumns; });
+  std::erase_if(all, [](const LaneElement& one) { return one.col >= kColumns; });
   return all;
 }
 
@@ -74,9 +74,9 @@ Accesses accesses_of(const BlockRequests& block) {
   Accesses all;
   for (const Moved& moved : elements_moved(block)) {
     if (block.warp.warp_of(moved.thread) != kShownWarp) continue;
-    const Request& request = block.requests[moved.request];
-    const Element& first = moved.elements[0];
-    const Access access{block.warp.lane_of(moved.thread), first.row, first.col};
+    const RecordedRequest& request = block.requests[moved.request];
+    const MatrixElement& first = moved.elements[0];
+    const LaneElement access{block.warp.lane_of(moved.thread), first.row, first.col};
     const bool is_load = request.shared && request.direction == model::Direction::load;
     const bool is_store = !request.shared && request.direction == model::Direction::store;
     if (is_load && first.matrix == 'B' && first.row < kMma.b.minors) {
@@ -115,7 +115,7 @@ Columns columns_of(const BlockRequests& block) {
   for (const int col : columns.loaded) require(col >= 0, "no lane loads a column");
 
   int first_row = INT_MAX;
-  for (const Access& store : accesses.stores) {
+  for (const LaneElement& store : accesses.stores) {
     if (store.lane == kShownLane) first_row = std::min(first_row, store.row);
   }
   for (const auto& [lane, row, col] : accesses.stores) {
@@ -165,13 +165,13 @@ Cells of_shown_lane(const HeldMatrix& matrix) {
 }
 
 // Names of registers along an edge, each once for neighbours with the same: "a0", "a2".
-struct Run {
+struct RegisterRun {
   double middle;  // in cells
   int number;
 };
 template <class Number>
-std::vector<Run> runs_of(int cells, Number number) {
-  std::vector<Run> runs;
+std::vector<RegisterRun> runs_of(int cells, Number number) {
+  std::vector<RegisterRun> runs;
   for (int from = 0, to = 0; from < cells; from = to) {
     while (to < cells && number(to) == number(from)) ++to;
     runs.push_back({(from + to) / 2.0, number(from)});
@@ -181,7 +181,7 @@ std::vector<Run> runs_of(int cells, Number number) {
 
 void name_columns(
     Svg& svg, const Lattice& at, double y, const std::vector<Held>& row, char matrix) {
-  for (const Run& run : runs_of(at.cols, [&](int col) { return row[col].number; })) {
+  for (const RegisterRun& run : runs_of(at.cols, [&](int col) { return row[col].number; })) {
     svg.text(
         at.left(run.middle), y, text::printed("%c%d", matrix, run.number),
         {.anchor = Anchor::middle, .small = true, .faint = true});
@@ -228,7 +228,7 @@ double draw_mma(Svg& svg) {
   name_columns(svg, of_A, below + 14, A.back(), 'a');
   name_columns(svg, of_D, y - 6, D.front(), 'd');
   name_columns(svg, of_D, below + 14, D.back(), 'd');
-  for (const Run& run : runs_of(of_B.rows, [&](int row) { return B[row].back().number; })) {
+  for (const RegisterRun& run : runs_of(of_B.rows, [&](int row) { return B[row].back().number; })) {
     svg.text(
         of_B.left(of_B.cols) + 6, of_B.top(run.middle) + 4.5, text::printed("b%d", run.number),
         {.small = true, .faint = true});

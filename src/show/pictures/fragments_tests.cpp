@@ -130,7 +130,7 @@ TEST_CASE("a picture of fragments is refused if the lanes load or store other co
   const auto with_other = [&](bool shared, model::Direction direction, const char* matrix) {
     TracedStage wrong = right;
     for (const Moved& moved : elements_moved(right.block)) {
-      Request& request = wrong.block.requests[moved.request];
+      RecordedRequest& request = wrong.block.requests[moved.request];
       if (moved.thread != 6 || request.shared != shared || request.direction != direction ||
           moved.elements[0].matrix != matrix[0])
         continue;

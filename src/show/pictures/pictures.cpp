@@ -101,13 +101,13 @@ std::optional<Pace> pace(const model::StageTable& table, const Traced& traced, i
 
 // What a stage's picture depends on.
 
-bool is_waste(const Request& request) {
+bool is_waste(const RecordedRequest& request) {
   return request.pieces > request.ideal;
 }
 
 // Whether a request to shared or to global memory takes more pieces than its lanes need.
 bool wastes(const BlockRequests& block, bool shared) {
-  return std::ranges::any_of(block.requests, [&](const Request& request) {
+  return std::ranges::any_of(block.requests, [&](const RecordedRequest& request) {
     return request.shared == shared && is_waste(request);
   });
 }
@@ -118,7 +118,7 @@ using Wastes = std::set<std::pair<int, int>>;
 // Whether the block has one that no picture shows yet.
 bool adds_waste(Wastes& shown, const BlockRequests& block) {
   const std::size_t before = shown.size();
-  for (const Request& request : block.requests) {
+  for (const RecordedRequest& request : block.requests) {
     if (!request.shared && is_waste(request)) shown.insert({request.access.bytes, request.pieces});
   }
   return shown.size() > before;
@@ -346,13 +346,13 @@ std::string banks_picture(const model::WarpAccess& access, const model::Wavefron
 std::vector<std::size_t> costliest(const BlockRequests& block) {
   std::vector<std::size_t> chosen;
   const auto waste = [&](std::size_t r) {
-    const Request& request = block.requests[r];
+    const RecordedRequest& request = block.requests[r];
     return static_cast<double>(request.pieces) / std::max(request.pieces - request.excess, 1);
   };
   for (std::size_t r = 0; r < block.requests.size(); ++r) {
-    const Request& request = block.requests[r];
+    const RecordedRequest& request = block.requests[r];
     const auto known = std::find_if(chosen.begin(), chosen.end(), [&](std::size_t other) {
-      const Request& o = block.requests[other];
+      const RecordedRequest& o = block.requests[other];
       return o.array == request.array && o.direction == request.direction &&
              o.access.bytes == request.access.bytes && o.line == request.line;
     });
@@ -368,7 +368,7 @@ std::vector<std::size_t> costliest(const BlockRequests& block) {
 std::string requests_text(const BlockRequests& block, text::Style style) {
   std::string text;
   for (const std::size_t r : costliest(block)) {
-    const Request& request = block.requests[r];
+    const RecordedRequest& request = block.requests[r];
     const std::string line = request.line > 0 ? text::printed(", line %d", request.line) : "";
     const bool one = request.pieces == 1;
     const char* pieces =
@@ -425,7 +425,7 @@ std::string writers_text(const BlockRequests& block) {
 
 // Whether the block stores something other than C, for example the sum of two vectors.
 bool has_another_result(const BlockRequests& block) {
-  return std::ranges::any_of(block.requests, [](const Request& request) {
+  return std::ranges::any_of(block.requests, [](const RecordedRequest& request) {
     return !request.shared && request.direction == model::Direction::store &&
            !request.array.ends_with('C');
   });

@@ -39,23 +39,23 @@ int end_of(const std::vector<SmTime>& times);
 int busy_sms(const std::vector<SmTime>& times, int when);
 
 // One block for each SM.
-struct FirstWave {
+struct TracedWave {
   std::vector<std::pair<int, int>> tiles;  // of C, (row, column) in tiles; by block
   std::set<int> rows_of_A, columns_of_B;   // that these blocks read
 };
 
 // Adds what one block stores to C and reads of A and B.
-void add_block(FirstWave& wave, const BlockRequests& block, const model::Variant& variant);
+void add_block(TracedWave& wave, const BlockRequests& block, const model::Variant& variant);
 
 // For the variant in an M x N x K product. Every block traces only its first K tile, so K is not a
 // parameter: the other K tiles take the same rows and columns.
-FirstWave first_wave(
+TracedWave first_wave(
     const model::StageTable& table, const model::Variant& variant, const model::Gpu& gpu, int M,
     int N);
 
 // The lines of A and B with 128 bytes each that these blocks read in 32 steps of k. Such a line has
 // 32 steps of a row of A, or 32 columns of B in one step.
-int lines_read(const FirstWave& wave);
+int lines_read(const TracedWave& wave);
 
 // A stage, and the requests of one of its blocks. The block's tile lies inside of C.
 struct TracedStage {
@@ -121,7 +121,7 @@ Drawing draw_box(const TracedStage& stage);
 struct WaveOfStage {
   const model::Stage* stage;
   const model::Variant* variant;
-  FirstWave wave;
+  TracedWave wave;
 };
 
 // Which tiles of C they compute, and what they read of A and B, for two stages that differ in the

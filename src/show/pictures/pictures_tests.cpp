@@ -354,8 +354,9 @@ std::string shown(const BlockRequests& block) {
 }
 
 // The lanes' words are this many bytes apart.
-Request request(const char* array, bool shared, model::Direction direction, int apart, int warp) {
-  Request request{warp, 0, 0, array, shared, direction, {~0u, 4, {}}, 0, 1};
+RecordedRequest request(
+    const char* array, bool shared, model::Direction direction, int apart, int warp) {
+  RecordedRequest request{warp, 0, 0, array, shared, direction, {~0u, 4, {}}, 0, 1};
   for (int lane = 0; lane < model::kWarpSize; ++lane) request.access.address[lane] = lane * apart;
   request.pieces = shared ? model::shared_load(request.access).wavefronts
                           : model::global_sectors(request.access);

@@ -144,7 +144,7 @@ double cycles_of_requests(const Play& play, const Player& player) {
                              : block.requests.size();
   double wavefronts = 0;
   for (std::size_t r = from; r < to; ++r) {
-    const Request& request = block.requests[r];
+    const RecordedRequest& request = block.requests[r];
     if (request.shared && request.warp == block.warp.warp_of(player.thread))
       wavefronts += request.pieces;
   }

@@ -181,14 +181,14 @@ Picture draw_gpu() {
   return {"gpu", "The GPU on one page", {finding, svg.elements(), y + 4}};
 }
 
-void add_block(FirstWave& wave, const BlockRequests& block, const model::Variant& variant) {
+void add_block(TracedWave& wave, const BlockRequests& block, const model::Variant& variant) {
   bool stores_C = false;
-  for (const Request& request : block.requests) {
+  for (const RecordedRequest& request : block.requests) {
     if (request.shared) continue;
     for (int lane = 0; lane < block.warp.lanes; ++lane) {
       if (!is_active(request.access, lane)) continue;
       const int words = std::max(request.access.bytes, model::kWordBytes) / model::kWordBytes;
-      const Element e = element_at(block, request.array[0], request.access.address[lane]);
+      const MatrixElement e = element_at(block, request.array[0], request.access.address[lane]);
       if (e.matrix == 'A') wave.rows_of_A.insert(e.row);
       for (int w = 0; w < words && e.matrix == 'B'; ++w) wave.columns_of_B.insert(e.col + w);
       if (e.matrix == 'C' && !std::exchange(stores_C, true)) {
@@ -198,7 +198,7 @@ void add_block(FirstWave& wave, const BlockRequests& block, const model::Variant
   }
 }
 
-FirstWave first_wave(
+TracedWave first_wave(
     const model::StageTable& table, const model::Variant& variant, const model::Gpu& gpu, int M,
     int N) {
   const int K = variant.BK;
@@ -225,14 +225,14 @@ FirstWave first_wave(
   trace::trace(machine, arrays, [&] {
     table.run(variant, gpu.sms, M, N, K, 1, A.data(), B.data(), 0, static_cast<float*>(C.get()));
   });
-  FirstWave wave;
+  TracedWave wave;
   for (const std::int64_t block : blocks) {
     add_block(wave, requests_of_block(recorder.launches.at(0), block, M, N, K), variant);
   }
   return wave;
 }
 
-int lines_read(const FirstWave& wave) {
+int lines_read(const TracedWave& wave) {
   return static_cast<int>(wave.rows_of_A.size() + wave.columns_of_B.size());
 }
 
@@ -243,7 +243,7 @@ constexpr double kPanelSide = 320, kStrip = 16, kStripGap = 6;  // px: of C, of 
 // The matrices of one panel: C with the tiles of the wave, the parts that are read of A on its
 // left, and of B above.
 void draw_wave(
-    Svg& svg, double x, double y, const FirstWave& wave, const model::Variant& variant, int M,
+    Svg& svg, double x, double y, const TracedWave& wave, const model::Variant& variant, int M,
     int N) {
   const double left = x + kStrip + kStripGap, top = y + kStrip + kStripGap;
   const double high = kPanelSide * variant.BM / M, wide = kPanelSide * variant.BN / N;
@@ -272,13 +272,13 @@ void draw_wave(
   svg.rect(left, top, kPanelSide, kPanelSide, Fill::outline);
 }
 
-std::string counts_of(const FirstWave& wave) {
+std::string counts_of(const TracedWave& wave) {
   return text::grouped(static_cast<long long>(wave.rows_of_A.size())) + " rows of A and " +
          text::grouped(static_cast<long long>(wave.columns_of_B.size())) + " columns of B";
 }
 
 // "8 rows and 17 columns of tiles"
-std::string extent_of(const FirstWave& wave) {
+std::string extent_of(const TracedWave& wave) {
   std::set<int> rows, cols;
   for (const auto& [row, col] : wave.tiles) {
     rows.insert(row);

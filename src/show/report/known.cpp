@@ -56,9 +56,15 @@ Known::Known(const lab::Run& of_run, const lab::Row& of_row) : run(of_run), row(
   traced = counts && counts->blocks_traced > 0 ? counts : nullptr;
   total = counts && lab::is_total(*counts) ? counts : nullptr;
   tflops = lab::tflops(run, row);
-  ceiling_ratio = lab::ceiling_ratio(run, row);
-  cublas_ratio = lab::cublas_ratio(run, row);
-  times_before = lab::times_the_stage_before(run, row);
+  const auto times_as_fast_as = [&](const lab::Row* other) -> std::optional<double> {
+    if (!other || !other->time || !row.time || row.time->median_ms <= 0) return std::nullopt;
+    return other->time->median_ms / row.time->median_ms;
+  };
+  cublas_ratio = times_as_fast_as(run.cublas());
+  const auto before = std::ranges::find(run.rows, row.before_number, &lab::Row::number);
+  const bool has_before = row.before_number >= 0 && before != run.rows.end();
+  // A contrast is the only row of its stage.
+  if (has_before && row.before_number != row.number) times_before = times_as_fast_as(&*before);
   if (!row.variant) return;
   const model::Variant& v = *row.variant;
   const model::Product product = lab::product_of(run);
@@ -101,7 +107,13 @@ Known::Known(const lab::Run& of_run, const lab::Row& of_row) : run(of_run), row(
   written = lab::written_ceiling(run, row);
   compiled = lab::compiled_ceiling(run, row);
   waiting = lab::with_waiting(run, row);
-  bound = lab::bound_by(run, row);
+  if (!compiled || !tflops) return;
+  ceiling_ratio = *tflops / compiled->tflops;
+  kernel_ms =
+      row.time->median_ms - (row.preparation ? row.preparation->median_ms : compiled->before_ms);
+  const double busy = compiled->ms[compiled->bound_by] / *kernel_ms;
+  const int percent = static_cast<int>(std::lround(100 * busy));
+  bound = BoundBy{percent < kBusy, compiled->bound_by, percent};
 }
 
 KnownRun::KnownRun(const lab::Run& of_run) : run(of_run) {

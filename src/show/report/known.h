@@ -24,6 +24,15 @@ struct FirstWave {
   double bytes;                         // the parts of A and B that they read
 };
 
+// What limits a timed kernel: a unit, if one is busy most of the time. Otherwise warps mostly wait
+// for results: latency, which no ceiling can see.
+struct BoundBy {
+  bool latency;           // the busiest unit is busy less than kBusy percent of the time
+  model::UnitIndex unit;  // the busiest unit, which sets the ceiling
+  int percent;            // of kernel_ms in which it is busy; above 100 if that had another clock
+};
+inline constexpr int kBusy = 80;
+
 // Of a row. Found before any of it is told. Empty, or null: not known.
 struct Known {
   Known(const lab::Run& run, const lab::Row& row);
@@ -47,8 +56,13 @@ struct Known {
   std::optional<model::SharedLoads> compiled_loads;  // of the launch
   std::optional<model::Ceiling> written, compiled;
   std::optional<model::Waiting> waiting;
-  std::optional<lab::BoundBy> bound;
+  std::optional<BoundBy> bound;
+  // The measured speed: divided by the ceiling, by that of cuBLAS fp32 in the same run (1 is
+  // equal), and by that of the stage before.
   std::optional<double> tflops, ceiling_ratio, cublas_ratio, times_before;
+  // The time of the kernel that multiplies: without that in which A and B are split before it, as
+  // measured, or at least at DRAM's bandwidth. The shares of busy units are of this time.
+  std::optional<double> kernel_ms;
   // Of the row's stage on the run's GPU at this size, with the tiles that suit both.
   std::optional<double> recorded_tflops;
 

@@ -131,10 +131,6 @@ std::optional<std::string> read_line(std::FILE* in) {
   return line;
 }
 
-bool is_blank(const std::string& line) {
-  return line.find_first_not_of(" \t") == std::string::npos;
-}
-
 std::string judged(double predicted, double value) {
   const std::string is = "it is " + text::exact(value);
   if (std::abs(predicted - value) < 0.005 * std::max(1.0, std::abs(value)))
@@ -193,7 +189,7 @@ bool quiz(std::FILE* in, std::FILE* out, const Known& known) {
         return false;
       }
       again = false;
-      if (is_blank(*line)) {
+      if (line->find_first_not_of(" \t") == line->npos) {  // gives it up
         std::fprintf(out, "    It is %s.\n", count.worked_out.c_str());
         continue;
       }

@@ -63,14 +63,6 @@ std::string rounded(double value) {
   return text::grouped(std::llround(value));
 }
 
-std::string if_any(double value) {
-  return value > 0 ? rounded(value) : "–";
-}
-
-std::string in_percent(double ratio) {
-  return text::brief(100 * ratio);
-}
-
 std::string name_cell(const Known& k) {
   return k.row.name + (k.is_for_small ? " +" : "");
 }
@@ -245,6 +237,8 @@ Quantities facts_in_order() {
   using D = DeviceState;
   const auto device = [](auto... members) { return of(&Row::time, &Timing::device, members...); };
   const auto nearest = [](double value) { return std::round(value); };
+  const auto if_any = [](double value) { return value > 0 ? rounded(value) : "–"; };
+  const auto in_percent = [](double ratio) { return text::brief(100 * ratio); };
   const auto tile = [](auto member) { return of(&Row::variant, member); };
   return joined(
       {{{"number",
@@ -407,7 +401,7 @@ Quantities facts_in_order() {
           "before. Above 100: the clock that was counted is lower than that of the timed "
           "launches. " +
               latency_words() + ": it counts work and no waiting"}},
-        {"busiest_unit_percent", of(&K::bound, &lab::BoundBy::percent)},
+        {"busiest_unit_percent", of(&K::bound, &BoundBy::percent)},
         {"recorded_tflops",
          of(&K::recorded_tflops),
          {"recorded", "TFLOP/s", In::recorded, tflops_words},
@@ -648,7 +642,7 @@ Quantities figures() {
 }  // namespace
 
 std::string latency_words() {
-  return text::printed("latency: no unit is busy %d %% of the time", lab::kBusy) +
+  return text::printed("latency: no unit is busy %d %% of the time", kBusy) +
          ", so warps mostly wait for results, and the ceiling cannot see that";
 }
 

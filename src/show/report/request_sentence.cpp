@@ -50,16 +50,16 @@ std::string named_lanes(std::uint32_t lanes) {
 }
 
 // Bytes that lie side by side.
-struct Piece {
+struct WantedPiece {
   std::uint64_t begin, end;
   std::uint64_t bytes() const { return end - begin; }
 };
 
-std::vector<Piece> pieces_of(const model::WarpAccess& access) {
+std::vector<WantedPiece> pieces_of(const model::WarpAccess& access) {
   std::vector<std::uint64_t> begins;
   model::for_each_lane(access.active, [&](int lane) { begins.push_back(access.address[lane]); });
   std::sort(begins.begin(), begins.end());
-  std::vector<Piece> pieces;
+  std::vector<WantedPiece> pieces;
   for (const std::uint64_t begin : begins) {
     const std::uint64_t end = begin + access.bytes;
     if (!pieces.empty() && begin <= pieces.back().end) {
@@ -72,7 +72,7 @@ std::vector<Piece> pieces_of(const model::WarpAccess& access) {
 }
 
 // "128 neighbouring bytes", "4 bytes in each of 32 rows"
-std::string what_is_wanted(const WarpRequest& request, const std::vector<Piece>& pieces) {
+std::string what_is_wanted(const WarpRequest& request, const std::vector<WantedPiece>& pieces) {
   const std::uint64_t first = pieces[0].bytes();
   if (pieces.size() == 1) {
     const bool is_shared_by_all = first == static_cast<std::uint64_t>(request.access.bytes);
@@ -83,7 +83,7 @@ std::string what_is_wanted(const WarpRequest& request, const std::vector<Piece>&
   std::uint64_t all = 0;
   bool are_alike = true;
   std::vector<std::uint64_t> begins;
-  for (const Piece& piece : pieces) {
+  for (const WantedPiece& piece : pieces) {
     all += piece.bytes();
     are_alike = are_alike && piece.bytes() == first;
     begins.push_back(piece.begin);
@@ -102,10 +102,10 @@ std::string what_is_wanted(const WarpRequest& request, const std::vector<Piece>&
 
 // ", and 4 bytes of each are used"
 std::string what_is_used(
-    const std::vector<Piece>& pieces, const model::Sectors& sectors, int sector_bytes) {
+    const std::vector<WantedPiece>& pieces, const model::Sectors& sectors, int sector_bytes) {
   std::map<std::uint64_t, std::uint64_t> used;  // bytes, by sector
   std::uint64_t all = 0;
-  for (const Piece& piece : pieces) {
+  for (const WantedPiece& piece : pieces) {
     for (std::uint64_t at = piece.begin; at < piece.end;) {
       const std::uint64_t number = at / sector_bytes;
       const std::uint64_t end = std::min(piece.end, (number + 1) * sector_bytes);
@@ -135,20 +135,20 @@ std::string what_is_used(
 std::string sentence_of_sectors(const WarpRequest& request, const model::Sectors& sectors) {
   const model::WarpAccess& access = request.access;
   if (access.active == 0) return "No lane reads: 0 sectors.";
-  const std::vector<Piece> pieces = pieces_of(access);
+  const std::vector<WantedPiece> pieces = pieces_of(access);
   return lanes_want(access.active) + what_is_wanted(request, pieces) + ": " +
          counted(sectors.size(), "sector") +
          what_is_used(pieces, sectors, access.warp.sector_bytes) + ".";
 }
 
 // Lanes that are served together, and how many wavefronts they take.
-struct Group {
+struct LaneGroup {
   std::uint32_t lanes = 0;
   std::vector<std::uint32_t> turns;  // the lanes of each wavefront
 };
 
-std::vector<Group> groups_of(const model::Wavefronts& wavefronts) {
-  std::vector<Group> groups(wavefronts.groups);
+std::vector<LaneGroup> groups_of(const model::Wavefronts& wavefronts) {
+  std::vector<LaneGroup> groups(wavefronts.groups);
   for (const model::Wavefront& one : wavefronts) {
     groups[one.group].lanes |= one.lanes;
     groups[one.group].turns.push_back(one.lanes);
@@ -174,7 +174,7 @@ LanesOfWord fullest_bank(const model::WarpAccess& access, std::uint32_t lanes) {
 }
 
 // All lanes are served together.
-std::string sentence_of_group(const WarpRequest& request, const Group& group) {
+std::string sentence_of_group(const WarpRequest& request, const LaneGroup& group) {
   const model::WarpAccess& access = request.access;
   const std::string cost = ": " + counted(group.turns.size(), "wavefront");
   if (group.turns.size() == 1) {
@@ -213,7 +213,7 @@ std::string sentence_of_group(const WarpRequest& request, const Group& group) {
 }
 
 // Groups of lanes that are served in turn. Of an ldmatrix each matrix is a group.
-std::string sentence_of_groups(const WarpRequest& request, const std::vector<Group>& groups) {
+std::string sentence_of_groups(const WarpRequest& request, const std::vector<LaneGroup>& groups) {
   const bool is_ldmatrix = request.access.matrices > 0;
   std::size_t all = 0, lanes = 0, most = 0, fewest = ~std::size_t{0};
   std::string each;
@@ -290,7 +290,7 @@ std::string request_sentence(const WarpRequest& request) {
   const model::Wavefronts wavefronts = request.direction == model::Direction::load
                                            ? model::wavefronts_of_load(access)
                                            : model::wavefronts_of_store(access);
-  const std::vector<Group> groups = groups_of(wavefronts);
+  const std::vector<LaneGroup> groups = groups_of(wavefronts);
   if (groups.empty()) return "No lane takes part: 0 wavefronts.";
   return groups.size() == 1 && access.matrices == 0 ? sentence_of_group(request, groups[0])
                                                     : sentence_of_groups(request, groups);

@@ -136,8 +136,13 @@ void make_room(TableLayout& layout, int line) {
   }
 }
 
-TableLayout laid_out_with_gap(
-    const std::vector<const Quantity*>& columns, const std::vector<Cells>& rows, int gap) {
+// Columns are as wide as their cells, two blanks apart if everything fits into `most`, else one. A
+// heading may be wider than its column. It then extends over its neighbour, unless the neighbour
+// has a label in the same line. A right-aligned cell may extend into the free space of a name
+// before it.
+TableLayout laid_out(
+    const std::vector<const Quantity*>& columns, const std::vector<Cells>& rows, int most,
+    int gap = 2) {
   TableLayout layout{columns, std::vector<int>(columns.size(), 1), gap, 0};
   std::vector<int>& widths = layout.widths;
   for (std::size_t c = 0; c < columns.size(); ++c) {
@@ -155,17 +160,7 @@ TableLayout laid_out_with_gap(
       layout.width = std::max(layout.width, end_of(layout, label));
     }
   }
-  return layout;
-}
-
-// Columns are as wide as their cells, two blanks apart if everything fits into `most`, else one. A
-// heading may be wider than its column. It then extends over its neighbour, unless the neighbour
-// has a label in the same line. A right-aligned cell may extend into the free space of a name
-// before it.
-TableLayout laid_out(
-    const std::vector<const Quantity*>& columns, const std::vector<Cells>& rows, int most) {
-  const TableLayout spacious = laid_out_with_gap(columns, rows, 2);
-  return spacious.width <= most ? spacious : laid_out_with_gap(columns, rows, 1);
+  return layout.width <= most || gap == 1 ? layout : laid_out(columns, rows, most, 1);
 }
 
 std::string heading_line(const TableLayout& layout, int line) {
@@ -492,12 +487,6 @@ std::string laid_out(const std::vector<Cells>& lines) {
   return text;
 }
 
-std::string gpu_names() {
-  std::string names;
-  for (const model::Gpu& gpu : model::known_gpus()) names += (names.empty() ? "" : ", ") + gpu.name;
-  return names;
-}
-
 // How the variants of a stage with several are marked.
 std::string mark(const model::Stage& stage, const model::Variant& v, const ChoiceFor& choice) {
   if (stage.variants.size() == 1) return "";
@@ -549,6 +538,8 @@ std::string as_table(std::span<const model::Stage> stages, const ChoiceFor& choi
                : "any"});
     }
   }
+  std::string gpus;
+  for (const model::Gpu& gpu : model::known_gpus()) gpus += (gpus.empty() ? "" : ", ") + gpu.name;
   constexpr int kSign = 7;
   return laid_out(lines) + "\n" +
          text::labelled(
@@ -567,7 +558,7 @@ std::string as_table(std::span<const model::Stage> stages, const ChoiceFor& choi
              "SMEM", kSign,
              "shared memory requested at launch; what a kernel declares is added to it") +
          memory_for_sums(stages, choice, kSign) +
-         text::labelled("GPUs", kSign, "for --gpu: " + gpu_names());
+         text::labelled("GPUs", kSign, "for --gpu: " + gpus);
 }
 
 }  // namespace

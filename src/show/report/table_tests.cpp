@@ -106,14 +106,15 @@ TEST_CASE("a legend of six lines is below every table") {
 
 TEST_CASE("a unit is the bound if it is busy for 80 % of the time; else latency is") {
   // As it is printed: 79.6 is 80.
-  CHECK_FALSE(lab::bound_by(busy_for(0.796), busy_for(0.796).rows[3])->latency);
-  CHECK(lab::bound_by(busy_for(0.79), busy_for(0.79).rows[3])->latency);
+  const auto bound = [](const lab::Run& run) { return Known(run, run.rows[3]).bound; };
+  CHECK_FALSE(bound(busy_for(0.796))->latency);
+  CHECK(bound(busy_for(0.79))->latency);
   // Of the kernel's time, without what is before it.
   lab::Run split = busy_for(0.5);
   split.rows[3].preparation = split.rows[3].time;
   split.rows[3].preparation->median_ms /= 2;
-  CHECK(lab::bound_by(split, split.rows[3])->percent == 100);
-  CHECK_FALSE(lab::bound_by(traced_run(), traced_run().rows[3]).has_value());
+  CHECK(bound(split)->percent == 100);
+  CHECK_FALSE(bound(traced_run()).has_value());
 }
 
 TEST_CASE("colour only repeats what the table says in words") {

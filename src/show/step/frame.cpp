@@ -21,12 +21,12 @@ namespace step {
 namespace {
 
 // A part of a line, in one colour.
-struct Span {
+struct ColouredText {
   std::string text;
   std::optional<text::Colour> colour{};
 };
 
-using Line = std::vector<Span>;
+using Line = std::vector<ColouredText>;
 
 // Replaces tabs and characters that would move a terminal's cursor.
 std::string printable(const std::string& text, bool ascii) {
@@ -50,7 +50,7 @@ std::string printable(const std::string& text, bool ascii) {
 std::string shown(const Line& line, int columns, StepStyle style) {
   std::string text;
   int left = columns;
-  for (const Span& span : line) {
+  for (const ColouredText& span : line) {
     if (left <= 0) break;
     const std::string safe = printable(span.text, style.ascii);
     std::string part;
@@ -67,7 +67,7 @@ std::string shown(const Line& line, int columns, StepStyle style) {
   return text::without_trailing_spaces(text);
 }
 
-Span bold(const std::string& text) {
+ColouredText bold(const std::string& text) {
   return {text, text::Colour::bold};
 }
 

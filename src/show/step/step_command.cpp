@@ -50,13 +50,13 @@ model::Recorder step_recorder() {
   return {{0, 1}, kMostSteps};
 }
 
-RecordedRun record_run(
+SteppedRun record_run(
     machine::Machine machine, std::span<const machine::GlobalArray> arrays,
     const std::function<void()>& host) {
   model::Recorder recorder = step_recorder();
   machine.recorder = &recorder;
   machine.blocks = machine::Blocks::kSample;
-  RecordedRun run;
+  SteppedRun run;
   try {
     trace::trace(machine, arrays, host);
   } catch (const machine::KernelFault& fault) {
@@ -479,7 +479,7 @@ StepScene stage_scene(
   const model::Variant& variant =
       has_own_size ? flags::select_variant(stage, variant_name, gpu, p.M, p.N, p.K) : named;
   lab::Floats C = p.C;
-  RecordedRun run = record_run(
+  SteppedRun run = record_run(
       machine::Machine{&gpu}, p.arrays(C), p.product_by(lab::gemm_of(traced, variant), C));
   const std::string name =
       "stage " + std::to_string(stage.number) + ", " + stage.name + " (" + variant.name + ")";

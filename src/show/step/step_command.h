@@ -20,13 +20,13 @@
 namespace step {
 
 // A traced run with the first two blocks of each of its launches recorded.
-struct RecordedRun {
+struct SteppedRun {
   std::vector<model::Recording> launches;
   std::string fault;  // the fault that stopped a kernel; empty if there was none
 };
 // What records them.
 model::Recorder step_recorder();
-RecordedRun record_run(
+SteppedRun record_run(
     machine::Machine machine, std::span<const machine::GlobalArray> arrays,
     const std::function<void()>& host);
 

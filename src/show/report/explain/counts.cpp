@@ -17,22 +17,19 @@ namespace report {
 namespace {
 
 std::string coalescing(const model::Traffic& traffic) {
-  const double ratio =
-      static_cast<double>(traffic.pieces) /
-      static_cast<double>(std::max<std::int64_t>(traffic.pieces - traffic.uncoalesced, 1));
   if (traffic.pieces == traffic.ideal_pieces) {
     return "Coalesced: the bytes that the lanes want fit into no fewer sectors.";
   }
   if (traffic.uncoalesced == 0) {
     return "Coalesced: lanes share sectors, and the ideal counts the bytes that they share once.";
   }
-  if (ratio < 1.25) {
-    return text::printed(
-        "Nearly coalesced: %.2f times the sectors of neighbouring, aligned addresses.", ratio);
-  }
+  const double ratio =
+      static_cast<double>(traffic.pieces) /
+      static_cast<double>(std::max<std::int64_t>(traffic.pieces - traffic.uncoalesced, 1));
   return text::printed(
-      "Not coalesced: %.2f times the sectors of neighbouring addresses; most bytes in them are "
-      "unused.",
+      ratio < 1.25 ? "Nearly coalesced: %.2f times the sectors of neighbouring, aligned addresses."
+                   : "Not coalesced: %.2f times the sectors of neighbouring addresses; most bytes "
+                     "in them are unused.",
       ratio);
 }
 
@@ -366,14 +363,11 @@ SectionParts explain_occupancy(const Explained& explained) {
   }
   text += fact("limiter", limited_by);
   if (row.variant && o.blocks_per_sm > 0) {
-    const lab::Grid blocks = lab::grid(run, *row.variant);
-    const long long count = row.launch
-                                ? 1LL * row.launch->grid.x * row.launch->grid.y * row.launch->grid.z
-                                : blocks.x * blocks.y;
     text += fact(
-        "waves", text::grouped(count) + text::printed(
-                                            " blocks / (%d per SM x %d SMs) = %.2f",
-                                            o.blocks_per_sm, gpu.sms, model::waves(gpu, o, count)));
+        "waves",
+        text::grouped(*known.blocks) + text::printed(
+                                           " blocks / (%d per SM x %d SMs) = %.2f", o.blocks_per_sm,
+                                           gpu.sms, model::waves(gpu, o, *known.blocks)));
   }
   return {{text}};
 }
@@ -509,7 +503,7 @@ std::string what_it_cannot_see(const Known& known) {
       const int busy = percent(waiting->busy[waiting->busiest]);
       const std::string unit(model::kUnitNames[waiting->busiest]);
       return fact(
-          "bound by", busy < lab::kBusy
+          "bound by", busy < kBusy
                           ? text::printed(
                                 "latency, by the prediction: even %s is idle %d %% of the time",
                                 unit.c_str(), 100 - busy)

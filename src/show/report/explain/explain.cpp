@@ -104,8 +104,8 @@ SectionParts explain_idea(const Explained& explained) {
   if (row.number == 0) {
     return prose(
         "The triple loop as everyone first writes it, on one CPU core: i over the rows of C, j "
-        "over "
-        "its columns, k along the sum. The later stages run on a GPU and are measured against it.");
+        "over its columns, k along the sum. The later stages run on a GPU and are measured against "
+        "it.");
   }
   return prose("A yardstick, not a stage: the lesson has its time and its error, not its code.");
 }
@@ -156,24 +156,17 @@ std::vector<DiffLine> kernels_beside_each_other(const lab::Row& row, bool whole)
   return all;
 }
 
-// Of more than `most` lines first those that did not change are left out, then the old ones.
-std::vector<DiffLine> shortened(const std::vector<DiffLine>& all, std::size_t most) {
-  std::vector<DiffLine> shown = shortened_diff(all, 1);
-  if (shown.size() > most) shown = shortened_diff(all, 0);
-  if (shown.size() > most) {
-    std::erase_if(shown, [](const DiffLine& line) { return line.after == 0; });
-  }
-  return shown;
-}
-
 SectionParts explain_diff(const Explained& explained) {
-  constexpr std::size_t kLinesOfWhole = 12;
   const auto& [known, run, row, style, whole, format] = explained;
   if (!row.stage || !row.variant || row.before_first == 0 || row.source_first == 0) return {};
   const std::vector<DiffLine> all = kernels_beside_each_other(row, whole);
-  std::vector<DiffLine> shown = whole ? shortened(all, kLinesOfWhole) : shortened_diff(all, 1);
-  const bool left_out = whole && shown.size() > kLinesOfWhole;
-  if (left_out) shown.resize(kLinesOfWhole - 1);
+  // In the whole, first lines that did not change are left out, then the old ones.
+  const std::size_t most = whole ? 12 : all.size();
+  std::vector<DiffLine> shown = shortened_diff(all, 1);
+  if (shown.size() > most) shown = shortened_diff(all, 0);
+  if (shown.size() > most) std::erase_if(shown, [](const auto& line) { return line.after == 0; });
+  const bool left_out = shown.size() > most;
+  if (left_out) shown.resize(most - 1);
   std::string text = heading(
       text::printed("What changed since stage %d, ", row.before_number) + row.before_name, style);
   for (const DiffLine& line : shown) {
@@ -186,15 +179,10 @@ SectionParts explain_diff(const Explained& explained) {
     const char sign = line.before == 0 ? '+' : line.after == 0 ? '-' : ' ';
     const std::string shown_line =
         text::shortened(text::printed("%5d %c ", number, sign) + line.text, text::report_width());
-    text += (sign == ' '
-                 ? shown_line
-                 : text::coloured(
-                       shown_line, sign == '+' ? text::Colour::green : text::Colour::red, style)) +
-            "\n";
+    const text::Colour colour = sign == '+' ? text::Colour::green : text::Colour::red;
+    text += (sign == ' ' ? shown_line : text::coloured(shown_line, colour, style)) + "\n";
   }
-  if (left_out) {
-    text += "  ... and more: --section diff shows every changed line\n";
-  }
+  if (left_out) text += "  ... and more: --section diff shows every changed line\n";
   return {{text, SectionPart::diff}};
 }
 
@@ -393,11 +381,10 @@ std::string as_markdown(const SectionPart& part) {
 }
 
 void print_lines(std::FILE* out, const std::string& text) {
-  // Columns end in spaces where their last cell is empty.
-  std::size_t begin = 0;
-  for (std::size_t end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
-    std::fprintf(
-        out, "%s\n", text::without_trailing_spaces(text.substr(begin, end - begin)).c_str());
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    // Columns end in spaces where their last cell is empty.
+    std::fprintf(out, "%s\n", text::without_trailing_spaces(line).c_str());
   }
 }
 
@@ -415,9 +402,7 @@ bool explain(
       style,
       all && !row.launch,
       how.markdown ? flags::Format::markdown : flags::Format::table};
-  const auto named = [&](std::string_view name) {
-    return std::find(how.sections.begin(), how.sections.end(), name) != how.sections.end();
-  };
+  const auto named = [&](std::string_view name) { return std::ranges::count(how.sections, name); };
   const bool underlined = all || run.rows.size() > 1;
   const auto wanted = [&](const ExplainSection& section) {
     return all ? section.is_in_whole && section.within.empty()

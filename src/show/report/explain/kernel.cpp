@@ -192,59 +192,46 @@ namespace {
 
 constexpr int kChunks = 8;  // of 16 bytes, in the 32 banks
 
-int place_of(const model::RowSwizzle& swizzle, int row, int chunk) {
-  return chunk ^ row % swizzle.keys;
+// Of a chunk in its row, or the chunk at a place. With one key nothing is swizzled.
+int place_of(int keys, int row, int chunk) {
+  return chunk ^ row % keys;
 }
 
-bool is_read(const model::RowSwizzle& swizzle, int chunk) {
-  for (const int read : swizzle.chunks) {
-    if (read == chunk) return true;
-  }
-  return false;
-}
-
-// The turns of the lanes that read together, if each chunk lies where `place` says.
-template <class Placement>
-int wavefronts(const model::RowSwizzle& swizzle, Placement place) {
+// Of the lanes that read together.
+std::string turns(const model::RowSwizzle& swizzle, int keys) {
   constexpr int kBytes = 16;
   model::WarpAccess access{.active = 0, .bytes = kBytes, .address = {}};
   int lane = 0;
   for (const int chunk : swizzle.chunks) {
     for (int row = 0; row < swizzle.rows; ++row, ++lane) {
       access.active |= 1u << lane;
-      access.address[lane] = std::uint64_t(row * kChunks + place(row, chunk)) * kBytes;
+      access.address[lane] = std::uint64_t(row * kChunks + place_of(keys, row, chunk)) * kBytes;
     }
   }
-  return model::shared_load(access).wavefronts;
-}
-
-std::string turns(int wavefronts) {
+  const int wavefronts = model::shared_load(access).wavefronts;
   return text::printed("%d wavefront%s", wavefronts, wavefronts == 1 ? "" : "s");
 }
 
 // Which chunk lies in which banks, with those in brackets that are read together.
 std::string map(const model::RowSwizzle& swizzle) {
-  const auto as_written = [](int, int chunk) { return chunk; };
-  const auto swizzled = [&](int row, int chunk) { return place_of(swizzle, row, chunk); };
-  const auto cells = [&](int row, const auto& place) {
+  const auto cells = [&](int row, int keys) {
     std::string text;
     for (int at = 0; at < kChunks; ++at) {
-      for (int chunk = 0; chunk < kChunks; ++chunk) {
-        if (place(row, chunk) != at) continue;
-        text += text::printed(is_read(swizzle, chunk) ? "[%d] " : " %d  ", chunk);
-      }
+      const int chunk = place_of(keys, row, at);
+      const bool is_read = std::ranges::count(swizzle.chunks, chunk) > 0;
+      text += text::printed(is_read ? "[%d] " : " %d  ", chunk);
     }
     return text;
   };
   std::string text = text::printed(
-      "  %-8s%-36s%s\n", "", ("as it is: " + turns(wavefronts(swizzle, as_written))).c_str(),
-      ("swizzled: " + turns(wavefronts(swizzle, swizzled))).c_str());
+      "  %-8s%-36s%s\n", "", ("as it is: " + turns(swizzle, 1)).c_str(),
+      ("swizzled: " + turns(swizzle, swizzle.keys)).c_str());
   std::string banks;
   for (int at = 0; at < kChunks; ++at) banks += text::printed("%2d  ", 4 * at);
   text += text::printed("  %-7s%s    %s\n", "bank", banks.c_str(), banks.c_str());
   for (int row = 0; row < swizzle.rows; ++row) {
     text += text::printed(
-        "  row %-3d%s    %s\n", row, cells(row, as_written).c_str(), cells(row, swizzled).c_str());
+        "  row %-3d%s    %s\n", row, cells(row, 1).c_str(), cells(row, swizzle.keys).c_str());
   }
   return text;
 }
@@ -252,7 +239,7 @@ std::string map(const model::RowSwizzle& swizzle) {
 // The steps along K of the lane that reads the first chunk of one row.
 std::string walk(const model::RowSwizzle& swizzle) {
   constexpr int kRow = 3;
-  const int first = place_of(swizzle, kRow, swizzle.chunks[0]);
+  const int first = place_of(swizzle.keys, kRow, swizzle.chunks[0]);
   std::string places = std::to_string(first), bytes;
   for (const int step : swizzle.walk) {
     places += text::printed(", %d", first ^ step);
@@ -265,22 +252,21 @@ std::string walk(const model::RowSwizzle& swizzle) {
                   kRow, places.c_str(), bytes.c_str()));
 }
 
-// How the tiles lie in shared memory. Null if none is swizzled.
-const std::vector<model::RowSwizzle>* swizzles_of(const lab::Row& row) {
-  if (!row.stage || !row.variant) return nullptr;
-  const auto& swizzles = model::lesson_of(*row.stage, *row.variant).swizzles;
-  return swizzles.empty() ? nullptr : &swizzles;
+// How the tiles lie in shared memory, where they are swizzled.
+std::vector<model::RowSwizzle> swizzles_of(const lab::Row& row) {
+  if (!row.stage || !row.variant) return {};
+  return model::lesson_of(*row.stage, *row.variant).swizzles;
 }
 
 // All that the whole says of them.
 std::string rules_of_swizzles(const lab::Row& row) {
-  if (!swizzles_of(row)) return "";
   std::string rules;
-  for (const model::RowSwizzle& swizzle : *swizzles_of(row)) {
+  for (const model::RowSwizzle& swizzle : swizzles_of(row)) {
     rules += text::printed(
         "%sc ^ r %% %d in %s's%s", rules.empty() ? "" : ", ", swizzle.keys, swizzle.tile,
         rules.empty() ? " row r" : "");
   }
+  if (rules.empty()) return "";
   return fact("swizzle", "chunk c at " + rules + "; --section swizzle draws it");
 }
 
@@ -509,8 +495,7 @@ SectionParts explain_launch(const Explained& explained) {
 
 SectionParts explain_swizzle(const Explained& explained) {
   SectionParts parts;
-  if (!swizzles_of(explained.row)) return parts;
-  for (const model::RowSwizzle& swizzle : *swizzles_of(explained.row)) {
+  for (const model::RowSwizzle& swizzle : swizzles_of(explained.row)) {
     const std::string rule =
         std::string("row r of ") + swizzle.tile + " at c ^ r % " + std::to_string(swizzle.keys);
     std::string text =
