@@ -165,12 +165,13 @@ std::string in_words(const Schedule& s) {
 // that of this process's first GPU with its first step alone, or without GPUs the one that is
 // known.
 KnownSpeed compute(
-    const Setting& setting, Devices& devices, Product& product,
-    const std::function<void()>& multiply, const KnownSpeed& known, Report& report) {
+    const Setting& setting, Devices& devices, Product& product, const KnownSpeed& known,
+    Report& report) {
   const flags::Flags& flags = setting.flags;
   const auto largest_of_all = [&](double value) { return largest(setting.processes, value); };
   const RowsCheck check(
       setting.size, matrices_of(setting.problem), flags.alpha, flags.beta, flags.seed);
+  const auto multiply = [&] { product.multiply(flags.alpha, flags.beta); };
   product.load();
   devices.reset_counters();
   multiply();
@@ -214,6 +215,7 @@ KnownSpeed compute(
 // On the devices: fills the report's first way, its schedules, loads and timelines. Without
 // schedules, A, B and C pass through them, from the host.
 void distribute(const Setting& setting, std::vector<Schedule> schedules, Report& report) {
+  const flags::Flags& flags = setting.flags;
   const bool resident = !schedules.empty();
   const bool panels_travel = resident && setting.gpus() > 1;
   const std::unique_ptr<Devices> devices =
@@ -238,20 +240,9 @@ void distribute(const Setting& setting, std::vector<Schedule> schedules, Report&
   }
   report.about.push_back(in_words(chosen.schedule));
 
-  const auto multiplying = [&](Product& product, const Schedule& schedule) {
-    std::int64_t steps = 0;
-    for (const int device : devices->here()) {
-      steps += static_cast<std::int64_t>(schedule.steps[device].size());
-    }
-    return [&product, &flags = setting.flags, steps] {
-      lab::Progress progress("from the host", steps);
-      product.multiply(flags.alpha, flags.beta, [&] { progress.advance(1); });
-    };
-  };
   if (setting.is_computed) {
     Product product(chosen.schedule, *devices, matrices_of(setting.problem));
-    speed =
-        compute(setting, *devices, product, multiplying(product, chosen.schedule), speed, report);
+    speed = compute(setting, *devices, product, speed, report);
     for (Width& width : report.widths) width.model = predicted(width.schedule);
   }
   report.about.push_back(
@@ -271,7 +262,7 @@ void distribute(const Setting& setting, std::vector<Schedule> schedules, Report&
     devices->release();
     Product product(width.schedule, *devices, matrices_of(setting.problem));
     product.load();
-    width.ms = time_all(setting, multiplying(product, width.schedule)).median_ms;
+    width.ms = time_all(setting, [&] { product.multiply(flags.alpha, flags.beta); }).median_ms;
   }
 }
 

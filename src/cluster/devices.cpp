@@ -12,7 +12,6 @@
 
 #include "cpu_reference.h"
 #include "model/refusal.h"
-#include "text/numbers.h"
 
 namespace cluster {
 
@@ -89,25 +88,16 @@ void require_equal(Processes& processes, const std::string& command) {
   }
 }
 
-Played::Played(int devices, Processes& processes, std::function<model::Kernel> gemm, double memory)
-    : Devices(devices), processes_(processes), gemm_(std::move(gemm)), memory_(memory) {
+Played::Played(int devices, Processes& processes, std::function<model::Kernel> gemm)
+    : Devices(devices), processes_(processes), gemm_(std::move(gemm)) {
   for (int device = 0; device < devices; ++device) {
     if (processes.size() == 1 || processes.rank() == device) here_.push_back(device);
   }
 }
 
-double Played::free_bytes(int device) {
-  return memory_ - static_cast<double>(load(device).bytes_held);
-}
-
-float* Played::new_memory(int device, std::int64_t floats) {
+float* Played::new_memory(int, std::int64_t floats) {
   constexpr std::size_t kAlignment = 256;  // as cudaMalloc's
   const std::size_t bytes = static_cast<std::size_t>(floats) * sizeof(float);
-  if (static_cast<double>(bytes) > free_bytes(device)) {
-    throw model::Refusal(text::printed(
-        "GPU %d has no memory for %.1f MB; choose smaller matrices or more GPUs", device,
-        1e-6 * static_cast<double>(bytes)));
-  }
   auto* const memory =
       static_cast<float*>(std::aligned_alloc(kAlignment, (bytes / kAlignment + 1) * kAlignment));
   if (memory == nullptr) throw std::bad_alloc();
@@ -286,7 +276,7 @@ void Product::multiply_step(int device, int i, float alpha, float beta) {
   place.left = devices_.mark(device, Lane::leave);
 }
 
-void Product::multiply(float alpha, float beta, const std::function<void()>& progress) {
+void Product::multiply(float alpha, float beta) {
   constexpr int kAhead = 8;  // steps from the host that are queued before the first is waited for
   std::size_t most = 0;
   devices_.begin();
@@ -308,7 +298,6 @@ void Product::multiply(float alpha, float beta, const std::function<void()>& pro
     for (const int device : devices_.here()) {
       if (i < kAhead || !has(device, i)) continue;
       devices_.wait_here(device, places_[device][i - kAhead].multiplied);
-      progress();
     }
   }
   devices_.finish();

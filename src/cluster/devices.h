@@ -153,12 +153,10 @@ std::function<model::Kernel> cublas_xt(int gpus);
 // by a message to another. With several processes, each plays the device of its rank.
 class Played : public Devices {
  public:
-  Played(
-      int devices, Processes& processes, std::function<model::Kernel> gemm,
-      double memory = std::numeric_limits<double>::infinity());  // bytes of each device
+  Played(int devices, Processes& processes, std::function<model::Kernel> gemm);
 
   const std::vector<int>& here() const override { return here_; }
-  double free_bytes(int device) override;
+  double free_bytes(int) override { return std::numeric_limits<double>::infinity(); }
   void multiply(
       int device, ProblemSize size, float alpha, const float* A, const float* B, float beta,
       float* C) override;
@@ -178,7 +176,6 @@ class Played : public Devices {
  private:
   Processes& processes_;
   const std::function<model::Kernel> gemm_;
-  const double memory_;
   std::vector<int> here_;
   std::vector<std::unique_ptr<float, void (*)(void*)>> memories_;
 };
@@ -199,9 +196,8 @@ class Product {
   void store() const;
 
   // C = alpha * A * B + beta * C, on the devices or in the host's memory, which must be pinned for
-  // GPUs. Returns when it is done. From the host, `progress` is called after most of the steps.
-  void multiply(
-      float alpha, float beta, const std::function<void()>& progress = [] {});
+  // GPUs. Returns when it is done.
+  void multiply(float alpha, float beta);
 
   // Repeats the first multiplication of this process's first device, alone.
   void multiply_one_step();

@@ -42,10 +42,10 @@ void fill_box(Svg& svg, const Box& box, Fill fill) {
   svg.rect(box.x, box.y, box.wide, box.high, fill);
 }
 
-void name_part(Svg& svg, const Box& box, int device, bool on_fill) {
+void name_part(Svg& svg, const Box& box, int device) {
   svg.text(
       box.x + box.wide / 2, box.y + box.high / 2 + 4.3, std::to_string(device),
-      {.anchor = Anchor::middle, .small = true, .on_fill = on_fill});
+      {.anchor = Anchor::middle, .small = true, .on_fill = device == kChosen});
 }
 
 Fill fill_of(int device) {
@@ -75,7 +75,7 @@ void draw_operand(Svg& svg, const Matrix& matrix, const Schedule& s, bool is_A) 
       const double covered = is_A ? panel.wide : panel.high;
       if (size - covered >= 17) begin += covered, size -= covered;
     }
-    name_part(svg, part, device, device == kChosen);
+    name_part(svg, part, device);
   }
 }
 
@@ -108,9 +108,7 @@ void draw_result(Svg& svg, const Matrix& C, const Schedule& s) {
     // Above the arrow along the row, and to the left of the one along the column.
     const double right = s.grid.rows > 1 ? kArrowsAt * part.wide - 2 : part.wide;
     const double bottom = s.grid.columns > 1 ? kArrowsAt * part.high - 2 : part.high;
-    name_part(
-        svg, {part.x + wide, part.y + high, right - wide, bottom - high}, device,
-        device == kChosen);
+    name_part(svg, {part.x + wide, part.y + high, right - wide, bottom - high}, device);
   }
   const int step = step_of(s);
   const Box to = part_of(kChosen);
@@ -122,10 +120,6 @@ void draw_result(Svg& svg, const Matrix& C, const Schedule& s) {
     const double x = to.x + kArrowsAt * to.wide;
     arrow(svg, x, part_of(s.owner_of_B(kChosen, step)).y, x, to.y + strip(to.high));
   }
-}
-
-std::string name_of(DeviceGrid grid) {
-  return text::printed("%d × %d", grid.rows, grid.columns);
 }
 
 std::string in_words(double bytes) {
@@ -142,7 +136,8 @@ double draw_schedule(Svg& svg, const Schedule& s, const char* copies, double x, 
   constexpr double kTop = 172;  // px
   const Matrix A{x, kTop + side + kGap, side}, B{x + side + kGap, kTop, side};
   const Matrix C{B.x, A.y, side};
-  svg.text(x, 122, name_of(s.grid) + ": " + travels(s), {.bold = true});
+  const std::string grid = text::printed("%d × %d: ", s.grid.rows, s.grid.columns);
+  svg.text(x, 122, grid + travels(s), {.bold = true});
   svg.text(x, 142, copies, {.small = true});
   draw_operand(svg, A, s, true);
   draw_operand(svg, B, s, false);
@@ -168,8 +163,8 @@ pictures::Picture draw_ownership() {
       text::printed(
           "Each device computes its part of C, which stays where it is, and begins with the panels "
           "that it owns. In step %d, device %d multiplies k = %d to %d: device %d sends it the "
-          "panel "
-          "of A along the grid's row, and device %d that of B along the column. In all steps, ",
+          "panel of A along the grid's row, and device %d that of B along the column. In all "
+          "steps, ",
           step, kChosen, k.begin, k.end() - 1, s.owner_of_A(kChosen, step),
           s.owner_of_B(kChosen, step)) +
       travels(s) + " on 2 × 2 devices, and " + travels(row) +

@@ -1,8 +1,7 @@
 #!/bin/bash
 # Writes results/gpus-*.txt for this machine's GPUs, each one completely or not at all:
 # src/cluster/record.sh PROGRAM [SECONDS]
-# What matters most comes first, and after SECONDS nothing more is begun. With OUT=FOLDER, the files
-# go into FOLDER/gpus.tar instead.
+# What matters most comes first, and after SECONDS nothing more is begun.
 set -eu
 export COLUMNS=100 # of a recorded table, on every terminal
 
@@ -17,9 +16,7 @@ gpus=$(printf '%s' "$names" | grep -c .) || :
   exit 2
 }
 gpu=$(printf '%s\n' "$names" | head -n 1 | sed -E 's/(NVIDIA|GeForce|Tesla) //g; s/ [0-9]+GB.*//' | tr 'A-Z ' 'a-z-')
-own=
-if [ -n "${OUT:-}" ]; then own=$(mktemp -d) results=$own; fi
-trap 'rm -rf "$results"/*.tmp ${own:+"$own"}' EXIT
+trap 'rm -f "$results"/*.tmp' EXIT
 started=$(date +%s)
 failed=0
 
@@ -80,6 +77,5 @@ done
 for n in 1 4; do product host "$n" --size 16384 --resident host; done
 for n in 4 2; do product weak "$n" --m 16384 --n $((n * 16384)) --k 16384; done
 
-[ -z "${OUT:-}" ] || tar -C "$results" -cf "$OUT/gpus.tar" .
 echo "$(($(date +%s) - started)) s in all" >&2
 exit $failed
