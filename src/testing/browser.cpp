@@ -253,14 +253,8 @@ std::string Browser::result_of(
 
 void Browser::send(const std::string& message) {
   // With the NUL that ends it. No signal is raised if the browser is gone.
-  const char* at = message.c_str();
-  for (std::size_t left = message.size() + 1; left > 0;) {
-    const ssize_t sent = ::send(pipe_, at, left, MSG_NOSIGNAL);
-    if (sent < 0 && errno == EINTR) continue;
-    if (sent <= 0) fail("it ended" + last_words());
-    at += sent;
-    left -= static_cast<std::size_t>(sent);
-  }
+  const auto bytes = static_cast<ssize_t>(message.size() + 1);
+  if (::send(pipe_, message.c_str(), bytes, MSG_NOSIGNAL) != bytes) fail("it ended" + last_words());
 }
 
 std::string Browser::receive(Time deadline, const std::string& waiting_for) {

@@ -1,6 +1,5 @@
 #include <doctest/doctest.h>
 
-#include <filesystem>
 #include <string>
 
 #include "testing/program.h"
@@ -25,18 +24,6 @@ TEST_CASE(
   }
   CHECK(shown() == "none none none\n");
   CHECK(run("SEED=5 bash -c 'echo $SEED'").out == "5\n");
-}
-
-TEST_CASE("a test's folder is not shared, and is removed with its object") {
-  std::filesystem::path gone;
-  {
-    const Folder folder, other;
-    gone = folder.path();
-    CHECK(folder.path() != other.path());
-    folder.write("deep/er/file", "text");
-    CHECK(contents(folder / "deep/er/file") == "text");
-  }
-  CHECK(!std::filesystem::exists(gone));
 }
 
 }  // namespace testing

@@ -42,13 +42,6 @@ std::string_view prefix(std::string_view text, int width) {
   return text.substr(0, end);
 }
 
-std::string without_trailing_zeros(std::string text) {
-  if (text.find('.') == std::string::npos) return text;
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.back() == '.') text.pop_back();
-  return text;
-}
-
 }  // namespace
 
 int display_width(std::string_view utf8) {
@@ -121,7 +114,9 @@ std::string grouped(long long value) {
 
 std::string exact(double value) {
   if (!std::isfinite(value) || std::fabs(value) >= 1e15) return printed("%g", value);
-  const std::string text = without_trailing_zeros(printed("%.4f", std::fabs(value)));
+  std::string text = printed("%.4f", std::fabs(value));
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
   const std::size_t point = std::min(text.find('.'), text.size());
   const std::string sign = value < 0 && text != "0" ? "-" : "";
   return sign + grouped(std::atoll(text.substr(0, point).c_str())) + text.substr(point);

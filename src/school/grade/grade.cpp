@@ -173,11 +173,6 @@ int conclude(const Options& options, const std::optional<Complaint>& complaint, 
   return code;
 }
 
-std::vector<Shape> drawn_shapes(std::uint64_t seed) {
-  Random random(seed);
-  return exercise.shapes ? exercise.shapes(random) : std::vector<Shape>();
-}
-
 // For the class's table, if an exercise draws numbers by name: the name that was used.
 std::string facts_about(const Student& student) {
   if (!exercise.instance) return "\n\n";
@@ -218,7 +213,9 @@ std::string run_cases(
 }
 
 int grade_answer(Options options) {
-  const std::vector<Shape> shapes = drawn_shapes(options.seed);
+  Random random(options.seed);
+  const std::vector<Shape> shapes =
+      exercise.shapes ? exercise.shapes(random) : std::vector<Shape>();
   const std::string text = text_of(options.file);
   const Answers answers = answers_in(text);
   const Student student = student_of(text, options.student);

@@ -233,11 +233,6 @@ bool is_standard_type(std::string_view name) {
           (name.starts_with("int") || name.starts_with("uint") || name.starts_with("ptrdiff")));
 }
 
-bool is_harmless_attribute(std::string_view name) {
-  static const Names kNames = {"maybe_unused", "likely", "unlikely", "fallthrough", "nodiscard"};
-  return kNames.contains(name);
-}
-
 namespace {
 
 using OwnNames = std::set<std::string, std::less<>>;
@@ -324,8 +319,9 @@ class Brackets {
 // [[name, name]] from token `i` on, if it begins there.
 void check_attribute(const std::vector<Token>& tokens, std::size_t i, const std::string& name) {
   if (!tokens[i].is("[") || i + 1 == tokens.size() || !tokens[i + 1].is("[")) return;
+  static const Names kHarmless = {"maybe_unused", "likely", "unlikely", "fallthrough", "nodiscard"};
   for (i += 2; i < tokens.size() && !tokens[i].is("]"); ++i) {
-    if (is_harmless_attribute(tokens[i].text) || tokens[i].is(",")) continue;
+    if (kHarmless.contains(tokens[i].text) || tokens[i].is(",")) continue;
     refuse(name, tokens[i].line, "attributes are not for your code");
   }
 }

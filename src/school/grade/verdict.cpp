@@ -96,11 +96,6 @@ std::string facts_of(std::span<const Case> finished, std::size_t all, bool passe
   return std::string(right ? "yes" : "no") + "\n" + harmless + "\n" + on_target + "\n";
 }
 
-bool are_facts(const std::string& text) {
-  static const std::regex facts("((yes|no|)\n){3}");
-  return std::regex_match(text, facts);
-}
-
 }  // namespace
 
 void keep_gravest(std::optional<Complaint>& kept, const std::optional<Complaint>& more) {
@@ -164,7 +159,9 @@ std::optional<Verdict> unpacked_verdict(const std::string& text) {
   const std::vector<std::string> texts = unpacked(text);
   const std::optional<std::size_t> finished = number_in(texts, 0);
   constexpr std::size_t kMostBytes = 1 << 18;  // nobody would read more
-  if (texts.size() != 8 || text.size() > kMostBytes || !finished || !are_facts(texts[3])) {
+  static const std::regex facts("((yes|no|)\n){3}");
+  if (texts.size() != 8 || text.size() > kMostBytes || !finished ||
+      !std::regex_match(texts[3], facts)) {
     return std::nullopt;
   }
   Verdict verdict{

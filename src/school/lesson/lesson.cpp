@@ -53,9 +53,6 @@ bool says(const std::string& quoted, const std::string& real) {
   if (!std::regex_search(quoted, mark())) return quoted == real;
   return std::regex_match(squeezed(real), pattern_of(quoted, false));
 }
-bool says_with_other_numbers(const std::string& quoted, const std::string& real) {
-  return std::regex_match(squeezed(real), pattern_of(quoted, true));
-}
 
 // A run of quoted lines between two "...".
 struct QuotedLines {
@@ -272,6 +269,9 @@ std::string difference(const Lines& quoted, const Lines& real) {
 
 Lines mended(const Lines& quoted, const Lines& real) {
   if (difference(quoted, real).empty()) return quoted;
+  const auto says_with_other_numbers = [](const std::string& line, const std::string& other) {
+    return std::regex_match(squeezed(other), pattern_of(line, true));
+  };
   const std::vector<std::size_t> found = places(quoted, real, says_with_other_numbers);
   const std::vector<QuotedLines> parts = parts_of(quoted);
   Lines result = quoted;

@@ -241,12 +241,6 @@ std::size_t lines_added(const Lines& before, const Lines& after) {
   return added;
 }
 
-bool has_kernel(const Lines& lines) {
-  return std::any_of(lines.begin(), lines.end(), [](const std::string& line) {
-    return line.starts_with("__global__");
-  });
-}
-
 // A stage goes on from the kernel before it, or from the variant's kernel that stands above, and
 // what it launches before its own kernel from what the stage before launches there.
 TEST_CASE("from tensor cores on, a stage adds at most 45 lines of code, with its helpers") {
@@ -257,7 +251,8 @@ TEST_CASE("from tensor cores on, a stage adds at most 45 lines of code, with its
     if (!after.contrast.empty()) {
       of_kernel = std::min(of_kernel, lines_added(after.contrast, after.text));
     }
-    const bool launches_more = has_kernel(after.helpers);
+    const bool launches_more = std::ranges::any_of(
+        after.helpers, [](const std::string& line) { return line.starts_with("__global__"); });
     CHECK(of_kernel + lines_added(launches_more ? launched_before : Lines{}, after.helpers) <= 45);
     if (launches_more) launched_before = after.helpers;
   });

@@ -153,10 +153,6 @@ namespace {
 
 constexpr double kTimesLeft = 90, kTimesWide = 684;
 
-std::string blocks_text(int blocks) {
-  return blocks == 1 ? "one block on an SM" : text::printed("%d blocks on an SM", blocks);
-}
-
 std::string percent(double share) {
   return text::printed("%.0f %%", 100 * share);
 }
@@ -187,8 +183,8 @@ double draw_blocks(
   const std::vector<TileWork> work = schedule(stage.plan, stage.pace, blocks);
   svg.text(
       24, y,
-      name + ", " + blocks_text(blocks) + ": the SM multiplies " + percent(multiplying(work)) +
-          " of the time",
+      name + ", " + (blocks == 1 ? "one block" : std::to_string(blocks) + " blocks") +
+          " on an SM: the SM multiplies " + percent(multiplying(work)) + " of the time",
       {.bold = true});
   y += 12;
   const double top = y;

@@ -121,11 +121,6 @@ Line footer(const StepState& state) {
 
 using Kind = model::RecordedEvent::Kind;
 
-std::string thread_text(const model::Recording& recording, int thread) {
-  const model::RecordedExtent block = recording.block;
-  return report::place_in(thread, {block.x, block.y, block.z});
-}
-
 Line action(const StepScene& scene, std::size_t at) {
   const std::string text = step_text(scene, at);
   const std::size_t waste = text.find(" <- ");
@@ -150,7 +145,8 @@ Line chosen_lane(const StepScene& scene, const StepState& state) {
   const int thread = scene.recording.warp.thread_of(warp, state.lane);
   std::string text = text::printed("lane %d", state.lane);
   if (thread >= threads_of(scene.recording)) return {{text + ": the block has no such thread"}};
-  text += " is thread " + thread_text(scene.recording, thread);
+  const model::RecordedExtent block = scene.recording.block;
+  text += " is thread " + report::place_in(thread, {block.x, block.y, block.z});
   if (event.kind != Kind::request) return {{text}};
   if (!(event.access.active >> state.lane & 1u)) return {{text + " and does not take part"}};
   const std::uint64_t byte = event.access.address[state.lane];

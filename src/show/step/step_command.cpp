@@ -278,12 +278,6 @@ sigset_t expected_signals() {
   return signals;
 }
 
-// Whether the program can draw on a terminal: input and output are one, and TERM is neither missing
-// nor dumb.
-bool at_terminal() {
-  return isatty(STDIN_FILENO) && text::is_terminal(stdout);
-}
-
 }  // namespace
 
 Terminal::Terminal() {
@@ -489,7 +483,7 @@ StepScene stage_scene(
 }  // namespace
 
 bool steps_on_terminal(const flags::Flags& flags) {
-  return !flags.print && flags.script.empty() && at_terminal();
+  return !flags.print && flags.script.empty() && isatty(STDIN_FILENO) && text::is_terminal(stdout);
 }
 
 int step(const flags::Flags& flags, const StepScenes& scenes, bool on_terminal, std::FILE* out) {

@@ -109,10 +109,6 @@ namespace {
 
 std::set<cublasHandle_t> handles;
 
-bool is_handle(cublasHandle_t handle) {
-  return handles.contains(handle);
-}
-
 // Columns of `rows` elements.
 cublasStatus_t copy(
     const Call& call, int rows, int columns, int bytes, const void* from, int from_ld, void* to,
@@ -131,7 +127,7 @@ cublasStatus_t copy(
 }  // namespace
 
 BlasCall::BlasCall(cublasHandle_t handle, const char* function, const void* place)
-    : call_(function, place), handle_(handle), exists_(is_handle(handle)) {
+    : call_(function, place), handle_(handle), exists_(handles.contains(handle)) {
   if (exists_) return;
   status_ = CUBLAS_STATUS_NOT_INITIALIZED;
   call_.note("the handle was not created by cublasCreate, or was destroyed before");

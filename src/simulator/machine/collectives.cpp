@@ -43,11 +43,6 @@ void execute(std::span<Thread> lanes, const WarpInstruction& instruction) {
   for (Thread& thread : lanes) thread.state = State::kReady;
 }
 
-void give_all(std::span<const Thread> lanes, std::uint32_t group, simt::Gathered& gathered) {
-  gathered.lanes = group;
-  for_each_lane(group, [&](int l) { gathered.values[l] = lanes[l].collective.value; });
-}
-
 // Completes the exchange between the lanes of `group`, which have all arrived.
 void exchange_among(std::span<Thread> lanes, std::uint32_t group) {
   std::uint32_t votes = 0;
@@ -56,7 +51,11 @@ void exchange_among(std::span<Thread> lanes, std::uint32_t group) {
   });
   for_each_lane(group, [&](int l) {
     Thread& thread = lanes[l];
-    if (thread.collective.kind == Exchange::kGather) give_all(lanes, group, thread.gathered);
+    if (thread.collective.kind == Exchange::kGather) {
+      thread.gathered.lanes = group;
+      for_each_lane(
+          group, [&](int of) { thread.gathered.values[of] = lanes[of].collective.value; });
+    }
     const int source = thread.collective.source;
     const bool gives = source >= 0 && source < model::kWarpSize && (group >> source & 1u) != 0;
     thread.received = thread.collective.kind == Exchange::kBallot ? votes

@@ -535,11 +535,6 @@ void require_possible(const TensorMap& map, int x, const void* shared, const voi
       shared, map.box_bytes(), map.swizzle == model::Swizzle::span_128 ? 1024 : 128, place);
 }
 
-// A box's swizzle follows from its place.
-std::uint32_t low_bits(const char* shared) {
-  return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(shared) & 0xffff);
-}
-
 void start_load(const BulkLoad& load, void* barrier, const void* place) {
   BlockBarrier& counted = barrier_at(barrier, place);
   const std::size_t bytes = load.map.box_bytes();
@@ -568,7 +563,10 @@ void start_store(const BulkStore& store, const void* place) {
 // Reads the stores of all but the last groups.
 void read_stores(BulkStores& stores, int groups_in_flight) {
   stores.unread.wait(groups_in_flight, [&](const BulkStore& store) {
-    stores.unwritten.issue({store, read_box(store.map, low_bits(store.shared), store.shared)});
+    // A box's swizzle follows from the low bits of its place.
+    const std::uintptr_t place = reinterpret_cast<std::uintptr_t>(store.shared) & 0xffff;
+    stores.unwritten.issue(
+        {store, read_box(store.map, static_cast<std::uint32_t>(place), store.shared)});
     ++stores.read;
   });
 }

@@ -116,10 +116,6 @@ class FirstFailure {
   std::atomic<bool> any_ = false;
 };
 
-RequestedLaunch launch_of(const void* kernel, Extent grid, Extent block, int shared_bytes) {
-  return {kernel, grid, block, static_cast<int>(static_shared_bytes(kernel)), shared_bytes};
-}
-
 void run_blocks(
     const RequestedLaunch& launch, void (*body)(void*), void* context, std::size_t context_bytes) {
   const Machine& machine = *session->machine;
@@ -269,7 +265,8 @@ void simt::run_grid(
   }
   if (model::has_fatal(session->counts)) return;  // further errors would only follow from that
   name_kernel(function_name(kernel));
-  const RequestedLaunch launch = launch_of(kernel, grid, block, shared_bytes);
+  const RequestedLaunch launch{
+      kernel, grid, block, static_cast<int>(static_shared_bytes(kernel)), shared_bytes};
   require_launchable(*session->machine->gpu, launch);
   if (launches_aside == 0 || session->machine->traces_aside) {
     return run_blocks(launch, thread, context, context_bytes);

@@ -155,10 +155,6 @@ namespace {
 
 using model::TensorCoreFactors;
 
-int depth_of(WgmmaElement element) {
-  return element == WgmmaElement::tf32 ? 8 : 16;
-}
-
 model::NarrowFormat format_of(WgmmaElement element) {
   return element == WgmmaElement::tf32  ? model::kTf32Format
          : element == WgmmaElement::f16 ? model::kFp16
@@ -224,16 +220,15 @@ void multiply_together(std::span<WgmmaOfThread* const> threads, std::size_t numb
   const std::vector<TensorCoreFactors> a = first.a_tile
                                                ? rows_of(first.element, *first.a_tile, kRowsOfA)
                                                : rows_of_threads(first.element, threads, number);
-  const model::TensorCore core = first.element == WgmmaElement::tf32
-                                     ? model::kHopperTensorCore
-                                     : model::kHopperTensorCoreOfHalves;
+  const bool is_tf32 = first.element == WgmmaElement::tf32;
+  const model::TensorCore core =
+      is_tf32 ? model::kHopperTensorCore : model::kHopperTensorCoreOfHalves;
   for (int t = 0; t < kWarpgroupThreads; ++t) {
     const std::span<float> d = threads[t]->results_of(threads[t]->completing()[number]);
     for (int i = 0; i < first.registers; ++i) {
       const int column = i / 4 * 8 + t % 4 * 2 + i % 2;
       d[i] = model::tensor_core_dot(
-          a[row_of(t) + i / 2 % 2 * 8], b[column], depth_of(first.element), first.adds ? d[i] : 0,
-          core);
+          a[row_of(t) + i / 2 % 2 * 8], b[column], is_tf32 ? 8 : 16, first.adds ? d[i] : 0, core);
     }
   }
 }

@@ -71,11 +71,6 @@ inline void append(LaneLog& log, Token token) {
   if (!log.has_room()) machine::wait_for_room();
 }
 
-// Before other blocks store there, too. An audit has only one block, and stops each access.
-inline void settle_soon(LaneLog& log) {
-  if (log.value != nullptr && !hooks.audited) settle(log);
-}
-
 inline void step(Kind kind, const void* return_address) {
   if (LaneLog* log = hooks.log) append(*log, make_token(place(return_address), kind));
 }
@@ -193,7 +188,8 @@ inline __attribute__((always_inline)) void log_access(
     if (kind == Kind::kLoad) load_in_flight(pointer, return_address);
     return;
   }
-  settle_soon(*log);
+  // Before other blocks store there, too. An audit has only one block, and stops each access.
+  if (log->value != nullptr && !hooks.audited) settle(*log);
   const Token token = make_token(place(return_address), kind, log2_bytes);
   if (has_value(kind) && hooks.looks_for_hazards) {
     if (log->value != nullptr) settle(*log);

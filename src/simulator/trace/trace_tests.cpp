@@ -233,11 +233,6 @@ struct Recorded {
   model::Recording recording;
 };
 
-// Stage 3 with tiles of 8 x 8: two warps per block, 16 x 16 x 16 in four blocks.
-const model::Variant& small_tiles() {
-  return model::find_stage(stage_table_traced.stages, 3)->variants[2];
-}
-
 Recorded record(std::vector<std::int64_t> blocks, std::size_t most_events = 1'000'000) {
   constexpr int kSize = 16, kElements = kSize * kSize;
   const lab::Floats A = lab::random_floats(kElements, 1), B = lab::random_floats(kElements, 2);
@@ -249,7 +244,8 @@ Recorded record(std::vector<std::int64_t> blocks, std::size_t most_events = 1'00
   model::Recorder recorder{std::move(blocks), most_events};
   machine::Machine machine{model::find_gpu("RTX 3090")};
   machine.recorder = &recorder;
-  const model::Variant& variant = small_tiles();
+  // Tiles of 8 x 8: two warps per block, 16 x 16 x 16 in four blocks.
+  const model::Variant& variant = model::find_stage(stage_table_traced.stages, 3)->variants[2];
   model::Counts counts = trace(machine, matrices, [&] {
     stage_table_traced.run(variant, 0, kSize, kSize, kSize, 1, A.data(), B.data(), 0, C.data());
   });
