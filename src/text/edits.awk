@@ -26,68 +26,54 @@ function refuse(line, what) {
   exit 1
 }
 
-# Reads FILE: of[1] to of[lines]; own[i] says whether line i is a student's.
-function read_file(    line, inside, regions, i) {
-  delete of
-  delete own
-  lines = 0
+# Reads FILE: whole has its lines, with the end of a line before the first, too. In own, which is as long, only
+# the student's can be found: \003 stands for the line behind a region, and \001 for others.
+function read_file(    line, hidden, inside, regions) {
+  whole = own = "\n"
   while ((getline line < file) > 0) {
-    of[++lines] = line
+    hidden = line
     if (line ~ /^ *\/\/ ---- end of your code ----$/) inside = 0
-    own[lines] = inside
+    if (!inside) gsub(/./, line ~ /^ *\/\/ ---- end of your/ ? "\003" : "\001", hidden)
     if (line ~ /^ *\/\/ ---- your code ----$/) inside = ++regions
+    whole = whole line "\n"
+    own = own hidden "\n"
   }
   close(file)
-  left_out = lines == 0 && file ~ /^exercises\/solutions\//
-  if (lines == 0 && !left_out) refuse(FNR, file " cannot be read")
-  if (!regions) for (i = 1; i <= lines; ++i) own[i] = 1
+  left_out = whole == "\n" && file ~ /^exercises\/solutions\//
+  if (whole == "\n" && !left_out) refuse(FNR, file " cannot be read")
+  if (!regions) own = whole
 }
 
-# Whether the place's lines of FILE stand at line i.
-function stand_at(i,    j) {
-  if (olds == 0) {
-    return of[i - 1] ~ /\/\/ ---- your code ----$/ && of[i] ~ /\/\/ ---- end of your code ----$/
-  }
-  for (j = 0; j < olds; ++j) {
-    if (!own[i + j] || of[i + j] != old[j]) return 0
-  }
-  return 1
-}
-
-function end_place(    i, at, times) {
+# Puts `new` into the place of `old`, or into the next empty region.
+function end_place(    sought, at, rest, next_at, times) {
   if (!place) return
-  for (i = 1; i <= lines && !(olds == 0 && times); ++i) {
-    if (stand_at(i) && !(olds == 0 && i in put)) {
-      ++times
-      at = i
-    }
+  sought = old == "" ? "\001\n\003" : "\n" old
+  at = index(left, sought)
+  for (rest = left; (next_at = index(rest, sought)) > 0; ++times) rest = substr(rest, next_at + 1)
+  if (!left_out && !at) refuse(place, "these lines are not in a region of " file)
+  if (times > 1 && old != "") {
+    refuse(place, "these lines are " times " times in " file "; add the next ones")
   }
-  if (!left_out && times == 0) refuse(place, "these lines are not in a region of " file)
-  if (times > 1) refuse(place, "these lines are " times " times in " file "; add the next ones")
-  for (i = at; i < at + olds; ++i) {
-    if (i in gone) refuse(place, "a line is edited twice")
-    gone[i] = 1
-  }
-  put[at] = new
-  place = olds = 0
-  new = ""
+  if (old == "") ++at
+  text = substr(text, 1, at) new substr(text, at + 1 + length(old))
+  rest = substr(left, at + 1 + length(old))
+  left = substr(left, 1, at)
+  gsub(/[^\n]/, "\002", new) # is not edited again
+  left = left new rest
+  place = 0
+  old = new = ""
 }
 
-function end_edit(    i, path) {
+function end_edit(    path) {
   end_place()
   if (name && !changes) refuse(names[name], name " changes nothing")
   if (name && !left_out) {
     path = file
     sub(/.*\./, into "/" name ".", path)
-    for (i = 1; i <= lines; ++i) {
-      printf "%s", put[i] > path
-      if (!(i in gone)) print of[i] > path
-    }
+    printf "%s", substr(text, 2) > path
     close(path)
     made = made name "\t" path "\t" words "\t" file "\n"
   }
-  delete gone
-  delete put
   name = ""
   changes = 0
 }
@@ -112,6 +98,8 @@ function end_edit(    i, path) {
   sub(/^[^:]*: */, "", words)
   if (name in names) refuse(FNR, "there is another " name)
   names[name] = FNR
+  text = whole
+  left = own
   next
 }
 
@@ -121,10 +109,10 @@ function end_edit(    i, path) {
   if (!name) refuse(FNR, "first give the edit a name and words about it: NAME: WORDS")
   if (!place) blanks = 0
   for (place = place ? place : FNR; blanks > 0; --blanks) {
-    old[olds++] = ""
+    old = old "\n"
     new = new "\n"
   }
-  if (!/^\+/) old[olds++] = substr($0, 2)
+  if (!/^\+/) old = old substr($0, 2) "\n"
   if (!/^-/) new = new substr($0, 2) "\n"
   if (!/^ /) changes = 1
   next

@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <iterator>
 #include <string>
 
 namespace text {
@@ -31,13 +30,11 @@ constexpr int kEnding[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU};
 
 // Plain variables, because the signal handler reads them.
 char to_remove[PATH_MAX + 64];
-struct sigaction before[std::size(kEnding)];
+struct sigaction before[NSIG];
 
 void on_ending(int signal) {
   unlink(to_remove);
-  for (std::size_t i = 0; i < std::size(kEnding); ++i) {
-    if (kEnding[i] == signal) sigaction(signal, &before[i], nullptr);
-  }
+  sigaction(signal, &before[signal], nullptr);
   raise(signal);  // arrives when this handler returns, and then has its usual effect
 }
 
@@ -46,16 +43,16 @@ class RemovedAtTheEnd {
  public:
   explicit RemovedAtTheEnd(const std::string& path) {
     std::snprintf(to_remove, sizeof to_remove, "%s", path.c_str());
-    for (std::size_t i = 0; i < std::size(kEnding); ++i) {
-      struct sigaction action {};
-      action.sa_handler = on_ending;
-      sigfillset(&action.sa_mask);
-      sigaction(kEnding[i], &action, &before[i]);
-      if (before[i].sa_handler == SIG_IGN) sigaction(kEnding[i], &before[i], nullptr);
+    struct sigaction action {};
+    action.sa_handler = on_ending;
+    sigfillset(&action.sa_mask);
+    for (const int signal : kEnding) {
+      sigaction(signal, &action, &before[signal]);
+      if (before[signal].sa_handler == SIG_IGN) sigaction(signal, &before[signal], nullptr);
     }
   }
   ~RemovedAtTheEnd() {
-    for (std::size_t i = 0; i < std::size(kEnding); ++i) sigaction(kEnding[i], &before[i], nullptr);
+    for (const int signal : kEnding) sigaction(signal, &before[signal], nullptr);
   }
   RemovedAtTheEnd(const RemovedAtTheEnd&) = delete;
   RemovedAtTheEnd& operator=(const RemovedAtTheEnd&) = delete;
@@ -179,22 +176,17 @@ std::string write_file(const std::string& path, std::initializer_list<std::strin
   Partial partial = create_partial(path);
   if (!partial.file) return partial.problem;
   const RemovedAtTheEnd removed(partial.partial_path);
-  bool written = true;
+  int error = 0;
+  const auto keep_error = [&](bool done) {
+    if (!done && error == 0) error = errno;
+  };
   for (const std::string_view piece : pieces) {
-    written =
-        written && (piece.empty() ||
-                    std::fwrite(piece.data(), 1, piece.size(), partial.file.get()) == piece.size());
+    const std::size_t wrote = std::fwrite(piece.data(), 1, piece.size(), partial.file.get());
+    keep_error(wrote == piece.size());
   }
-  int error = errno;
-  if (std::fclose(partial.file.release()) != 0 && written) {
-    written = false;
-    error = errno;
-  }
-  if (written && std::rename(partial.partial_path.c_str(), partial.path.c_str()) != 0) {
-    written = false;
-    error = errno;
-  }
-  if (written) return "";
+  keep_error(std::fclose(partial.file.release()) == 0);
+  if (error == 0) keep_error(std::rename(partial.partial_path.c_str(), partial.path.c_str()) == 0);
+  if (error == 0) return "";
   unlink(partial.partial_path.c_str());
   return cannot_be_written(error);
 }
