@@ -49,13 +49,13 @@ ANEW := $(if $(HARDENED),$(filter-out %_tests.cpp,$(wildcard $(patsubst %,src/%/
 # as hot.o if their code runs long; a wing's tests as all_tests.o. APART: files with flags of their own, or in programs without their room.
 JOINED := $(addprefix src/,$(addsuffix /,text model flags cluster try school/grade school/lesson $(addprefix simulator/,trace host guard rewrite machine machine/ptx) \
 	lab profile experiments $(addprefix show/,report report/explain step pictures page)))
-MAINS := %_tests.cpp %/alone.cpp %/mpi.cpp $(addprefix src/,cluster/no_gpus.cpp lab/bench_cpu.cpp) %/update.cpp %/on_cpu.cpp
+MAINS := %_tests.cpp %/alone.cpp %/mpi.cpp src/cluster/no_gpus.cpp %/update.cpp %/on_cpu.cpp
 APART = $(MAINS) $(RUNNERS) $(ANSWER) %/lesson_source.cpp %/recorded.cpp %/before_main.cpp %/tensor_core.cpp %/rewriter.cpp %/random.cpp \
 	src/simulator/host/blas% %/architecture.cpp %/guarded_kernel.cpp %/assemble.cpp %/similar.cpp %/ladder.cpp %/index_mutants.cpp %/time.cpp %/recorded_gpus.cpp src/simulator/machine/device_%
 # Code that runs long, as a profile shows, is optimized more.
 HOT_FILES := cpu_reference.cpp $(addprefix src/,simulator/announce/pass.cpp simulator/machine/% $(addprefix simulator/trace/,block_counts.cpp hazard_watch.cpp \
 	hooks.cpp launch_watch.cpp recorder.cpp thread_order.cpp warp_log.cpp warp_tracer.cpp watch.cpp) $(addprefix model/,counts.cpp tensor_core.cpp warp_access.cpp) \
-	lab/measure.cpp lab/problem.cpp)
+	lab/measure.cpp lab/problem.cpp lab/reference.cpp)
 unit = $(if $(filter %_tests.cpp,$1),src/$(word 2,$(subst /, ,$1))/all_tests,$(if $(filter $(JOINED),$(dir $1)),$(if $(filter $(APART),$1),$(1:.cpp=),$(dir $1)$(if $(filter $(HOT_FILES),$1),hot,all)),$(1:.cpp=)))
 OBJECTS = $(sort $(foreach file,$1,$(if $(filter $(ANEW),$(file)),$(BUILD),$(HARDENED))/$(call unit,$(file)).o))
 EVERY_FILE := $(wildcard $(addsuffix .cpp,$(addprefix src/,*/* */*/* */*/*/*)))

@@ -8,7 +8,7 @@
 #include "cluster/report.h"
 #include "experiments/experiment.h"
 #include "flags/flags.h"
-#include "lab/measure.h"
+#include "lab/problem.h"
 #include "model/refusal.h"
 #include "profile/profile.h"
 #include "show/page/page.h"

@@ -18,6 +18,7 @@
 #include "lab/gpu/gpu.h"
 #include "lab/measure.h"
 #include "lab/problem.h"
+#include "lab/progress.h"
 #include "model/ceiling.h"
 #include "model/error.h"
 #include "model/gpus.h"

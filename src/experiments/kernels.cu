@@ -1,6 +1,5 @@
-// The kernels that the experiments (src/experiments/catalogue.cpp) launch besides the stages'
-// own variants: more tile sizes of the stages' kernels, and kernels that differ from a stage's
-// kernel in one detail.
+// The variants that the experiments (src/experiments/catalogue.cpp) launch besides the stages' own:
+// more tile sizes of the stages' kernels, and kernels that differ from a stage's in one detail.
 
 // gemm_steps.cu up to its table, so that the stages' own variants are compiled only there; and the
 // stages' kernels with the edits of changes.txt. Written by changed_kernels.sh.
@@ -8,116 +7,6 @@
 
 // That of gemm_steps.cu, compiled for the same machine.
 extern const model::StageTable stage_table;
-
-// Stages 1 and 2 with the grid's M and N exchanged: blocks that start one after the other are below
-// each other in C instead of side by side. This is the order of a launch with dim3 grid(rows,
-// columns) and blockIdx.x for the rows.
-template <int BM, int BN, bool DOWN_COLUMNS>
-__global__ void swapped_untiled(
-    int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
-  const unsigned block = blockIdx.y * gridDim.x + blockIdx.x;
-  const int row = block % gridDim.y * BM + (DOWN_COLUMNS ? threadIdx.x : threadIdx.y);
-  const int col = block / gridDim.y * BN + (DOWN_COLUMNS ? threadIdx.y : threadIdx.x);
-  if (row >= M || col >= N) return;
-
-  float sum = 0.0f;
-  for (int k = 0; k < K; ++k) {
-    sum += A[offset(row, k, K)] * B[offset(k, col, N)];
-  }
-
-  update_if_inside(C, M, N, row, col, alpha, sum, beta);
-}
-
-// Stage 3 with the same change.
-template <int BM, int BN, int BK>
-__global__ void swapped_tiling(
-    int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
-  __shared__ float As[BM][BK];
-  __shared__ float Bs[BK][BN];
-
-  const unsigned block = blockIdx.y * gridDim.x + blockIdx.x;
-  const int block_row = block % gridDim.y * BM;  // C's tile (BM, BN)
-  const int block_col = block / gridDim.y * BN;
-  const int row = threadIdx.y, col = threadIdx.x;  // in it, this thread's result
-
-  float sum = 0.0f;
-  for (int k0 = 0; k0 < K; k0 += BK) {
-    As[row][col] = load_or_zero(A, M, K, block_row + row, k0 + col);
-    Bs[row][col] = load_or_zero(B, K, N, k0 + row, block_col + col);
-    __syncthreads();
-
-    for (int k = 0; k < BK; ++k) {
-      sum += As[row][k] * Bs[k][col];
-    }
-    __syncthreads();
-  }
-
-  update_if_inside(C, M, N, block_row + row, block_col + col, alpha, sum, beta);
-}
-
-// Stage 7 with another layout of A's tile: rows are PAD floats longer (in stage 7: 4), and columns
-// are XORed with a multiple of SWIZZLE that changes every four rows. A float4 can be loaded from a
-// row only if its length is a multiple of 16 bytes.
-template <int BM, int BN, int BK, int TM, int TN, int PAD, int SWIZZLE, int VEC>
-__global__ void __launch_bounds__((BM / TM) * (BN / TN))
-    padded(int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
-  static_assert(
-      SWIZZLE % 4 == 0 && BM % (2 * SWIZZLE + (SWIZZLE == 0)) == 0,
-      "a swizzle must keep four neighbours together, and within the row");
-  constexpr int kThreads = (BM / TM) * (BN / TN);
-  __shared__ __align__(16) float As[BK][BM + PAD];
-  __shared__ __align__(16) float Bs[BK][BN];
-
-  const int block_row = blockIdx.y * BM, block_col = blockIdx.x * BN;  // C's tile (BM, BN)
-  const int row = threadIdx.y * 4, col = threadIdx.x * 4;  // in it, this thread's first result
-  const int thread = threadIdx.y * (BN / TN) + threadIdx.x;
-  const auto swizzled = [](int k, int m) { return m ^ k / 4 % 2 * SWIZZLE; };
-
-  alignas(16) float sum[TM][TN] = {};
-  for (int k0 = 0; k0 < K; k0 += BK) {
-    for (int i = 0; i < BM; i += 4 * kThreads / BK) {
-      const int m = i + 4 * thread / BK, k = 4 * thread % BK;
-      const float4 a = load4_or_zero<VEC>(A, M, K, block_row + m, k0 + k);
-      As[k][swizzled(k, m)] = a.x;
-      As[k + 1][swizzled(k, m)] = a.y;
-      As[k + 2][swizzled(k, m)] = a.z;
-      As[k + 3][swizzled(k, m)] = a.w;
-    }
-    for (int i = 0; i < BK; i += 4 * kThreads / BN) {
-      const int k = i + 4 * thread / BN, n = 4 * thread % BN;
-      as_float4(Bs[k][n]) = load4_or_zero<VEC>(B, K, N, k0 + k, block_col + n);
-    }
-    __syncthreads();
-
-#pragma unroll
-    for (int k = 0; k < BK; ++k) {
-      alignas(16) float a[TM], b[TN];
-      for (int i = 0; i < TM; i += 4) {
-        const int m = swizzled(k, row + spread(i, BM / TM));
-        if constexpr (PAD % 4 == 0) {
-          as_float4(a[i]) = as_float4(As[k][m]);
-        } else {
-          for (int j = 0; j < 4; ++j) a[i + j] = As[k][m + j];
-        }
-      }
-      for (int j = 0; j < TN; j += 4) as_float4(b[j]) = as_float4(Bs[k][col + spread(j, BN / TN)]);
-      for (int i = 0; i < TM; ++i) {
-        for (int j = 0; j < TN; ++j) {
-          sum[i][j] += a[i] * b[j];
-        }
-      }
-    }
-    __syncthreads();
-  }
-
-  for (int i = 0; i < TM; ++i) {
-    for (int j = 0; j < TN; j += 4) {
-      update4_if_inside<VEC>(
-          C, M, N, block_row + row + spread(i, BM / TM), block_col + col + spread(j, BN / TN),
-          alpha, as_float4(sum[i][j]), beta);
-    }
-  }
-}
 
 // A variant with a changed kernel in place of its own.
 template <auto kernel, auto kernel_any = kernel>
@@ -212,10 +101,10 @@ std::vector<model::Stage> experiment_stages() {
   return with_the_others({
       with_more(
           1, {variant<Naive, Tile{.BM = 32, .BN = 8}>(),
-              changed<swapped_untiled<32, 32, true>>("swapped-grid", first(1))}),
+              changed<swapped_naive<32, 32>>("swapped-grid", first(1))}),
       with_more(
           2, {variant<Coalesced, Tile{.BM = 8, .BN = 32}>(),
-              changed<swapped_untiled<32, 32, false>>("swapped-grid", first(2))}),
+              changed<swapped_coalesced<32, 32>>("swapped-grid", first(2))}),
       with_more(3, {changed<swapped_tiling<32, 32, 32>>("swapped-grid", first(3))}),
       with_more(4, variants<ThreadCoarsening1d, kMoreColumns>()),
       with_more(
@@ -236,18 +125,21 @@ std::vector<model::Stage> experiment_stages() {
       with_more(
           7, model::joined(
                  variants<ConflictFree, kMoreSpread>(),
-                 {changed<padded<128, 128, 8, 8, 8, 0, 0, 4>, padded<128, 128, 8, 8, 8, 0, 0, 1>>(
-                      "unpadded", first(7)),
-                  changed<padded<128, 128, 8, 8, 8, 0, 16, 4>, padded<128, 128, 8, 8, 8, 0, 16, 1>>(
-                      "swizzled", first(7)),
+                 {changed<
+                      conflict_free_unpadded<128, 128, 8, 8, 8, 4>,
+                      conflict_free_unpadded<128, 128, 8, 8, 8, 1>>("unpadded", first(7)),
+                  changed<
+                      conflict_free_swizzled<128, 128, 8, 8, 8, 4>,
+                      conflict_free_swizzled<128, 128, 8, 8, 8, 1>>("swizzled", first(7)),
                   changed<
                       conflict_free_3_blocks<128, 128, 8, 16, 8, 4>,
                       conflict_free_3_blocks<128, 128, 8, 16, 8, 1>>(
                       "16x8-3-blocks", variant<ConflictFree, kMoreSpread[2]>())})),
       with_other_shared_loads(
           7, "ceil(K/BK)*BK*(TM + TN/4)",
-          changed<padded<128, 128, 8, 8, 8, 1, 0, 4>, padded<128, 128, 8, 8, 8, 1, 0, 1>>(
-              "padded-by-1", first(7))),
+          changed<
+              conflict_free_padded_by_1<128, 128, 8, 8, 8, 4>,
+              conflict_free_padded_by_1<128, 128, 8, 8, 8, 1>>("padded-by-1", first(7))),
       with_more(
           8, model::joined(
                  variants<WarpTiling, kMoreOfWarps>(),

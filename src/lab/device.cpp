@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -13,6 +14,7 @@
 #include <limits>
 #include <semaphore>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lab/gpu/gpu.h"
@@ -86,31 +88,6 @@ std::uint64_t number_in(const std::string& path, const std::string& key, std::ui
   return otherwise;
 }
 
-// The files in which a version of control groups reports a group's memory.
-struct GroupFiles {
-  std::string folder;  // the folder of the outermost group
-  const char* limit;
-  const char* usage;
-  const char* reclaimable;  // the key in memory.stat of cached files, which count as usage
-};
-
-// The memory that the group and all groups around it leave. In a container the group's own path is
-// often invisible, and the outermost folder is the container's.
-std::uint64_t left_in_groups(const GroupFiles& files, std::string group) {
-  std::uint64_t left = kNoLimit;
-  while (true) {
-    const std::string folder = files.folder + group + "/";
-    const std::uint64_t limit = number_in(folder + files.limit, "", kNoLimit);
-    const std::uint64_t usage = number_in(folder + files.usage, "", 0);
-    const std::uint64_t cached = number_in(folder + "memory.stat", files.reclaimable, 0);
-    const std::uint64_t used = usage - std::min(usage, cached);
-    if (limit != kNoLimit) left = std::min(left, limit - std::min(limit, used));
-    const std::size_t slash = group.rfind('/');
-    if (slash == group.npos) return left;
-    group.resize(slash);
-  }
-}
-
 std::string in_words(double bytes) {
   constexpr std::array kUnits = {"B", "kB", "MB", "GB", "TB", "PB", "EB", "ZB"};
   std::size_t unit = 0;
@@ -129,26 +106,24 @@ std::string in_words(double bytes) {
 std::uint64_t available_memory(const std::string& root) {
   const std::uint64_t kilobytes = number_in(root + "/proc/meminfo", "MemAvailable:", kNoLimit);
   std::uint64_t available = kilobytes > kNoLimit / 1024 ? kNoLimit : kilobytes * 1024;
-
-  // Each line is number:controllers:group. Version 2 has number 0 and no controllers.
+  // Of version 2 of control groups there is one line, 0::GROUP. The group and all groups around it
+  // have a limit. In a container the group's own path is often invisible, and the outermost folder
+  // is the container's.
   std::ifstream groups(root + "/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {
-    const std::size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (first == line.npos || second == line.npos) continue;
-    const std::string controllers = line.substr(first + 1, second - first - 1);
-    const std::string group = line.substr(second + 1);
-    if (controllers.empty()) {
-      const GroupFiles files{
-          root + "/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"};
-      available = std::min(available, left_in_groups(files, group));
-    } else if (("," + controllers + ",").find(",memory,") != std::string::npos) {
-      const GroupFiles files{
-          root + "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
-          "total_inactive_file"};
-      available = std::min(available, left_in_groups(files, group));
-    }
+  std::string group;
+  while (std::getline(groups, group) && !group.starts_with("0::")) {
   }
-  return available;
+  if (!groups) return available;
+  for (group.erase(0, 3);; group.resize(group.rfind('/'))) {
+    const std::string folder = root + "/sys/fs/cgroup" + group + "/";
+    const std::uint64_t limit = number_in(folder + "memory.max", "", kNoLimit);
+    const std::uint64_t usage = number_in(folder + "memory.current", "", 0);
+    // Files that are cached count as usage.
+    const std::uint64_t cached = number_in(folder + "memory.stat", "inactive_file", 0);
+    const std::uint64_t used = usage - std::min(usage, cached);
+    if (limit != kNoLimit) available = std::min(available, limit - std::min(limit, used));
+    if (group.find('/') == group.npos) return available;
+  }
 }
 
 void require_memory(
@@ -168,25 +143,12 @@ constexpr std::size_t kLeastStackBytes = std::size_t{2} << 20;
 // The value of OMP_STACKSIZE: a number, in kilobytes unless B, K, M or G follows. OpenMP ignores
 // any other text, and so does this.
 void refuse_small_stacks(const char* name) {
-  const char* value = std::getenv(name);
-  if (value == nullptr) return;
-  char* end = nullptr;
-  double bytes = std::strtod(value, &end);
-  while (*end == ' ') ++end;
-  switch (std::toupper(static_cast<unsigned char>(*end))) {
-    case 'B':
-      break;
-    case '\0':
-    case 'K':
-      bytes *= 1 << 10;
-      break;
-    case 'M':
-      bytes *= 1 << 20;
-      break;
-    default:
-      return;
-  }
-  if (end == value || bytes >= kLeastStackBytes) return;
+  const char* const value = std::getenv(name);
+  double number = 0;
+  char unit = 'K';
+  if (value == nullptr || std::sscanf(value, "%lf %c", &number, &unit) < 1) return;
+  const std::size_t power = std::string_view("BKMG").find(static_cast<char>(std::toupper(unit)));
+  if (power == std::string_view::npos || std::ldexp(number, 10 * power) >= kLeastStackBytes) return;
   throw model::Refusal(
       std::string(name) + "=" + text::echoed(value) +
       ": the threads need a stack of at least 2 MB; unset this variable");

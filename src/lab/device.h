@@ -28,7 +28,7 @@ std::optional<model::Occupancy> occupancy_of(
 // How much memory is free, checked before a request uses it.
 
 // The number of bytes that this process can still allocate: what the kernel reports as available
-// (MemAvailable), or less if its control groups (cgroup v1 and v2: containers, batch jobs) limit
+// (MemAvailable), or less if its control groups (cgroup v2: containers, batch jobs) limit
 // it. Files are read below `root`. If there are no such files, there is no limit: 2^64 - 1.
 std::uint64_t available_memory(const std::string& root = "");
 

@@ -43,9 +43,9 @@ TEST_CASE("without /proc there is no limit") {
   CHECK(available_memory("/no/such/folder") == UINT64_MAX);
 }
 
-TEST_CASE("a cgroup v2 limit counts, less what is used and cannot be reclaimed") {
+TEST_CASE("a control group's limit counts, less what is used and cannot be reclaimed") {
   const MemoryFiles machine;
-  machine.put("/proc/self/cgroup", "0::/job/step\n");
+  machine.put("/proc/self/cgroup", "9:name=systemd:/\nnonsense\n0::/job/step\n");
   machine.put("/sys/fs/cgroup/job/step/memory.max", "max\n");
   CHECK(available_memory(machine.root) == kAvailable);
   // The limit of a parent group counts, too.
@@ -57,17 +57,6 @@ TEST_CASE("a cgroup v2 limit counts, less what is used and cannot be reclaimed")
   CHECK(available_memory(machine.root) == 1234);
   machine.put("/sys/fs/cgroup/memory.current", "99999\n");
   CHECK(available_memory(machine.root) == 0);
-}
-
-TEST_CASE("a cgroup v1 limit counts, but not the huge number that means no limit") {
-  const MemoryFiles machine;
-  machine.put("/proc/self/cgroup", "9:name=systemd:/\n4:cpu,memory:/batch\nnonsense\n0::/\n");
-  machine.put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
-  CHECK(available_memory(machine.root) == kAvailable);
-  machine.put("/sys/fs/cgroup/memory/batch/memory.limit_in_bytes", "500000\n");
-  machine.put("/sys/fs/cgroup/memory/batch/memory.usage_in_bytes", "400000\n");
-  machine.put("/sys/fs/cgroup/memory/batch/memory.stat", "total_inactive_file 300000\n");
-  CHECK(available_memory(machine.root) == 400000);
 }
 
 TEST_CASE("a request for more than is free is refused with both amounts") {

@@ -7,6 +7,7 @@
 #include "model/counts.h"
 #include "model/gpus.h"
 #include "model/stage.h"
+#include "model/tile.h"
 
 namespace lab::example {
 
@@ -27,6 +28,26 @@ inline const model::Gpu kGpu{
 
 inline void no_kernel(int, int, int, float, const float*, const float*, float, float*) {}
 
+// A variant without a kernel.
+inline model::Variant variant(
+    const char* name, model::Tile tile, int block_x, int block_y, const char* kernel) {
+  return {
+      name,
+      tile.BM,
+      tile.BN,
+      tile.BK,
+      tile.WM,
+      tile.WN,
+      tile.TM,
+      tile.TN,
+      0,
+      block_x,
+      block_y,
+      0,
+      {no_kernel, kernel},
+      {no_kernel, kernel}};
+}
+
 inline const model::Stage kTiling{
     .number = 5,
     .name = "2D thread tiling",
@@ -41,21 +62,8 @@ inline const model::Stage kTiling{
               .smem_floats = "ceil(K/BK)*BK*(TM + TN)",
               .gmem_stores = "TM*TN",
               .smem_stores = "ceil(K/BK)*BK*(BM + BN)/threads"}},
-    .variants = {
-        {.name = "128x128x8",
-         .BM = 128,
-         .BN = 128,
-         .BK = 8,
-         .WM = 0,
-         .WN = 0,
-         .TM = 8,
-         .TN = 8,
-         .pipeline = 0,
-         .block_x = 16,
-         .block_y = 16,
-         .shared_bytes = 0,
-         .kernel = {no_kernel, "thread_tiling_2d<128, 128, 8, 8, 8>"},
-         .kernel_any = {no_kernel, "thread_tiling_2d<128, 128, 8, 8, 8>"}}}};
+    .variants = {variant(
+        "128x128x8", {128, 128, 8, 0, 0, 8, 8}, 16, 16, "thread_tiling_2d<128, 128, 8, 8, 8>")}};
 
 inline const model::Stage kNaive{
     .number = 4,
@@ -64,21 +72,7 @@ inline const model::Stage kNaive{
         {.idea = "A thread for every element of C.",
          .predicted =
              {.gmem_loads = "2*K + reads_C", .gmem_floats = "2*K + reads_C", .gmem_stores = "1"}},
-    .variants = {
-        {.name = "32x32",
-         .BM = 32,
-         .BN = 32,
-         .BK = 0,
-         .WM = 0,
-         .WN = 0,
-         .TM = 0,
-         .TN = 0,
-         .pipeline = 0,
-         .block_x = 32,
-         .block_y = 32,
-         .shared_bytes = 0,
-         .kernel = {no_kernel, "naive<32, 32>"},
-         .kernel_any = {no_kernel, "naive<32, 32>"}}}};
+    .variants = {variant("32x32", {32, 32, 0, 0, 0, 0, 0}, 32, 32, "naive<32, 32>")}};
 
 inline model::PerThread each(std::int64_t value, std::int64_t threads) {
   return {value, value, value * threads};
@@ -125,20 +119,13 @@ inline model::Counts naive_counts() {
   return counts;
 }
 
-inline Row serial_row() {
+// A row that is not a stage.
+inline Row named_row(int number, const char* name, Timing time, double relative, double largest) {
   Row row;
-  row.number = 0;
-  row.name = "serial";
-  row.time = Timing{18.3, 18.1, 19.0, 18.2, 18.7, 3, false};
-  row.error = model::Error{3.1e-7, 4.5e-6, true, {}};
-  return row;
-}
-
-inline Row cpu_row() {
-  Row row;
-  row.name = "OpenMP CPU";
-  row.time = Timing{0.512, 0.5, 0.6, 0.51, 0.53, 10, false};
-  row.error = model::Error{2.2e-7, 3.5e-6, true, {}};
+  row.number = number;
+  row.name = name;
+  row.time = time;
+  row.error = model::Error{relative, largest, true, {}};
   return row;
 }
 
@@ -161,8 +148,9 @@ inline Run traced_run() {
   Run run{256, 256, 256, 1, 0, 1, kGpu, false, "", "gemm_steps --stage 4-5", "2025-01-02T03:04:05Z",
           {}};
   run.rows = {
-      serial_row(), cpu_row(), stage_row(kNaive, naive_counts(), 37),
-      stage_row(kTiling, tiling_counts(), 128)};
+      named_row(0, "serial", {18.3, 18.1, 19.0, 18.2, 18.7, 3}, 3.1e-7, 4.5e-6),
+      named_row(-1, "OpenMP CPU", {0.512, 0.5, 0.6, 0.51, 0.53, 10}, 2.2e-7, 3.5e-6),
+      stage_row(kNaive, naive_counts(), 37), stage_row(kTiling, tiling_counts(), 128)};
   return run;
 }
 
@@ -171,13 +159,11 @@ inline Run timed_run() {
   Run run = traced_run();
   run.gpu_present = true;
   run.driver = "580.65, CUDA 13.0";
-  run.rows[2].time = Timing{0.0671, 0.0669, 0.0702, 0.067, 0.068, 20, false};
-  run.rows[3].time = Timing{0.0132, 0.0131, 0.0140, 0.01315, 0.0135, 20, false};
+  run.rows[2].time = Timing{0.0671, 0.0669, 0.0702, 0.067, 0.068, 20};
+  run.rows[3].time = Timing{0.0132, 0.0131, 0.0140, 0.01315, 0.0135, 20};
   run.rows[2].cublas_error = run.rows[3].cublas_error = 3.3e-7;
-  Row fp32;
-  fp32.name = "cuBLAS fp32";
-  fp32.time = Timing{0.0066, 0.0065, 0.0070, 0.00655, 0.0068, 20, false};
-  fp32.error = model::Error{2.5e-7, 4e-6, true, {}};
+  const Row fp32 =
+      named_row(-1, "cuBLAS fp32", {0.0066, 0.0065, 0.0070, 0.00655, 0.0068, 20}, 2.5e-7, 4e-6);
   Row tf32 = fp32;
   tf32.name = "cuBLAS tf32";
   tf32.time->median_ms = tf32.time->quartile1_ms = 0.0033;

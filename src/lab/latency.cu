@@ -1,8 +1,7 @@
 // make latency: the cycles that a result takes, on this machine's GPU. Each operation needs the
 // result of the one before, so nothing overlaps and the time per operation is its latency. One warp
-// does everything, except the barrier, which needs a block. Then the cycles that shared memory
-// takes for a load when a full block only loads: there, nothing waits. Then the rate of the tensor
-// cores for each instruction of the stages, and the SM's clock while all SMs multiply.
+// does everything, except the barrier, which needs a block. Then the rate of the tensor cores for
+// each instruction of the stages, and the SM's clock while all SMs multiply.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -33,7 +32,7 @@ void check(cudaError_t error) {
     throw model::Refusal(std::string("the GPU: ") + cudaGetErrorString(error));
 }
 
-// Repeats `step` and returns the cycles of a step. `asm volatile` keeps every load at its width.
+// Repeats `step` and returns the cycles of a step.
 template <class Step>
 __device__ double cycles_each(int steps, const Step& step) {
   const long long start = clock64();
@@ -43,6 +42,7 @@ __device__ double cycles_each(int steps, const Step& step) {
 }
 
 // The word at each lane's address is that address, so each load gives the address of the next.
+// `asm volatile` keeps every load at its width.
 template <int Bytes>
 __global__ void chase_shared(int steps, double* cycles, std::uint64_t* last) {
   __shared__ alignas(16) unsigned words[32 * Bytes / 4];
@@ -62,34 +62,6 @@ __global__ void chase_shared(int steps, double* cycles, std::uint64_t* last) {
     }
   });
   *last = address + b + c + d;
-}
-
-// Every thread loads repeatedly, without using the results. kBroadcast: all lanes load the same
-// words, else each loads its own.
-constexpr int kLoadThreads = 1024;
-template <int Bytes, bool kBroadcast>
-__global__ void __launch_bounds__(kLoadThreads)
-    load_shared(int steps, double* cycles, std::uint64_t* last) {
-  __shared__ alignas(16) unsigned words[32 * Bytes / 4];
-  const unsigned lane = threadIdx.x % 32;
-  if (threadIdx.x < 32) words[threadIdx.x] = threadIdx.x;
-  __syncthreads();
-  const auto address =
-      static_cast<unsigned>(__cvta_generic_to_shared(words + (kBroadcast ? 0 : lane * Bytes / 4)));
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  const double each = cycles_each(steps, [&] {
-    if constexpr (Bytes == 4) {
-      asm volatile("ld.volatile.shared.u32 %0, [%1];" : "=r"(a) : "r"(address));
-    } else if constexpr (Bytes == 8) {
-      asm volatile("ld.volatile.shared.v2.u32 {%0, %1}, [%2];" : "=r"(a), "=r"(b) : "r"(address));
-    } else {
-      asm volatile("ld.volatile.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
-                   : "=r"(a), "=r"(b), "=r"(c), "=r"(d)
-                   : "r"(address));
-    }
-  });
-  if (threadIdx.x == 0) *cycles = each / (blockDim.x / 32);
-  *last = a + b + c + d;
 }
 
 // Every line of the array holds the address of another; all lanes load the same line. kPastL1:
@@ -225,127 +197,104 @@ __global__ void __launch_bounds__(kMostThreads, 1)
   last[threadIdx.x] = sum;
 }
 
+// Memory of the GPU, until the program ends.
 template <class T>
-class Buffer {
- public:
-  explicit Buffer(std::size_t count) { check(cudaMalloc(&data_, count * sizeof(T))); }
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-  ~Buffer() { cudaFree(data_); }
-  T* data() const { return data_; }
-  T first() const {
-    T value;
-    check(cudaMemcpy(&value, data_, sizeof value, cudaMemcpyDeviceToHost));
-    return value;
+T* allocated(std::size_t count) {
+  T* memory = nullptr;
+  check(cudaMalloc(&memory, count * sizeof(T)));
+  return memory;
+}
+
+template <class T>
+T first_of(const T* memory) {
+  T value;
+  check(cudaMemcpy(&value, memory, sizeof value, cudaMemcpyDeviceToHost));
+  return value;
+}
+
+// Prints the median of several launches, each of which writes its cycles and its last value.
+template <class Launch>
+void print(const std::string& what, const std::string& how, const Launch& launch) {
+  static double* const cycles = allocated<double>(1);
+  static std::uint64_t* const last = allocated<std::uint64_t>(1);
+  std::vector<double> all(kLaunches);
+  for (double& each : all) {
+    launch(cycles, last);
+    check(cudaGetLastError());
+    each = first_of(cycles);
   }
-
- private:
-  T* data_ = nullptr;
-};
-
-// Of a launch that writes its cycles and its last value.
-struct Results {
-  Buffer<double> cycles{1};
-  Buffer<std::uint64_t> last{1};
-
-  // Prints the median of several launches.
-  template <class Launch>
-  void print(const std::string& what, const std::string& how, const Launch& launch) const {
-    std::vector<double> all(kLaunches);
-    for (double& each : all) {
-      launch(cycles.data(), last.data());
-      check(cudaGetLastError());
-      each = cycles.first();
-    }
-    std::sort(all.begin(), all.end());
-    std::printf("%-28s %7.1f  %s\n", what.c_str(), all[kLaunches / 2], how.c_str());
-  }
-};
+  std::sort(all.begin(), all.end());
+  std::printf("%-28s %7.1f  %s\n", what.c_str(), all[kLaunches / 2], how.c_str());
+}
 
 // A closed chain through every line of an array, in random order so that no prefetch helps.
-class Chain {
- public:
-  explicit Chain(std::size_t bytes) : lines_(bytes / kLineBytes), words_(lines_ * kWords) {
-    std::vector<std::size_t> order(lines_);
+struct Chain {
+  explicit Chain(std::size_t bytes_) : bytes(bytes_), lines(static_cast<int>(bytes / kLineBytes)) {
+    constexpr std::size_t kWords = kLineBytes / sizeof(std::uint64_t);
+    auto* const memory = allocated<std::uint64_t>(lines * kWords);
+    const auto address_of = [&](std::size_t line) {
+      return reinterpret_cast<std::uint64_t>(memory + line * kWords);
+    };
+    first = address_of(0);
+    std::vector<std::size_t> order(lines);
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::shuffle(order.begin(), order.end(), std::mt19937_64(1));
-    std::vector<std::uint64_t> words(lines_ * kWords);
-    for (std::size_t i = 0; i < lines_; ++i)
-      words[order[i] * kWords] = address_of(order[(i + 1) % lines_]);
-    check(cudaMemcpy(
-        words_.data(), words.data(), words.size() * sizeof words[0], cudaMemcpyHostToDevice));
+    std::vector<std::uint64_t> words(lines * kWords);
+    for (int i = 0; i < lines; ++i) words[order[i] * kWords] = address_of(order[(i + 1) % lines]);
+    check(cudaMemcpy(memory, words.data(), words.size() * sizeof words[0], cudaMemcpyHostToDevice));
   }
-  int lines() const { return static_cast<int>(lines_); }
-  std::size_t bytes() const { return lines_ * kLineBytes; }
-  std::uint64_t first() const { return address_of(0); }
-
- private:
-  static constexpr std::size_t kWords = kLineBytes / sizeof(std::uint64_t);
-  std::uint64_t address_of(std::size_t line) const {
-    return reinterpret_cast<std::uint64_t>(words_.data() + line * kWords);
-  }
-  std::size_t lines_;
-  Buffer<std::uint64_t> words_;
+  std::size_t bytes;
+  int lines;
+  std::uint64_t first;  // the address of a line
 };
 
 std::string mib(std::size_t bytes) {
   return std::to_string(bytes >> 20) + " MiB";
 }
 
-void measure_on_chip(const Results& results) {
-  results.print("FFMA", "each adds to the sum of the one before", [](auto* cycles, auto* last) {
+void measure_on_chip() {
+  print("FFMA", "each adds to the sum of the one before", [](auto* cycles, auto* last) {
     chain_ffma<<<1, 32>>>(kSteps, cycles, last);
   });
   const std::string what = "shared memory, ", own = "32 lanes, each its own word";
-  results.print(what + "4 bytes", own, [](auto* cycles, auto* last) {
+  print(what + "4 bytes", own, [](auto* cycles, auto* last) {
     chase_shared<4><<<1, 32>>>(kSteps, cycles, last);
   });
-  results.print(what + "8 bytes", own + " pair: two wavefronts", [](auto* cycles, auto* last) {
+  print(what + "8 bytes", own + " pair: two wavefronts", [](auto* cycles, auto* last) {
     chase_shared<8><<<1, 32>>>(kSteps, cycles, last);
   });
-  results.print(what + "16 bytes", own + "s: four wavefronts", [](auto* cycles, auto* last) {
+  print(what + "16 bytes", own + "s: four wavefronts", [](auto* cycles, auto* last) {
     chase_shared<16><<<1, 32>>>(kSteps, cycles, last);
   });
-  results.print(
+  print(
       "barrier",
       "__syncthreads of " + std::to_string(kBarrierThreads) + " threads that arrive together",
       [](auto* cycles, auto*) { repeat_barrier<<<1, kBarrierThreads>>>(kSteps, cycles); });
 }
 
-template <int Bytes>
-void measure_loads(const Results& results) {
-  const std::string what = "shared memory, " + std::to_string(Bytes) + " bytes";
-  results.print(what, "each lane its own", [](auto* cycles, auto* last) {
-    load_shared<Bytes, false><<<1, kLoadThreads>>>(kSteps, cycles, last);
-  });
-  results.print(what, "all lanes the same", [](auto* cycles, auto* last) {
-    load_shared<Bytes, true><<<1, kLoadThreads>>>(kSteps, cycles, last);
-  });
-}
-
-void measure_caches(const Results& results) {
+void measure_caches() {
   cudaDeviceProp properties;
   check(cudaGetDeviceProperties(&properties, 0));
   const auto l2_bytes = static_cast<std::size_t>(properties.l2CacheSize);
   const Chain in_l1(16 << 10), in_l2(l2_bytes / 8), in_memory(8 * l2_bytes);
-  const Buffer<char> other(2 * l2_bytes);
+  char* const other = allocated<char>(2 * l2_bytes);
   // The first pass over the array fills the cache, later ones hit; kSteps is many passes.
-  results.print(
+  print(
       "L1 hit", "16 KiB, one address for all lanes, like the next two",
       [&](auto* cycles, auto* last) {
-        chase_global<false><<<1, 32>>>(in_l1.first(), 8 * kSteps, cycles, last);
+        chase_global<false><<<1, 32>>>(in_l1.first, 8 * kSteps, cycles, last);
       });
-  results.print(
+  print(
       "L2 hit",
-      mib(in_l2.bytes()) + " of the cache's " + mib(l2_bytes) + ", every line in random order",
+      mib(in_l2.bytes) + " of the cache's " + mib(l2_bytes) + ", every line in random order",
       [&](auto* cycles, auto* last) {
-        chase_global<true><<<1, 32>>>(in_l2.first(), in_l2.lines(), cycles, last);
+        chase_global<true><<<1, 32>>>(in_l2.first, in_l2.lines, cycles, last);
       });
-  results.print(
-      "DRAM", mib(in_memory.bytes()) + ", lines in random order: misses of the TLB are included",
+  print(
+      "DRAM", mib(in_memory.bytes) + ", lines in random order: misses of the TLB are included",
       [&](auto* cycles, auto* last) {
-        check(cudaMemset(other.data(), 0, 2 * l2_bytes));  // takes the array's place in L2
-        chase_global<true><<<1, 32>>>(in_memory.first(), 8 * kSteps, cycles, last);
+        check(cudaMemset(other, 0, 2 * l2_bytes));  // takes the array's place in L2
+        chase_global<true><<<1, 32>>>(in_memory.first, 8 * kSteps, cycles, last);
       });
 }
 
@@ -353,21 +302,21 @@ void measure_caches(const Results& results) {
 template <class Operation>
 void measure_tensor(const char* instruction, const char* operands, int threads_each, int sms) {
   constexpr int kSharedBytes = kTileBytes + 1024, kLaunchesBefore = 400;
-  const Buffer<Pace> pace(1);
-  const Buffer<float> last(kMostThreads);
+  static Pace* const pace = allocated<Pace>(1);
+  static float* const last = allocated<float>(kMostThreads);
   check(cudaFuncSetAttribute(
       multiply_only<Operation>, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes));
   const auto rate = [&](int threads, int blocks) {
-    multiply_only<Operation><<<blocks, threads, kSharedBytes>>>(kSteps, pace.data(), last.data());
+    multiply_only<Operation><<<blocks, threads, kSharedBytes>>>(kSteps, pace, last);
     check(cudaGetLastError());
     const double products = 1.0 * kSteps * (threads / threads_each) * Operation::products;
-    return products / pace.first().cycles;
+    return products / first_of(pace).cycles;
   };
   std::printf("%-18s %-14s", instruction, operands);
   for (const int threads : {128, kMostThreads}) std::printf(" %7.0f", rate(threads, 1));
   for (int i = 0; i < kLaunchesBefore; ++i) rate(kMostThreads, sms);
   const double all = rate(kMostThreads, sms);
-  const Pace at = pace.first();
+  const Pace at = first_of(pace);
   const double ghz = at.cycles / at.ns;
   std::printf(" %7.0f %6.0f %8.0f\n", all, 1000 * ghz, 2e-3 * all * sms * ghz);
 }
@@ -397,19 +346,13 @@ int measure(const std::string& command) {
       search.found->sms, search.found->compute_capability / 10,
       search.found->compute_capability % 10, gpu::driver_and_runtime().c_str(),
       text::now_utc().c_str(), command.c_str());
-  const Results results;
   std::printf("%-28s %7s\n", "latency", "cycles");
-  measure_on_chip(results);
-  measure_caches(results);
-  std::printf("\n%-28s %7s\n", "throughput", "cycles");
-  measure_loads<4>(results);
-  measure_loads<8>(results);
-  measure_loads<16>(results);
+  measure_on_chip();
+  measure_caches();
   measure_tensor_cores(*search.found);
   std::printf(
       "\ncycles   of the SM's clock, between an operation and the next one that needs its result;\n"
-      "         throughput: per load of a warp, when the SM's 32 warps only load; each is the\n"
-      "         median of %d launches\n",
+      "         each is the median of %d launches\n",
       kLaunches);
   return 0;
 }

@@ -1,9 +1,8 @@
-#include "lab/lesson_source.h"
-
 #include <filesystem>
 #include <string>
 #include <system_error>
 
+#include "lab/problem.h"
 #include "simulator/trace/source_lines.h"
 
 // The text of gemm_steps.cu (the Makefile recompiles this file whenever it changes).

@@ -1,21 +1,13 @@
 #include "lab/measure.h"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <cstring>
-#include <optional>
-#include <utility>
+#include <iterator>
+#include <span>
 
-#include "cpu_reference.h"
-#include "lab/device.h"
-#include "lab/lesson_source.h"
-#include "lab/run.h"
 #include "model/refusal.h"
-#include "model/stage.h"
 #include "simulator/trace/source_lines.h"
 #include "simulator/trace/trace.h"
-#include "text/numbers.h"
 
 namespace lab {
 
@@ -34,17 +26,6 @@ void check(
     measurement.cublas_error = relative_difference(
         std::span(result).subspan(p.lead), std::span(*means.cublas).subspan(p.lead));
   }
-}
-
-// Runs the blocks that were not traced. Blocks that hand data to one another all run again.
-void compute_the_rest(
-    const Problem& p, const Kernel& kernel, machine::Machine machine, Floats& result,
-    model::Counts& counts) {
-  machine.blocks = kernel.sample ? machine::Blocks::kAll : machine::Blocks::kAllButSample;
-  if (kernel.sample) result = p.C;
-  const auto stray = machine::run(machine, p.product_by(kernel.plain, result));
-  counts.hazards.insert(counts.hazards.end(), stray.begin(), stray.end());
-  note_never_written(p, result, counts);
 }
 
 // Before main, so that every trace of the lesson's kernels has their text.
@@ -75,34 +56,32 @@ machine::SampleOf sample_of(const Problem& p, const model::Variant& variant, int
 Measurement measure(const Problem& p, const Kernel& kernel, const Means& means, Floats& result) {
   Measurement measurement;
   result = p.C;
-  bool all_computed = false;
   const bool uses_gpu = means.on_gpu != nullptr && kernel.gpu;
+  const std::vector<machine::GlobalArray> arrays = p.arrays(result);
+  machine::Machine machine = means.machine;
+  machine.arrays = arrays;
+  bool all_computed = uses_gpu;
   if (kernel.traced) {
-    const std::vector<machine::GlobalArray> arrays = p.arrays(result);
-    machine::Machine machine = means.machine;
-    machine.arrays = arrays;
     machine.sample = kernel.sample;
     model::Counts& counts = measurement.counts.emplace(
         trace::trace(machine, arrays, p.product_by(kernel.traced, result)));
     if (model::has_fatal(counts)) return measurement;
     // A sample contains all blocks if the grid is small, or if its blocks wait for each other.
-    all_computed = counts.blocks_traced == counts.blocks;
-    if (all_computed) note_never_written(p, result, counts);
-    if (!all_computed && !uses_gpu && kernel.plain) {
-      compute_the_rest(p, kernel, machine, result, counts);
-      all_computed = true;
-      // A fatal hazard in these blocks is fatal, too.
-      if (model::has_fatal(counts)) return measurement;
-    }
-  } else if (!uses_gpu && kernel.plain) {
-    machine::Machine machine = means.machine;
-    const std::vector<machine::GlobalArray> arrays = p.arrays(result);
-    machine.arrays = arrays;
-    machine.blocks = machine::Blocks::kAll;
+    const bool all_traced = counts.blocks_traced == counts.blocks;
+    if (all_traced) note_never_written(p, result, counts);
+    all_computed |= all_traced;
+  }
+  if (!all_computed && kernel.plain) {
+    // Blocks that hand data to one another all run again.
+    const bool rest = kernel.traced && !kernel.sample;
+    machine.blocks = rest ? machine::Blocks::kAllButSample : machine::Blocks::kAll;
+    if (!rest) result = p.C;
     const auto stray = machine::run(machine, p.product_by(kernel.plain, result));
-    if (!stray.empty()) {
-      measurement.counts.emplace().hazards = stray;
-      return measurement;
+    if (kernel.traced || !stray.empty()) {
+      if (!measurement.counts) measurement.counts.emplace();
+      std::ranges::copy(stray, std::back_inserter(measurement.counts->hazards));
+      if (kernel.traced) note_never_written(p, result, *measurement.counts);
+      if (model::has_fatal(*measurement.counts)) return measurement;
     }
     all_computed = true;
   }
@@ -113,7 +92,6 @@ Measurement measure(const Problem& p, const Kernel& kernel, const Means& means, 
     if (kernel.gpu_prepare) {
       measurement.preparation = means.on_gpu->time(kernel.gpu_prepare, means.repetitions);
     }
-    all_computed = true;
   }
   if (kernel.stood_in != nullptr) measurement.stood_in = *kernel.stood_in;
   const model::Precision& precision = measurement.stood_in == 0
@@ -121,6 +99,13 @@ Measurement measure(const Problem& p, const Kernel& kernel, const Means& means, 
                                           : kernel.of_stand_ins.at(measurement.stood_in - 1);
   if (all_computed) check(p, means, precision, result, p.M, measurement);
   return measurement;
+}
+
+Measurement traced(
+    const Problem& p, const model::StageTable& table, const model::Variant& variant,
+    const machine::Machine& machine) {
+  Floats result;
+  return measure(p, {.traced = gemm_of(table, variant)}, {.machine = machine}, result);
 }
 
 Measurement measure_on_cpu(
@@ -147,82 +132,6 @@ Measurement measure_on_cpu(
   measurement.time->partial = rows < p.M;
   check(p, means, model::kFp32, result, rows, measurement);
   return measurement;
-}
-
-model::Counts counts_along(
-    int K, int turns, const model::Variant& variant,
-    const std::function<model::Counts(int, int)>& trace) {
-  constexpr int kLine = 32;  // floats in 128 bytes
-  // A loop may be unrolled twice, and its lines then take turns.
-  const int step = std::max(kLine, 2 * variant.BK);
-  const int in_flight = (std::max(1, variant.pipeline * variant.BK) + step - 1) / step;  // steps
-  const int near = in_flight * step + K % step, far = near + step;
-  const bool is_long = K > far;
-  if (!is_long && turns <= 2) return trace(K, turns);
-  const int shortest = is_long ? near : K;
-  const model::Counts one = trace(shortest, 1);
-  const model::Counts tile =
-      is_long ? model::extrapolated(one, trace(far, 1), (K - near) / step) : one;
-  if (turns == 1) return tile;
-  const model::Counts no_tile = model::extrapolated(one, trace(shortest, 2), -1);
-  return model::extrapolated(no_tile, tile, turns);
-}
-
-LongProduct::LongProduct(const Request& request, ProblemSize sides)
-    : request_(request), sides_(sides) {
-  require_memory(
-      bytes_needed(sides), available_memory(), text::printed("C of %d x %d", sides.M, sides.N),
-      "copies of C");
-  latest_ = &problems_[0];
-  *latest_ = random_problem({sides.M, sides.N, 0}, request.alpha, request.beta, request.seed);
-  result_ = latest_->C;
-}
-
-double LongProduct::bytes_needed(ProblemSize sides) {
-  constexpr int kCopies = 3;  // of C: before the product, after it, and find_remedy()'s
-  return kCopies * 4.0 * sides.M * sides.N;
-}
-
-const Problem& LongProduct::with_K(int K) {
-  const Problem without{sides_.M, sides_.N, 0, request_.alpha, request_.beta, {}, {}, {}};
-  Problem& p = problems_.try_emplace(K, without).first->second;
-  if (p.K != K) change_K(p, K, request_.seed);
-  std::swap(p.C, latest_->C);
-  latest_ = &p;
-  return p;
-}
-
-model::Counts LongProduct::count(
-    const model::StageTable& traced, const model::Variant& v, machine::Machine machine) {
-  const int sms = machine.gpu->sms, K = request_.alpha == 0 ? 0 : sides_.K;
-  const model::ShareOut shares = model::share_out(v, sides_.M, sides_.N, K, sms);
-  const int tiles = model::tiles_of(v, sides_.M, sides_.N);
-  constexpr int kMany = 8;  // more than a sample has
-  const bool alike =
-      sides_.M % v.BM == 0 && sides_.N % v.BN == 0 && tiles > kMany && shares.whole > 0;
-  if (alike) machine.blocks = machine::Blocks::kFirst;
-  const bool in_turns = alike && model::is_in_turns(shares, tiles);
-  // All lines of A and B are split before one block of parts is traced. A block of a C of two tiles
-  // does the same, and few lines are split.
-  std::optional<LongProduct> small;
-  if (alike && model::multiplies_parts(v)) small.emplace(request_, ProblemSize{v.BM, 2 * v.BN, K});
-  LongProduct& product = small ? *small : *this;
-  const int its_tiles = small ? 2 : tiles;
-  const auto trace_with = [&](int K_traced, int turns) {
-    const int sms_traced = in_turns ? (its_tiles + turns - 1) / turns : sms;
-    const Problem& p = product.with_K(K_traced);
-    const std::vector<machine::GlobalArray> arrays = p.arrays(product.result_);
-    machine.arrays = arrays;
-    machine.sample = sample_of(p, v, sms_traced);
-    return trace::trace(
-        machine, arrays, p.product_by(gemm_of(traced, v, sms_traced), product.result_));
-  };
-  // If every tile is cut along K, a short K would be cut into other parts.
-  if (shares.whole == 0) return trace_with(K, 1);
-  const int turns = in_turns ? (tiles + shares.blocks - 1) / shares.blocks : 1;
-  model::Counts counts = counts_along(K, turns, v, trace_with);
-  counts.blocks = model::blocks_of(shares, tiles);
-  return counts;
 }
 
 void annotate(Measurement& measurement, const void* kernel) {
@@ -287,133 +196,6 @@ Timing OnGpu::time(const Gemm& gemm, int repetitions) {
 
 namespace {
 
-std::uint64_t fingerprint(const Problem& p) {
-  std::uint64_t hash = text::kNoFingerprint;
-  for (const Floats* matrix : {&p.A, &p.B}) {
-    for (const float element : *matrix) {
-      hash = text::fingerprint(hash, std::bit_cast<std::uint32_t>(element));
-    }
-  }
-  return hash;
-}
-
-// What a multiplier can make of the elements: each may be off by `step` / u_in, besides u_in of
-// itself. Infinities and NaN are left out, so that the magnitudes are those of the finite products.
-Floats in_steps(const Floats& matrix, double step_by_u) {
-  Floats result = matrix;
-  for (float& x : result) {
-    const bool counts = std::isfinite(x) && x != 0;
-    x = counts ? std::abs(x) + static_cast<float>(step_by_u) : 0;
-  }
-  return result;
-}
-
-void sum_magnitudes(const Problem& p, int terms, const Reference& reference, Progress& progress) {
-  reference.terms = terms;
-  reference.magnitude.resize(p.results());
-  reference_magnitude(
-      p.M, p.N, p.K, terms, p.alpha, p.A.data() + p.lead, p.B.data() + p.lead,
-      reference.magnitude.data(), [&](std::int64_t done) { progress.advance(done); });
-}
-
-}  // namespace
-
-Reference compute_reference(const Problem& p) {
-  // With random matrices, the bound for 512 products is several times as large as what rounding
-  // usually does to K of them, whatever their precision. A sixteenth of K keeps it so for large K.
-  const int terms = std::min(p.K, std::max(512, p.K / 16));
-  Reference reference{std::vector<double>(p.results()), {}};
-  for (const Floats* matrix : {&p.A, &p.B}) {
-    for (const float x : *matrix) {
-      const double size = std::isnan(x) ? INFINITY : std::abs(double{x});
-      reference.largest = std::max(reference.largest, size);
-    }
-  }
-  Progress progress("reference", static_cast<std::int64_t>(p.results()) * (p.K + terms));
-  reference_gemm(
-      p.M, p.N, p.K, p.alpha, p.A.data() + p.lead, p.B.data() + p.lead, p.beta,
-      p.beta == 0 ? nullptr : p.C.data() + p.lead, reference.exact.data(),
-      [&](std::int64_t done) { progress.advance(done); });
-  sum_magnitudes(p, terms, reference, progress);
-  if (terms < p.K) reference.factors = fingerprint(p);
-  return reference;
-}
-
-model::Error compare(
-    const Problem& p, const Reference& reference, const Floats& result, int rows,
-    model::Precision precision) {
-  const auto compared = [&](const std::vector<double>& magnitude) {
-    return model::compare(
-        rows, p.N, p.K, result.data() + p.lead, reference.exact.data(), magnitude.data(), p.beta,
-        p.beta == 0 ? nullptr : p.C.data() + p.lead, precision, p.alpha);
-  };
-  model::Error error = compared(reference.magnitude);
-  if (error.bound_ok) return error;
-  const bool factors_are_known = reference.terms == p.K || fingerprint(p) == reference.factors;
-  if (reference.terms < p.K && factors_are_known) {
-    Progress progress("error bounds", static_cast<std::int64_t>(p.results()) * p.K);
-    sum_magnitudes(p, p.K, reference, progress);
-    error = compared(reference.magnitude);
-  }
-  const bool may_be_special = precision.step_in > 0 || !std::isfinite(error.first->expected);
-  if (error.bound_ok || !may_be_special || !factors_are_known) return error;
-  const double step_by_u = precision.step_in > 0 ? precision.step_in / precision.u_in : 0;
-  const Floats A = in_steps(p.A, step_by_u), B = in_steps(p.B, step_by_u);
-  std::vector<double> magnitude(p.results());
-  reference_magnitude(
-      p.M, p.N, p.K, p.K, p.alpha, A.data() + p.lead, B.data() + p.lead, magnitude.data());
-  error = compared(magnitude);
-  error.forgiven = error.bound_ok && precision.step_in > 0;
-  return error;
-}
-
-model::Error compare_written(const Problem& p, const Floats& result, model::Precision precision) {
-  const float *A = p.A.data() + p.lead, *B = p.B.data() + p.lead, *before = p.C.data() + p.lead;
-  const float* after = result.data() + p.lead;
-  std::vector<std::size_t> written;
-  const auto differs = [](float a, float b) {
-    return !(a == b || (std::isnan(a) && std::isnan(b)));
-  };
-  for (std::size_t i = 0; i < p.results(); ++i) {
-    if (differs(after[i], before[i])) written.push_back(i);
-  }
-  const auto count = static_cast<std::int64_t>(written.size());
-  std::vector<double> exact(written.size()), magnitude(written.size());
-  std::vector<float> computed(written.size()), old(written.size());
-#pragma omp parallel for
-  for (std::int64_t at = 0; at < count; ++at) {
-    const std::size_t row = written[at] / p.N, column = written[at] % p.N;
-    double sum = 0, size = 0;
-    for (std::size_t k = 0; k < std::size_t(p.K); ++k) {
-      const double product = double{A[row * p.K + k]} * B[k * p.N + column];
-      sum += product;
-      size += std::abs(product);
-    }
-    computed[at] = after[written[at]];
-    old[at] = before[written[at]];
-    magnitude[at] = std::abs(double{p.alpha}) * size;
-    exact[at] = p.alpha * sum + (p.beta == 0 ? 0 : double{p.beta} * old[at]);
-  }
-  return model::compare(
-      1, static_cast<int>(std::min<std::int64_t>(count, 1 << 30)), p.K, computed.data(),
-      exact.data(), magnitude.data(), p.beta, p.beta == 0 ? nullptr : old.data(), precision,
-      p.alpha);
-}
-
-namespace {
-
-// Traces a sample of the blocks without looking for hazards; the stage's own run does that.
-Row traced_row(
-    const Problem& p, const model::Gpu& gpu, const model::StageTable& table,
-    const model::Stage& stage, const model::Variant& variant) {
-  const Means means{{&gpu, machine::Blocks::kSample, /*hazards=*/false}};
-  Floats result;
-  Row row{measure(p, {.traced = gemm_of(table, variant)}, means, result)};
-  row.stage = &stage;
-  annotate(row, reinterpret_cast<const void*>(p.launched(table, variant).kernel.function));
-  return row;
-}
-
 // The later request must waste less and take fewer sectors or wavefronts. If it costs as much and
 // only moves more at a time, a picture of it would not show an improvement.
 bool costs_less(const model::LineCounts& later, const model::LineCounts& line) {
@@ -429,12 +211,16 @@ std::optional<Remedy> find_remedy(
     const Problem& problem, const model::Gpu& gpu, const model::StageTable& table, const Row& row) {
   const model::LineCounts* worst = worst_line(row);
   if (worst == nullptr) return std::nullopt;
+  // The stages' own runs look for hazards.
+  const machine::Machine machine{&gpu, machine::Blocks::kSample, /*hazards=*/false};
   for (const model::Stage& stage : table.stages) {
     if (stage.number <= row.number || stage.variants.empty()) continue;
     try {
       const model::Variant& variant =
           model::comparable_variant(*row.variant, stage, gpu, problem.M, problem.N, problem.K);
-      const Row later = traced_row(problem, gpu, table, stage, variant);
+      Row later{traced(problem, table, variant, machine)};
+      annotate(
+          later, reinterpret_cast<const void*>(problem.launched(table, variant).kernel.function));
       const model::LineCounts* same = same_request(later, *worst);
       if (same == nullptr || !costs_less(*same, *worst)) continue;
       return Remedy{stage.number, stage.name, *same};
@@ -443,60 +229,6 @@ std::optional<Remedy> find_remedy(
     }
   }
   return Remedy{};
-}
-
-namespace {
-
-constexpr auto kInterval = std::chrono::milliseconds(100);
-constexpr int kBarWidth = 30;
-constexpr const char* kEraseLine = "\r\033[K";  // ECMA-48, erase in line
-
-}  // namespace
-
-Progress::Progress(std::string name, std::int64_t total, std::FILE* out)
-    : total_(total),
-      out_(text::is_terminal(out) && total > 0 ? out : nullptr),
-      name_(std::move(name)) {}
-
-Progress::~Progress() {
-  if (!drawn_) return;
-  std::fputs(kEraseLine, out_);
-  std::fflush(out_);
-}
-
-void Progress::advance(std::int64_t amount) {
-  done_ += amount;
-  draw_if_due();
-}
-
-void Progress::reach(std::int64_t done) {
-  done_ = done;
-  draw_if_due();
-}
-
-void Progress::name(std::string name) {
-  {
-    const std::lock_guard lock(drawing_);
-    name_ = std::move(name);
-  }
-  draw_if_due();
-}
-
-void Progress::draw_if_due() {
-  if (!out_) return;
-  // If another thread is drawing, this one continues its work.
-  const std::unique_lock lock(drawing_, std::try_to_lock);
-  const Clock::time_point now = Clock::now();
-  if (!lock || now - last_drawn_ < kInterval) return;
-  const double part = std::clamp(double(done_) / double(total_), 0.0, 1.0);
-  const int filled = static_cast<int>(part * kBarWidth);
-  const std::string bar = std::string(filled, '#') + std::string(kBarWidth - filled, '.');
-  const double elapsed_s = std::chrono::duration<double>(now - start_).count();
-  std::fprintf(out_, "%s%s [%s] %3.0f %%", kEraseLine, name_.c_str(), bar.c_str(), 100 * part);
-  if (part > 0) std::fprintf(out_, ", %.0f s left", elapsed_s * (1 - part) / part);
-  std::fflush(out_);
-  last_drawn_ = now;
-  drawn_ = true;
 }
 
 }  // namespace lab

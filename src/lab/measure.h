@@ -1,20 +1,13 @@
 // One measurement: a problem and a kernel in; counts, hazards, time and error out.
 #pragma once
 
-#include <atomic>
-#include <chrono>
-#include <cstdint>
-#include <cstdio>
-#include <functional>
-#include <map>
-#include <mutex>
-#include <string>
+#include <optional>
 #include <vector>
 
 #include "lab/gpu/gpu.h"
 #include "lab/problem.h"
+#include "lab/reference.h"
 #include "lab/run.h"
-#include "model/error.h"
 #include "simulator/machine/grid.h"
 
 namespace lab {
@@ -36,30 +29,6 @@ class OnGpu {
   const Problem& p_;
   gpu::Matrix A_, B_, C_;
 };
-
-// The correct result, and the error of a computed one.
-
-// What model/error.h compares with, M x N. The magnitudes are those of the first `terms` products
-// of each element, which is a lower bound: it makes the check stricter and takes much less time.
-// When a result fails, the other products are added, so that no result fails for this reason. If
-// the code that computed it has overwritten A or B since, they are not, and it fails.
-struct Reference {
-  std::vector<double> exact;
-  mutable std::vector<double> magnitude;
-  mutable int terms = 0;
-  std::uint64_t factors = 0;  // a fingerprint of A and B
-  double largest = 0;         // magnitude in A and B; infinite, also if there is a NaN
-};
-
-Reference compute_reference(const Problem& p);
-
-// Compares the first `rows` rows of a computed C with the reference.
-model::Error compare(
-    const Problem& p, const Reference& reference, const Floats& result, int rows,
-    model::Precision precision = model::kFp32);
-
-// Compares only the elements that have changed, and computes their reference values.
-model::Error compare_written(const Problem& p, const Floats& result, model::Precision precision);
 
 // The compiled copies of a kernel. Empty ones are not run.
 struct Kernel {
@@ -96,43 +65,15 @@ struct Means {
 // is all of C. After a fatal hazard the kernel does not run further and has no result.
 Measurement measure(const Problem& p, const Kernel& kernel, const Means& means, Floats& result);
 
-// The same for a CPU function. Computes as many rows of C as this number of multiplications allows,
-// at least one, and scales the time up to all rows.
+// What the traced copy of that variant counts. Nothing is compared or timed.
+Measurement traced(
+    const Problem& p, const model::StageTable& table, const model::Variant& variant,
+    const machine::Machine& machine);
+
+// The same as measure() for a CPU function. Computes as many rows of C as this number of
+// multiplications allows, at least one, and scales the time up to all rows.
 Measurement measure_on_cpu(
     const Problem& p, const Gemm& gemm, double multiplications, const Means& means, Floats& result);
-
-// Counts what a kernel does along K, in blocks with `turns` tiles of C each. Every tile along K
-// adds the same to each count. So if K is long, `trace` runs for two short ones, and the counts are
-// extrapolated (model::extrapolated). Every tile of C adds the same, too: of more than one turn,
-// `trace` runs for one and two.
-model::Counts counts_along(
-    int K, int turns, const model::Variant& variant,
-    const std::function<model::Counts(int K, int turns)>& trace);
-
-// Counts the accesses of products that are too long to trace and to compute. A and B are random.
-// Not thread-safe.
-class LongProduct {
- public:
-  // Throws a Refusal if there is not enough memory.
-  LongProduct(const Request& request, ProblemSize sides);
-  static double bytes_needed(ProblemSize sides);
-
-  // The counts of that variant in `traced`. If C consists of many whole tiles, all blocks do the
-  // same, and the first is traced; otherwise those that machine.blocks chooses. If A and B are
-  // split before, it is the first of a C of two tiles.
-  model::Counts count(
-      const model::StageTable& traced, const model::Variant& variant, machine::Machine machine);
-
-  // A product with this K, on which a kernel can be traced. C is moved to it from the last one.
-  const Problem& with_K(int K);
-
- private:
-  const Request request_;
-  const ProblemSize sides_;
-  std::map<int, Problem> problems_;  // key: K
-  Problem* latest_;                  // has C
-  Floats result_;
-};
 
 // Adds to each traced access and each hazard its line of `kernel`, the function whose calls were
 // traced.
@@ -142,8 +83,6 @@ void annotate(Measurement& measurement, const void* kernel);
 // known only if beta is 0 and no line of the kernels loads C.
 void note_never_written(const Problem& p, const Floats& result, model::Counts& counts);
 
-// The later stage that makes the costliest request of a stage cheaper.
-
 // Traces the stages in `table` (its traced copy) after row.stage, in order, with the variants that
 // compare with the row's (model/stage.h), on the same problem and for the same GPU. Stops at the
 // first stage in which the row's worst request wastes less and takes fewer sectors or wavefronts.
@@ -151,38 +90,5 @@ void note_never_written(const Problem& p, const Floats& result, model::Counts& c
 // no such stage. Stages that this GPU cannot launch are skipped.
 std::optional<Remedy> find_remedy(
     const Problem& problem, const model::Gpu& gpu, const model::StageTable& table, const Row& row);
-
-// A progress bar on a terminal, for work that takes seconds.
-
-// Draws on `out` if that is a terminal, and does nothing otherwise. The bar appears after a tenth
-// of a second and is redrawn at most ten times per second. The destructor erases it.
-class Progress {
- public:
-  Progress(std::string name, std::int64_t total, std::FILE* out = stderr);
-  ~Progress();
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-
-  // Reports that `amount` more of `total` is done. Any thread may call it.
-  void advance(std::int64_t amount);
-  // Reports that `done` of `total` is done.
-  void reach(std::int64_t done);
-  // The bar has that name from now on, and appears if it is time to draw.
-  void name(std::string name);
-
- private:
-  using Clock = std::chrono::steady_clock;
-
-  void draw_if_due();
-
-  const std::int64_t total_;
-  std::FILE* const out_;  // null if nothing is to be drawn
-  const Clock::time_point start_ = Clock::now();
-  std::atomic<std::int64_t> done_ = 0;
-  std::mutex drawing_;  // guards the members below
-  std::string name_;
-  Clock::time_point last_drawn_ = start_;
-  bool drawn_ = false;
-};
 
 }  // namespace lab

@@ -11,9 +11,8 @@
 
 namespace lab {
 
-// The header of a .npy file, https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
-
 // The header of a matrix that we can read. All values that its shape promises are in the file.
+// https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 struct NpyHeader {
   int rows, columns;
   int number_bytes;      // per value: 4 or 8
@@ -22,12 +21,12 @@ struct NpyHeader {
 };
 
 // The largest part of a file that npy_header() needs.
-inline constexpr std::size_t kMostNpyHeaderBytes = 12 + 65535;
+inline constexpr std::size_t kMostNpyHeaderBytes = 10 + 65535;
 
 // `beginning` is the start of a file of `file_bytes` bytes: all of it, or the first
 // kMostNpyHeaderBytes. Throws a Refusal that begins with `name` unless the file is a
-// two-dimensional array of little-endian float32 or float64, in C or Fortran order, of format
-// version 1.0, 2.0 or 3.0.
+// two-dimensional array of little-endian float32 or float64, in C or Fortran order, as numpy.save
+// writes it.
 NpyHeader npy_header(const std::string& name, std::string_view beginning, std::uint64_t file_bytes);
 
 // A matrix of which only the header has been read: its shape is known before anything is allocated.

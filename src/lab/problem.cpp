@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <new>
@@ -101,15 +102,11 @@ ProblemSize shortened(ProblemSize sides) {
 }
 
 Gemm gemm_of(const model::StageTable& table, const model::Variant& variant, int sms) {
-  return [&table, &variant, sms](
-             int M, int N, int K, float alpha, const float* A, const float* B, float beta,
-             float* C) { table.run(variant, sms, M, N, K, alpha, A, B, beta, C); };
+  return std::bind_front(table.run, std::cref(variant), sms);
 }
 
 Gemm gemm_again_of(const model::StageTable& table, const model::Variant& variant, int sms) {
-  return [&table, &variant, sms](
-             int M, int N, int K, float alpha, const float* A, const float* B, float beta,
-             float* C) { table.run_again(variant, sms, M, N, K, alpha, A, B, beta, C); };
+  return std::bind_front(table.run_again, std::cref(variant), sms);
 }
 
 Gemm prepare_of(const model::StageTable& table, const model::Variant& variant) {

@@ -110,6 +110,9 @@ void distribute(Data data, std::uint64_t seed, Problem& problem);
 // enough memory, or if the shapes in the files do not match.
 Problem load_problem(const Request& request, bool on_gpu, Kept kept = Kept::results);
 
+// Gives the tracer the text of gemm_steps.cu as it was compiled (lab/lesson_source.cpp).
+void embed_lesson();
+
 }  // namespace lab
 
 // The copies of gemm_steps.cu for the CPU: one with the tracer's hooks and one without (Makefile).

@@ -1,13 +1,13 @@
 #!/bin/bash
 # Writes the tables of results/ for this machine's GPU, each one completely or not at all, and the
 # runs of the ladder also as JSON:
-# src/lab/record.sh PROGRAM BENCH_CPU LATENCY
+# src/lab/record.sh PROGRAM BENCH LATENCY
 # ONLY="4096 latency" in the environment limits it to these tables.
 set -eu
 export COLUMNS=100 # of a recorded table, on every terminal
 
 program=$1
-bench_cpu=$2
+bench=$2
 latency=$3
 lab=$(dirname "$0")
 src=$(dirname "$lab")
@@ -60,18 +60,18 @@ record ncu-256 "$src/profile/profile.sh" counts "$program" --stage 1- --variant 
 # matrices.
 record ncu-251x509x127 "$src/profile/profile.sh" counts "$program" --stage 1- --variant first --m 251 --n 509 --k 127 --beta 1.5
 record ncu-252x508x132 "$src/profile/profile.sh" counts "$program" --stage 1- --variant first --m 252 --n 508 --k 132 --beta 1.5
-record ncu-shapes "$src/profile/shapes.sh" "$program" 40 1
+record ncu-shapes "$src/profile/profile.sh" shapes "$program" 40 1
 record ceilings-4096 "$src/profile/profile.sh" units "$program" --stage 1- --size 4096
-record ncu-report-4096 "$src/profile/report.sh" "$program" 4096 2 5 11
+record ncu-report-4096 "$src/profile/profile.sh" report "$program" 4096 2 5 11
 record ncu-swapped-grid "$src/profile/profile.sh" caches "$program" --experiment swapped-grid
 # The grid's order of blocks, and the bands of stage 11.
 record ncu-caches-grid "$src/profile/profile.sh" caches "$program" --stage 10 --size 8192
 record ncu-caches-bands "$src/profile/profile.sh" caches "$program" --stage 11 --variant 128x256x8-ordered --size 8192
 record accuracy "$lab/accuracy.sh" "$program" 1024 4096 8192
-record coarsening-loads "$src/profile/coarsening_loads.sh" "$program"
+record coarsening-loads "$src/profile/profile.sh" loads "$program"
 for name in coarsening block-shape swapped-grid tile-sizes padding stages one-change shapes occupancy; do
   record experiment-$name "$program" --device gpu --experiment $name --reps 10 --no-color
 done
 record experiment-occupancy-stage-9 "$program" --device gpu --experiment occupancy --stage 9 --variant 64x64x8 --no-color
 record latency "$latency"
-record host-cpu "$bench_cpu"
+record host-cpu "$bench" steps

@@ -349,11 +349,8 @@ Counts counts_of(const Variant& variant, int K) {
   constexpr int kShort = 64, kStep = 32, kSide = 512;
   const auto traced = [&](int k) {
     const lab::Problem p = lab::random_problem({kSide, kSide, k}, 1, 0, 1);
-    lab::Floats C;
-    return lab::measure(
-               p, {.traced = lab::gemm_of(stage_table_traced, variant)},
-               {.machine = {&h200(), machine::Blocks::kFirst, false}}, C)
-        .counts.value();
+    return *lab::traced(p, stage_table_traced, variant, {&h200(), machine::Blocks::kFirst, false})
+                .counts;
   };
   return extrapolated(traced(kShort), traced(kShort + kStep), (K - kShort) / kStep);
 }
@@ -467,10 +464,8 @@ TEST_CASE("where wgmma reads both operands in shared memory, it is as busy as nc
     if (!multiplies_parts(variant)) continue;
     ++stages;
     const lab::Problem p = lab::random_problem({variant.BM, variant.BN, 64}, 1, 0, 1);
-    lab::Floats C;
-    const auto traced = lab::measure(
-        p, {.traced = lab::gemm_of(stage_table_traced, variant)},
-        {.machine = {&h200(), machine::Blocks::kSample, false}}, C);
+    const auto traced =
+        lab::traced(p, stage_table_traced, variant, {&h200(), machine::Blocks::kSample, false});
     const Ceiling ceiling =
         *ceiling_as_written(h200(), {variant.BM, variant.BN, 64, false}, variant, *traced.counts);
     // Both shares are of the same time.

@@ -1,17 +1,14 @@
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
+#include <cmath>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <fstream>
 #include <optional>
+#include <regex>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -21,8 +18,6 @@
 #include "text/echoed.h"
 #include "text/file.h"
 #include "text/numbers.h"
-
-extern "C" char** environ;
 
 namespace profile {
 
@@ -59,32 +54,13 @@ std::optional<double> value_of(std::string text) {
   return value;
 }
 
-std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
-  std::string result;
-  for (std::size_t at; (at = text.find(from)) != std::string_view::npos;) {
-    result.append(text.substr(0, at)).append(to);
-    text.remove_prefix(at + from.size());
-  }
-  return result.append(text);
-}
-
-bool is_in(char c, std::string_view signs) {
-  return signs.find(c) != signs.npos;
-}
-
 // Without casts, suffixes of numbers and spaces, and with numbers for true and false.
 std::string comparable(const std::string& name) {
-  std::string text = replaced(replaced(short_name(name), "true", "1"), "false", "0");
-  std::erase(text, ' ');
-  for (std::size_t end = 1; end < text.size(); ++end) {
-    if (!is_in(text[end], ",>")) continue;
-    std::size_t suffix = end;
-    while (suffix > 0 && is_in(text[suffix - 1], "uUlL")) --suffix;
-    if (suffix == 0 || !is_in(text[suffix - 1], "0123456789")) continue;
-    text.erase(suffix, end - suffix);
-    end = suffix;
-  }
-  return text;
+  static const std::regex kTrue("true"), kFalse("false"), kSuffix("([0-9])[uUlL]+(?=[,>])"),
+      kSpace(" ");
+  std::string text = std::regex_replace(short_name(name), kSpace, "");
+  text = std::regex_replace(std::regex_replace(text, kTrue, "1"), kFalse, "0");
+  return std::regex_replace(text, kSuffix, "$1");
 }
 
 // The column of `name` in the header; nothing if it is missing.
@@ -97,15 +73,10 @@ std::optional<std::size_t> column_of(const Fields& header, std::string_view name
 }  // namespace
 
 std::string short_name(const std::string& from_ncu) {
-  std::string_view name = from_ncu;
-  if (name.starts_with("void ")) name.remove_prefix(5);
-  std::string text(name);
-  for (const char* type : {"bool", "char", "short", "int", "long", "long long"}) {
-    for (const char* sign : {"", "signed ", "unsigned "}) {
-      text = replaced(text, std::string("(") + sign + type + ")", "");
-    }
-  }
-  return text.substr(0, text.find('('));
+  static const std::regex kRepeated(
+      "^void |\\(((un)?signed )?(bool|char|short|int|long|long long)\\)");
+  const std::string name = std::regex_replace(from_ncu, kRepeated, "");
+  return name.substr(0, name.find('('));
 }
 
 // With ncu's --kernel-name-base function, a name has no template arguments.
@@ -170,55 +141,9 @@ struct Temporary {
   char path[32] = "/tmp/gemm_steps_timesXXXXXX";
 };
 
-std::vector<char*> pointers_to(std::vector<std::string>& words) {
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
-// Nothing if it could not be started.
-std::optional<pid_t> start(const GpuProgram& program, const std::string& times) {
-  // All kernels are loaded at the start, or a kernel's first launch would take as long as that.
-  std::vector<std::string> words{program.path};
-  std::vector<std::string> variables{"GEMM_STEPS_TIMES=" + times, "CUDA_MODULE_LOADING=EAGER"};
-  words.insert(words.end(), program.arguments.begin(), program.arguments.end());
-  for (char** variable = environ; *variable != nullptr; ++variable) variables.push_back(*variable);
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  for (const int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    posix_spawn_file_actions_addopen(&files, file, "/dev/null", O_RDWR, 0);
-  }
-  if (!program.folder.empty()) {
-    posix_spawn_file_actions_addchdir_np(&files, program.folder.c_str());
-  }
-  pid_t child = 0;
-  const int error = posix_spawn(
-      &child, program.path.c_str(), &files, nullptr, pointers_to(words).data(),
-      pointers_to(variables).data());
-  posix_spawn_file_actions_destroy(&files);
-  if (error != 0) return std::nullopt;
-  return child;
-}
-
-// Its status from waitpid. Nothing if it was ended, because it used more processor time or waited
-// for ten times as long.
-std::optional<int> wait_for(pid_t child, double limit_s) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(10 * limit_s);
-  int status = 0;
-  clockid_t clock{};
-  timespec used{};
-  while (waitpid(child, &status, WNOHANG) == 0) {
-    if (clock_getcpuclockid(child, &clock) == 0) clock_gettime(clock, &used);
-    const double used_s = double(used.tv_sec) + 1e-9 * double(used.tv_nsec);
-    if (used_s > limit_s || std::chrono::steady_clock::now() > end) {
-      kill(child, SIGKILL);
-      waitpid(child, &status, 0);
-      return std::nullopt;
-    }
-    poll(nullptr, 0, 20);
-  }
-  return status;
+// A word of a shell's command.
+std::string quoted(const std::string& word) {
+  return " '" + std::regex_replace(word, std::regex("'"), "'\\''") + "'";
 }
 
 std::map<std::string, lab::Timing> times_in(const char* path) {
@@ -239,10 +164,22 @@ std::map<std::string, lab::Timing> times_in(const char* path) {
 
 GpuRun run_on_gpu(const GpuProgram& program, int exit_code, double limit_s) {
   const Temporary times;
-  const auto child = start(program, times.path);
-  if (!child) return {{}, "the program for the GPU could not be started, so nothing is timed"};
-  const std::optional<int> status = wait_for(*child, limit_s);
-  if (!status) {
+  if (access(program.path.c_str(), X_OK) != 0) {
+    return {{}, "the program for the GPU could not be started, so nothing is timed"};
+  }
+  // All kernels are loaded at the start, or a kernel's first launch would take as long as that.
+  std::string command = (program.folder.empty() ? "" : "cd" + quoted(program.folder) + " && ") +
+                        text::printed("ulimit -t %.0f && ", std::ceil(limit_s)) +
+                        "export GEMM_STEPS_TIMES=" + times.path + " CUDA_MODULE_LOADING=EAGER && " +
+                        text::printed("exec timeout -s KILL %g", 10 * limit_s) +
+                        quoted(program.path);
+  for (const std::string& argument : program.arguments) command += quoted(argument);
+  const int status = std::system((command + " </dev/null >/dev/null 2>&1").c_str());
+  // `timeout` ends itself as the program did, or by 128 and the signal.
+  const int signal = WIFSIGNALED(status)         ? WTERMSIG(status)
+                     : WEXITSTATUS(status) > 128 ? WEXITSTATUS(status) - 128
+                                                 : 0;
+  if (signal == SIGKILL || signal == SIGXCPU) {
     return {
         {},
         text::printed(
@@ -251,12 +188,11 @@ GpuRun run_on_gpu(const GpuProgram& program, int exit_code, double limit_s) {
             limit_s)};
   }
   GpuRun run{times_in(times.path), ""};
-  if (!WIFEXITED(*status)) {
-    run.note =
-        text::printed("on the GPU a signal ended the program (%s)", strsignal(WTERMSIG(*status)));
-  } else if (WEXITSTATUS(*status) != exit_code) {
+  if (signal != 0) {
+    run.note = text::printed("on the GPU a signal ended the program (%s)", strsignal(signal));
+  } else if (WEXITSTATUS(status) != exit_code) {
     run.note = text::printed(
-        "on the GPU main ended with %d, and on the CPU with %d", WEXITSTATUS(*status), exit_code);
+        "on the GPU main ended with %d, and on the CPU with %d", WEXITSTATUS(status), exit_code);
   }
   return run;
 }

@@ -4,7 +4,9 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "lab/run.h"
@@ -82,9 +84,17 @@ constexpr Metric kMetrics[] = {
      [](const model::Counts& c) { return 2 * c.mma_products; }, 0, Compare::if_tf32},
 };
 
-std::vector<std::string_view> names_of_metrics() {
+// Those of a table of metrics.
+template <class Metrics>
+std::vector<std::string_view> names_in(const Metrics& metrics) {
   std::vector<std::string_view> names;
-  for (const Metric& metric : kMetrics) names.push_back(metric.name);
+  for (const auto& metric : metrics) {
+    if constexpr (requires { metric.name; }) {
+      names.push_back(metric.name);
+    } else {
+      names.push_back(metric);
+    }
+  }
   return names;
 }
 
@@ -177,10 +187,12 @@ bool compare_launch(
   return all_agree;
 }
 
-}  // namespace
-
+// Writes one line per count for every kernel of `traced`. Returns whether every row of `traced`
+// with counts is there and all counts that must agree do: those of global memory, the stores to
+// shared memory, and the loads from it if the source has wide loads. Throws a Refusal if a row of
+// `traced` is not traced in full.
 bool print_profile(std::FILE* out, const std::string& ncu_csv, const lab::Run& traced) {
-  const std::vector<NcuLaunch> launches = read_ncu(ncu_csv, names_of_metrics());
+  const std::vector<NcuLaunch> launches = read_ncu(ncu_csv, names_in(kMetrics));
   for (const lab::Row& row : traced.rows) {
     if (!row.variant || !row.counts || lab::is_total(*row.counts)) continue;
     throw model::Refusal(text::printed(
@@ -221,32 +233,27 @@ bool print_profile(std::FILE* out, const std::string& ncu_csv, const lab::Run& t
       all_agree = false;
     }
   }
-  constexpr int kTerm = 3;
   text = "\nA count that is 0 on both sides is left out.\n";
-  text += text::labelled("=", kTerm, "equal");
-  text += text::labelled(
-      "≈", kTerm,
-      "less than 10 % apart: wavefronts of cp.async. They differ a little from launch to launch. "
-      "And where predicate P0 says which lanes copy, ncu takes it for false");
-  text += text::labelled("≠", kTerm, "not equal, but should be");
-  text += text::labelled(
-      "c", kTerm,
-      "not as written, and need not be: the compiler merged loads from shared "
-      "memory into wide ones, and the GPU counted what the compiled code says (as compiled)");
-  text += text::labelled(
-      "?", kTerm,
-      "neither as written nor as compiled, and need not be: the compiler may merge these loads or "
-      "leave some out");
+  for (const auto& [sign, words] :
+       {std::pair("=", "equal"),
+        {"≈",
+         "less than 10 % apart: wavefronts of cp.async. They differ a little from launch to "
+         "launch. "
+         "And where predicate P0 says which lanes copy, ncu takes it for false"},
+        {"≠", "not equal, but should be"},
+        {"c",
+         "not as written, and need not be: the compiler merged loads from shared memory into wide "
+         "ones, and the GPU counted what the compiled code says (as compiled)"},
+        {"?",
+         "neither as written nor as compiled, and need not be: the compiler may merge these loads "
+         "or leave some out"}}) {
+    text += text::labelled(sign, 3, words);
+  }
   std::fputs(text.c_str(), out);
   return all_agree;
 }
 
 // How busy each unit of the GPU was: the model's share beside ncu's count.
-
-namespace {
-
-constexpr std::string_view kData =
-    "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed";
 
 // Indices of kUnitMetrics behind the units'.
 constexpr std::size_t kCycles = model::kUnits, kLaunchBlocks = model::kUnits + 1;
@@ -259,14 +266,12 @@ constexpr std::array<std::string_view, model::kUnits + 2> kUnitMetrics = {
     "sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_elapsed",
     "sm__inst_issued.avg.pct_of_peak_sustained_elapsed",
     "l1tex__data_pipe_lsu_wavefronts_mem_shared.avg.pct_of_peak_sustained_elapsed",
-    kData,
+    "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed",
     "lts__t_sectors.sum",
     "dram__throughput.avg.pct_of_peak_sustained_elapsed",
     "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed",
     "sm__cycles_elapsed.max",
     "launch__grid_size"};
-
-constexpr double kClose = 10;  // points between a predicted share and ncu's
 
 constexpr double kLeast = 0.6, kMost = 1.0;  // of the ceiling
 
@@ -311,70 +316,23 @@ std::vector<model::UnitIndex> shown_units(const lab::Run& timed) {
   return units;
 }
 
-// "10 register pipeline", in a column that leaves room for those of the units.
-std::string name_beside(const std::string& number_and_name, std::size_t units) {
-  const int width = units == model::kUnits ? 18 : 22;
-  return text::pad_right(text::shortened(number_and_name, width), width);
-}
-
-std::string stage_beside(const lab::Row& row, std::size_t units) {
-  return name_beside(std::to_string(row.number) + " " + row.name, units);
-}
-
-model::UnitIndex busiest(const Shares& shares) {
-  return static_cast<model::UnitIndex>(
-      std::max_element(shares.begin(), shares.end()) - shares.begin());
-}
-
-// The shares that the model of waiting predicts, beside ncu's. Its rows are indented, so that a
-// search for the rows of the table above does not find them.
-std::string waiting_table(const std::vector<NcuLaunch>& launches, const lab::Run& timed) {
-  const std::vector<model::UnitIndex> units = shown_units(timed);
-  const std::size_t n = units.size();
-  std::string text = " " + name_beside("", n) + text::printed(" %5s %6s   ", "TFLOP", "pre-") +
-                     "busy % of each unit: predicted with waiting, by ncu\n" + " " +
-                     name_beside("# stage", n) + text::printed(" %5s %6s", "/s", "dicted");
-  for (const model::UnitIndex unit : units) text += text::pad_left(model::kUnitNames[unit], 8);
-  text += "  off\n";
-  int stages = 0, close = 0;
-  for (const lab::Row& row : timed.rows) {
-    const report::Known known(timed, row);
-    const std::optional<model::Waiting>& waiting = known.waiting;
-    if (!waiting || !known.tflops) continue;
-    const std::optional<Shares> counted = counted_shares(launches, row, timed.gpu);
-    if (!counted) continue;
-    ++stages;
-    const auto busy = model::busy_on_average(*waiting, *known.compiled);
-    text += " " + stage_beside(row, n) +
-            text::printed(
-                " %5s %6s", text::significant(*known.tflops).c_str(),
-                text::significant(waiting->tflops).c_str());
-    double off = 0;
-    for (const model::UnitIndex unit : units) {
-      text += text::printed(" %3.0f %3.0f", 100 * busy[unit], (*counted)[unit]);
-      off = std::max(off, std::abs(100 * busy[unit] - (*counted)[unit]));
-    }
-    close += off <= kClose;
-    text += text::printed(" %4.0f\n", off);
-  }
-  return text +
-         text::printed(
-             "\nFor %d of %d stages every unit is predicted within %.0f points.\n", close, stages,
-             kClose) +
-         text::labelled("off", 8, "the largest difference between prediction and ncu, in points");
-}
-
-}  // namespace
-
+// For every timed stage of `timed` it writes the speed and the ceiling, and for each unit how much
+// of the time it is busy: by the model at the measured speed, and as counted by ncu in a launch of
+// as many blocks. Returns whether every stage with a ceiling is in the CSV, is between 0.6 and 1.0
+// of its ceiling, and is bound by the unit that was busiest in ncu.
 bool print_units(std::FILE* out, const std::string& ncu_csv, const lab::Run& timed) {
-  constexpr const char* kHead = " %5s %6s %3s";
   const std::vector<model::UnitIndex> units = shown_units(timed);
-  const std::size_t n = units.size();
+  // "10 register pipeline", in a column that leaves room for those of the units.
+  const auto begin = [&](const std::string& name, const char* tflops, const char* most,
+                         const char* share) {
+    const int width = units.size() == model::kUnits ? 18 : 22;
+    return text::pad_right(text::shortened(name, width), width) +
+           text::printed(" %5s %6s %3s", tflops, most, share);
+  };
   const std::vector<NcuLaunch> launches = read_ncu(ncu_csv, kUnitMetrics);
-  std::string text = report::about(timed) + "\n";
-  text += name_beside("", n) + text::printed(kHead, "TFLOP", "ceil-", "%") +
-          "   % of the time that a unit is busy: by the model, by ncu\n";
-  text += name_beside("# stage", n) + text::printed(kHead, "/s", "ing", "of");
+  std::string text = report::about(timed) + "\n" + begin("", "TFLOP", "ceil-", "%") +
+                     "   % of the time that a unit is busy: by the model, by ncu\n" +
+                     begin("# stage", "/s", "ing", "of");
   for (const model::UnitIndex unit : units) text += text::pad_left(model::kUnitNames[unit], 8);
   text += " bound by\n";
   int stages = 0, agree = 0, within = 0;
@@ -385,33 +343,33 @@ bool print_units(std::FILE* out, const std::string& ncu_csv, const lab::Run& tim
     if (!ratio) continue;
     ++stages;
     within += *ratio >= kLeast && *ratio <= kMost;
-    text += stage_beside(row, n) + text::printed(
-                                       " %5s %6s %3.0f", text::significant(*known.tflops).c_str(),
-                                       text::significant(ceiling->tflops).c_str(), 100 * *ratio);
+    text += begin(
+        std::to_string(row.number) + " " + row.name, text::significant(*known.tflops).c_str(),
+        text::significant(ceiling->tflops).c_str(), text::printed("%.0f", 100 * *ratio).c_str());
     const std::optional<Shares> counted = counted_shares(launches, row, timed.gpu);
     for (const model::UnitIndex unit : units) {
       text += text::printed(" %3.0f", 100 * ceiling->ms[unit] / *known.kernel_ms) +
               (counted ? text::printed(" %3.0f", (*counted)[unit]) : "   –");
     }
-    const std::string_view named = model::kUnitNames[ceiling->bound_by];
+    text += " " + std::string(model::kUnitNames[ceiling->bound_by]);
     if (!counted) {
-      text += " " + std::string(named) + ", and ncu did not see this launch  ≠\n";
+      text += ", and ncu did not see this launch  ≠\n";
       continue;
     }
-    const bool same = busiest(*counted) == ceiling->bound_by;
+    const auto busiest = std::ranges::max_element(*counted) - counted->begin();
+    const bool same = busiest == ceiling->bound_by;
     agree += same;
-    text += " " + std::string(named) +
-            (same ? " =" : " ≠ " + std::string(model::kUnitNames[busiest(*counted)])) + "\n";
+    text += (same ? " =" : " ≠ " + std::string(model::kUnitNames[busiest])) + "\n";
   }
   text += text::printed(
               "\n%d of %d stages lie between %.1f and %.1f of their ceilings; ", within, stages,
               kLeast, kMost) +
-          text::printed("for %d of %d the unit named is ncu's busiest.\n", agree, stages);
-  text += text::labelled(
-      "model", 8,
-      "the time that the unit needs for its work, as a share of the measured time, less that of a "
-      "split before; the largest is the ceiling's unit");
-  text += "ncu     percent of the unit's maximum, over the whole launch:\n";
+          text::printed("for %d of %d the unit named is ncu's busiest.\n", agree, stages) +
+          text::labelled(
+              "model", 8,
+              "the time that the unit needs for its work, as a share of the measured time, less "
+              "that of a split before; the largest is the ceiling's unit") +
+          "ncu     percent of the unit's maximum, over the whole launch:\n";
   for (const model::UnitIndex unit : units) {
     const std::string_view metric = kUnitMetrics[unit];
     text += text::pad_right("", 8) + text::pad_right(model::kUnitNames[unit], 7) +
@@ -423,97 +381,84 @@ bool print_units(std::FILE* out, const std::string& ncu_csv, const lab::Run& tim
                                   : "") +
             "\n";
   }
-  text += "\n" + waiting_table(launches, timed);
   std::fputs(text.c_str(), out);
   return stages > 0 && agree == stages && within == stages;
 }
 
 // The counts of the caches in every kernel that ncu saw.
 
-namespace {
+std::string whole(double value) {
+  return text::grouped(static_cast<std::int64_t>(value));
+}
+std::string percent(double value) {
+  return text::printed("%.1f", value);
+}
 
-enum Index {
-  kBlocks,
-  kSharedBytes,
-  kNanoseconds,
-  kL1Percent,
-  kL2Sectors,
-  kL2Hits,
-  kDramRead,
-  kWaitForLoads,
-  kWaitForQueue,
-  kIndices,
+struct CacheMetric {
+  std::string_view name;
+  const char *top, *bottom;  // the heading
+  int width;                 // of the column; 0: none
+  double scale;
+  std::string (*words)(double);
 };
 
 // L2's own hit rate would also count what moves between its two halves, so hits are taken from the
 // sectors that L1 asks for.
-constexpr std::array<std::string_view, kIndices> kCacheMetrics = {
-    "launch__grid_size",
-    "launch__shared_mem_per_block_dynamic",
-    "gpu__time_duration.sum",
-    "l1tex__t_sector_hit_rate.pct",
-    "lts__t_sectors_srcunit_tex.sum",
-    "lts__t_sectors_srcunit_tex_lookup_hit.sum",
-    "dram__bytes_read.sum",
-    "smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio",
-    "smsp__average_warps_issue_stalled_lg_throttle_per_issue_active.ratio"};
+constexpr std::size_t kBlocks = 0, kSharedBytes = 1, kL2Sectors = 4, kL2Hits = 5;
+constexpr CacheMetric kCacheMetrics[] = {
+    {"launch__grid_size", "", "blocks", 8, 1, whole},
+    {"launch__shared_mem_per_block_dynamic", "", "", 0, 1, whole},
+    {"gpu__time_duration.sum", "time", "ms", 8, 1e-6, text::significant},
+    {"l1tex__t_sector_hit_rate.pct", "L1", "hit %", 6, 1, percent},
+    {"lts__t_sectors_srcunit_tex.sum", "L1 to L2", "Msectors", 9, 1e-6, text::significant},
+    {"lts__t_sectors_srcunit_tex_lookup_hit.sum", "L2", "hit %", 6, 100, percent},  // of those
+    {"dram__bytes_read.sum", "DRAM", "MB read", 9, 1e-6, text::significant},
+    {"smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio", "waiting", "load",
+     8, 1, percent},
+    {"smsp__average_warps_issue_stalled_lg_throttle_per_issue_active.ratio", "for a", "place", 6, 1,
+     percent}};
 
-bool alike(const NcuLaunch& a, const NcuLaunch& b) {
-  return a.kernel == b.kernel && a.values[kBlocks] == b.values[kBlocks] &&
-         a.values[kSharedBytes] == b.values[kSharedBytes];
-}
-
-// The last of several equal launches, when the clock no longer rises, in the order of the first
-// ones.
-std::vector<NcuLaunch> distinct(const std::vector<NcuLaunch>& launches) {
-  std::vector<NcuLaunch> kept;
-  for (const NcuLaunch& launch : launches) {
-    const auto before = std::find_if(
-        kept.begin(), kept.end(), [&](const NcuLaunch& other) { return alike(launch, other); });
-    if (before == kept.end()) {
-      kept.push_back(launch);
-    } else {
+// For every kernel in it, cuBLAS's too, it writes the counts of the caches: hit rates of L1 and L2,
+// the sectors between them, DRAM bytes, and the warps that waited.
+void print_caches(std::FILE* out, const std::string& ncu_csv) {
+  // The last of several launches with the same grid and shared memory, when the clock no longer
+  // rises, in the order of the first ones.
+  std::vector<NcuLaunch> launches;
+  for (const NcuLaunch& launch : read_ncu(ncu_csv, names_in(kCacheMetrics))) {
+    const auto before = std::ranges::find_if(launches, [&](const NcuLaunch& other) {
+      return launch.kernel == other.kernel && launch.values[kBlocks] == other.values[kBlocks] &&
+             launch.values[kSharedBytes] == other.values[kSharedBytes];
+    });
+    if (before != launches.end()) {
       *before = launch;
+    } else {
+      launches.push_back(launch);
     }
   }
-  return kept;
-}
-
-std::string line(text::Cells cells) {
-  constexpr int kName = 37;
-  cells[0] = text::shortened(cells[0], kName);
-  return text::in_columns(cells, {-kName, 8, 8, 6, 9, 6, 9, 8, 6}, 0);
-}
-
-std::string row(const NcuLaunch& launch) {
-  const auto cell = [&](Index index, double scale, std::string (*words)(double)) {
-    const std::optional<double> value = launch.values[index];
-    return value ? words(*value * scale) : std::string("–");
-  };
-  const auto percent = [](double value) { return text::printed("%.1f", value); };
-  const auto whole = [](double value) { return text::grouped(static_cast<std::int64_t>(value)); };
-  const std::optional<double> sectors = launch.values[kL2Sectors], hits = launch.values[kL2Hits];
-  return line(
-      {short_name(launch.kernel), cell(kBlocks, 1, whole),
-       cell(kNanoseconds, 1e-6, text::significant), cell(kL1Percent, 1, percent),
-       cell(kL2Sectors, 1e-6, text::significant),
-       sectors && hits && *sectors > 0 ? percent(100 * *hits / *sectors) : "–",
-       cell(kDramRead, 1e-6, text::significant), cell(kWaitForLoads, 1, percent),
-       cell(kWaitForQueue, 1, percent)});
-}
-
-}  // namespace
-
-void print_caches(std::FILE* out, const std::string& ncu_csv) {
-  const std::vector<NcuLaunch> launches = distinct(read_ncu(ncu_csv, kCacheMetrics));
   if (launches.empty()) {
     throw model::Refusal("ncu's output has no launch; give the output of a run with --device gpu");
   }
-  std::string text =
-      "\nThe caches, as ncu counts them; before each launch it empties them.\n\n" +
-      line({"", "", "time", "L1", "L1 to L2", "L2", "DRAM", "waiting", "for a"}) +
-      line({"kernel", "blocks", "ms", "hit %", "Msectors", "hit %", "MB read", "load", "place"});
-  for (const NcuLaunch& launch : launches) text += row(launch);
+  constexpr int kName = 37;
+  std::vector<int> widths{-kName};
+  std::vector<text::Cells> lines{{""}, {"kernel"}};
+  for (const NcuLaunch& launch : launches) {
+    lines.push_back({text::shortened(short_name(launch.kernel), kName)});
+  }
+  for (std::size_t i = 0; i < std::size(kCacheMetrics); ++i) {
+    const CacheMetric& metric = kCacheMetrics[i];
+    if (metric.width == 0) continue;
+    widths.push_back(metric.width);
+    lines[0].push_back(metric.top);
+    lines[1].push_back(metric.bottom);
+    for (std::size_t line = 2; line < lines.size(); ++line) {
+      const auto& values = launches[line - 2].values;
+      const double whole = i == kL2Hits ? values[kL2Sectors].value_or(0) : 1;
+      lines[line].push_back(
+          values[i] && whole > 0 ? metric.words(*values[i] * metric.scale / whole) : "–");
+    }
+  }
+  std::string text = "\nThe caches, as ncu counts them; before each launch it empties them.\n\n";
+  for (const text::Cells& line : lines) text += text::in_columns(line, widths, 0);
   constexpr int kTerm = 9;
   text += "\n" + text::labelled("time", kTerm, "under ncu; compare it only within this table") +
           text::labelled("L1 hit %", kTerm, "of the 32-byte sectors that L1 is asked for") +
@@ -527,27 +472,24 @@ void print_caches(std::FILE* out, const std::string& ncu_csv) {
   std::fputs(text.c_str(), out);
 }
 
-std::string ncu_metrics(std::string_view kind) {
-  std::vector<std::string_view> metrics = names_of_metrics();
-  if (kind == "units") metrics.assign(kUnitMetrics.begin(), kUnitMetrics.end());
-  if (kind == "caches") metrics.assign(kCacheMetrics.begin(), kCacheMetrics.end());
-  std::string names;
-  for (const std::string_view metric : metrics) {
-    names += (names.empty() ? "" : ",") + std::string(metric);
-  }
-  return names;
-}
-
-namespace {
-
 bool has(const std::string& ncu_csv, std::string_view metric) {
   return ncu_csv.find('"' + std::string(metric) + '"') != ncu_csv.npos;
 }
 
 }  // namespace
 
+std::string ncu_metrics(std::string_view kind) {
+  std::string names;
+  for (const std::string_view name : kind == "units"    ? names_in(kUnitMetrics)
+                                     : kind == "caches" ? names_in(kCacheMetrics)
+                                                        : names_in(kMetrics)) {
+    names += (names.empty() ? "" : ",") + std::string(name);
+  }
+  return names;
+}
+
 bool has_caches(const std::string& ncu_csv) {
-  return has(ncu_csv, kCacheMetrics[kL2Hits]);
+  return has(ncu_csv, kCacheMetrics[kL2Hits].name);
 }
 
 bool print_ncu(std::FILE* out, const std::string& ncu_csv, const lab::Run& run) {

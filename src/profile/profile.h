@@ -22,27 +22,11 @@ std::string ncu_metrics(std::string_view kind);
 std::string read_ncu_file(const std::string& path);
 bool has_caches(const std::string& ncu_csv);  // whether the metrics are those of caches
 
-// Prints the one of the following that the CSV has the metrics for. They read the output of
-// `ncu --csv --page raw --print-units base --metrics ...` together with the profiled program's own
-// output, and throw a Refusal if it is not such a CSV.
+// Prints ncu's counts, units or caches, whichever the CSV has the metrics of, beside those of
+// `run`. It reads the output of `ncu --csv --page raw --print-units base --metrics ...` together
+// with the profiled program's own output. Returns whether the two agree. Throws a Refusal if it is
+// not such a CSV, or if a row of `run` is not traced in full and counts are compared.
 bool print_ncu(std::FILE* out, const std::string& ncu_csv, const lab::Run& run);
-
-// Writes one line per count for every kernel of `traced`. Returns whether every row of `traced`
-// with counts is there and all counts that must agree do: those of global memory, the stores to
-// shared memory, and the loads from it if the source has wide loads. Throws a Refusal if a row of
-// `traced` is not traced in full.
-bool print_profile(std::FILE* out, const std::string& ncu_csv, const lab::Run& traced);
-
-// For every timed stage of `timed` it writes the speed and the ceiling, and for each unit how much
-// of the time it is busy: by the model at the measured speed, and as counted by ncu in a launch of
-// as many blocks. Returns whether every stage with a ceiling is in the CSV, is between 0.6 and 1.0
-// of its ceiling, and is bound by the unit that was busiest in ncu.
-bool print_units(std::FILE* out, const std::string& ncu_csv, const lab::Run& timed);
-
-// For every kernel in it, cuBLAS's too, it writes the counts of the caches: hit rates of L1 and L2,
-// the sectors between them, DRAM bytes, and the warps that waited. Of several launches with the
-// same grid and shared memory the last is printed.
-void print_caches(std::FILE* out, const std::string& ncu_csv);
 
 // Reads the CSV output of Nsight Compute.
 

@@ -5,7 +5,7 @@ PROBLEM = --stage $(or $(filter-out all,$(STAGE)),1-) $(if $(VARIANT),--variant 
 
 ifeq ($(KERNEL),)
 profile: $(PROGRAM) ## print ncu's counts beside the traced ones (GPU; STAGE=, SIZE=, or M= N= K=; or SHAPES=40 SEED=1; or KERNEL=f.cu)
-	$(if $(SHAPES)$(SEED),src/profile/shapes.sh ./$(PROGRAM) '$(SHAPES)' '$(or $(SEED),1)' $(FLAGS),\
+	$(if $(SHAPES)$(SEED),src/profile/profile.sh shapes ./$(PROGRAM) '$(SHAPES)' '$(or $(SEED),1)' $(FLAGS),\
 	src/profile/profile.sh counts ./$(PROGRAM) $(call PROBLEM,256) $(FLAGS))
 endif
 
@@ -15,6 +15,6 @@ ceilings: $(PROGRAM) ## print ncu's unit utilization beside the ceilings (GPU)
 caches: $(PROGRAM) ## print ncu's hit rates of L1 and L2 (GPU; FLAGS="--stage 5", or an experiment)
 	src/profile/profile.sh caches ./$(PROGRAM) $(or $(FLAGS),--experiment swapped-grid)
 
-coarsening-loads: $(PROGRAM) ## print ncu's loads for stage 4's sweep, beside published ones (GPU)
-	src/profile/coarsening_loads.sh ./$(PROGRAM)
+coarsening-loads: $(PROGRAM) ## print ncu's loads for stage 4's sweep beside the traced and the compiled ones (GPU)
+	src/profile/profile.sh loads ./$(PROGRAM)
 .PHONY: profile ceilings caches coarsening-loads

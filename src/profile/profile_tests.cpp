@@ -6,6 +6,7 @@
 #include <map>
 #include <sstream>
 #include <string>
+#include <tuple>
 
 #include "lab/example_run.h"
 #include "lab/run.h"
@@ -95,43 +96,40 @@ Comparison compared(const std::string& csv, const lab::Run& run) {
 
 }  // namespace
 
-TEST_CASE("loads that the compiler merged are compared with the recorded instructions") {
+TEST_CASE("ncu agrees if it counted every kernel, and equal counts where they must be equal") {
   const std::string csv = ncu_csv(kNcuName);
-  const std::string others = replaced_once(csv, "81,920", "81,921");
-  CHECK(compared(others, profiled_run()).agrees);
-  // If the source has wide loads, the compiler has no choice.
+  const std::string idle =
+      replaced_once(replaced_once(ncu_csv(kNcuName, "4"), "\"2,048\"", "\"0\""), "65,536", "0");
+  for (const auto& [what, of_ncu, agrees] : std::vector<std::tuple<std::string, std::string, bool>>{
+           {"loads that the compiler merged otherwise", replaced_once(csv, "81,920", "81,921"),
+            true},
+           {"another global count", ncu_csv(kNcuName, "8,193"), false},
+           {"a launch that stands in for another and returns at once", csv + row_of(idle), true},
+           {"another launch", csv + row_of(ncu_csv(kNcuName, "4")), false},
+           {"a missing count", ncu_csv(kNcuName, "n/a"), false},
+           {"another kernel", ncu_csv("other(int)"), false},
+           {"another tile", ncu_csv("void thread_tiling_2d<(int)64>(int)"), false},
+           {"the name alone", ncu_csv("thread_tiling_2d"), true}}) {
+    CAPTURE(what);
+    CHECK(compared(of_ncu, profiled_run()).agrees == agrees);
+  }
+  // If the source has wide loads, the compiler has no choice, but a user's may stay in registers.
   lab::Run wide = profiled_run();
   wide.rows[0].counts->smem_loads.floats.sum *= 4;
   CHECK_FALSE(compared(csv, wide).agrees);
+  wide.rows[0].stage = nullptr;
+  wide.rows[0].launch = lab::LaunchShape{};
+  CHECK(compared(csv, wide).agrees);
 }
 
-TEST_CASE("a global count that differs from ncu's fails") {
-  CHECK_FALSE(compared(ncu_csv(kNcuName, "8,193"), profiled_run()).agrees);
-}
-
-TEST_CASE("a launch in which a kernel stands in for another and returns at once is left out") {
+TEST_CASE("text that is not ncu's output, and a traced sample, are refused in one sentence") {
   const std::string csv = ncu_csv(kNcuName);
-  std::string idle = replaced_once(ncu_csv(kNcuName, "4"), "\"2,048\"", "\"0\"");
-  idle = replaced_once(idle, "65,536", "0");
-  CHECK(compared(csv + row_of(idle), profiled_run()).agrees);
-  CHECK_FALSE(compared(csv + row_of(ncu_csv(kNcuName, "4")), profiled_run()).agrees);
-}
-
-TEST_CASE("a count or a kernel that ncu's output lacks fails") {
-  CHECK_FALSE(compared(ncu_csv(kNcuName, "n/a"), profiled_run()).agrees);
-  CHECK_FALSE(compared(ncu_csv("other(int)"), profiled_run()).agrees);
-  CHECK_FALSE(compared(ncu_csv("void thread_tiling_2d<(int)64>(int)"), profiled_run()).agrees);
-  CHECK(compared(ncu_csv("thread_tiling_2d"), profiled_run()).agrees);
-}
-
-TEST_CASE("text that is not ncu's output is refused in one sentence") {
-  const lab::Run run = profiled_run();
-  CHECK_THROWS_AS(compared("", run), model::Refusal);
-  CHECK_THROWS_AS(compared("==ERROR== no permission\n", run), model::Refusal);
-  CHECK_THROWS_AS(compared("\"a\",\"b\"\n\"1\",\"2\"\n", run), model::Refusal);
-  CHECK_THROWS_AS(compared(std::string(1000, '\0'), run), model::Refusal);
-  const std::string csv = ncu_csv(kNcuName);
-  CHECK_THROWS_AS(compared(csv.substr(0, csv.find("\"40,960") + 3), run), model::Refusal);
+  for (const std::string& text :
+       {std::string(), std::string("==ERROR== no permission\n"), std::string(1000, '\0'),
+        std::string("\"a\",\"b\"\n\"1\",\"2\"\n"), csv.substr(0, csv.find("\"40,960") + 3)}) {
+    CHECK_THROWS_AS(compared(text, profiled_run()), model::Refusal);
+  }
+  CHECK_THROWS_AS(compared(csv, traced_run()), model::Refusal);
 }
 
 TEST_CASE("any text is read as ncu's output, or refused in one sentence") {
@@ -148,10 +146,6 @@ TEST_CASE("any text is read as ncu's output, or refused in one sentence") {
           for (const auto& value : launch.values) REQUIRE(value.value_or(0) >= 0);
         }
       });
-}
-
-TEST_CASE("a sample cannot be compared with ncu's totals") {
-  CHECK_THROWS_AS(compared(ncu_csv(kNcuName), traced_run()), model::Refusal);
 }
 
 namespace {
@@ -275,19 +269,6 @@ TEST_CASE("ncu's counts stand beside the traced ones, as in their golden file") 
   testing::compare_with_golden("profile", outputs);
 }
 
-TEST_CASE("a user's loads from shared memory may stay in registers") {
-  lab::Run run = profiled_run();
-  run.rows[0].launch = lab::LaunchShape{};
-  const model::Stage* const stage = run.rows[0].stage;
-  for (const bool users : {false, true}) {
-    run.rows[0].stage = users ? nullptr : stage;
-    run.rows[0].counts->smem_loads.floats.sum += 1;  // wide
-    run.rows[0].counts->smem_loads.requests += 7;
-    const Comparison comparison = compared(ncu_csv(kNcuName), run);
-    CHECK(comparison.agrees == users);
-  }
-}
-
 TEST_CASE("template arguments are compared whatever their types are") {
   CHECK(same_kernel("void f<(unsigned int)32>(float *)", "f<32u>"));
   CHECK(same_kernel("void f<(int)-1, (unsigned long)8>(float *)", "f<-1, 8ul>"));
@@ -329,16 +310,14 @@ TEST_CASE("a program's launches on the GPU are timed by kernel, whatever it prin
 }
 
 TEST_CASE("a program that ends differently on the GPU, or not at all, gets a note") {
-  CHECK(
-      run_on_gpu({Program("exit 1").path, {}, ""}, 0, 10).note ==
-      "on the GPU main ended with 1, and on the CPU with 0");
-  CHECK(
-      run_on_gpu({Program("kill -SEGV $$").path, {}, ""}, 0, 10).note ==
-      "on the GPU a signal ended the program (Segmentation fault)");
-  CHECK(
-      run_on_gpu({Program("exec sleep 60").path, {}, ""}, 0, 0.05).note ==
-      "on the GPU the program did not end within 0.05 s of processor time, or waited for ten times "
-      "as long, so nothing is timed; --limit allows more");
+  for (const auto& [lines, note] : std::vector<std::pair<std::string, std::string>>{
+           {"exit 1", "on the GPU main ended with 1, and on the CPU with 0"},
+           {"kill -SEGV $$", "on the GPU a signal ended the program (Segmentation fault)"},
+           {"exec sleep 60",
+            "on the GPU the program did not end within 0.05 s of processor time, or waited for ten "
+            "times as long, so nothing is timed; --limit allows more"}}) {
+    CHECK(run_on_gpu({Program(lines).path, {}, ""}, 0, 0.05).note == note);
+  }
   CHECK(
       run_on_gpu({"/no/such/program", {}, ""}, 0, 10).note ==
       "the program for the GPU could not be started, so nothing is timed");
@@ -357,7 +336,7 @@ TEST_CASE("the counts of random shapes are compared, and those that are not equa
         "profile", "cat '" + (folder / "report") + "'\nexit " + std::to_string(code) + "\n");
     return testing::run(
         "chmod +x '" + (folder / "profile") + "'; PROFILE='" + (folder / "profile") +
-        "' src/profile/shapes.sh program " + count + " 1");
+        "' src/profile/profile.sh shapes program " + count + " 1");
   };
   const testing::Output equal = compared(report, 0, "2");
   CHECK(equal.exit_code == 0);

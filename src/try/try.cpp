@@ -57,7 +57,7 @@ bool print(
     }
   }
   if (!flags.ncu.empty()) {
-    return profile::print_profile(out, profile::read_ncu_file(flags.ncu), run);
+    return profile::print_ncu(out, profile::read_ncu_file(flags.ncu), run);
   }
   if (flags.format == flags::Format::json) {
     report::print_json(out, run);

@@ -342,5 +342,5 @@ case $goal in
   try) "$program" "${of_program[@]}" ;;
   show) "$program" --size 64 --show "${PAGE:-$BUILD/show.html}" "${of_program[@]}" ;;
   step) "$program" --step "${of_program[@]}" ;;
-  profile) src/profile/profile_file.sh "$program" "${of_program[@]}" ;;
+  profile) src/profile/profile.sh file "$program" "${of_program[@]}" ;;
 esac

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "lab/measure.h"
+#include "lab/reference.h"
 #include "lab/problem.h"
 #include "model/error.h"
 #include "try/adapted.h"

@@ -313,10 +313,8 @@ TEST_CASE("tiles need loads, are possible or not, and have a bound by their size
 model::Ceiling compiled_ceiling(const model::Gpu& gpu, const model::Stage& stage, int K) {
   const model::Variant& variant = stage.variants.front();
   const lab::Problem p = lab::random_problem({256, 256, K}, 1, 0, 1);
-  lab::Means means{{&gpu, machine::Blocks::kSample}};
-  lab::Floats C;
   const lab::Measurement traced =
-      lab::measure(p, {.traced = lab::gemm_of(stage_table_traced, variant)}, means, C);
+      lab::traced(p, stage_table_traced, variant, {&gpu, machine::Blocks::kSample});
   const auto record = model::find_compiled_loop(variant.kernel.name, gpu.compute_capability);
   return *model::ceiling_as_compiled(gpu, {4096, 4096, K, false}, variant, *traced.counts, *record);
 }

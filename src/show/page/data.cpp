@@ -92,10 +92,8 @@ std::string cycles_json(
   constexpr int kShort = 32, kLong = 64;  // K
   const auto counts = [&](int K) {
     const lab::Problem p = lab::random_problem({variant.BM, variant.BN, K}, 1, 0, 1);
-    lab::Means means{{model::find_gpu("H200"), machine::Blocks::kSample}};
-    means.machine.hazards = false;
-    lab::Floats C;
-    return *lab::measure(p, {.traced = lab::gemm_of(table, variant)}, means, C).counts;
+    const machine::Machine machine{model::find_gpu("H200"), machine::Blocks::kSample, false};
+    return *lab::traced(p, table, variant, machine).counts;
   };
   const model::Counts of_short = counts(kShort), of_long = counts(kLong);
   return compiled_json(
@@ -222,11 +220,9 @@ class Tracer {
     const auto known = counts_.find(&variant);
     if (known != counts_.end()) return known->second;
     const lab::Problem p = lab::random_problem({kTracedSide, kTracedSide, kTracedDepth}, 1, 0, 1);
-    lab::Means means{{&gpu_, machine::Blocks::kSample}};
-    means.machine.hazards = false;  // the tests look for them
-    lab::Floats C;
-    return counts_[&variant] =
-               lab::measure(p, {.traced = lab::gemm_of(table_, variant)}, means, C).counts;
+    // The tests look for hazards.
+    const machine::Machine machine{&gpu_, machine::Blocks::kSample, /*hazards=*/false};
+    return counts_[&variant] = lab::traced(p, table_, variant, machine).counts;
   }
 
   const model::StageTable& table_;

@@ -137,10 +137,9 @@ Measured measured(
     const model::StageTable& traced, const model::Stage& stage, const model::Variant& variant,
     const lab::Problem& p, const lab::Run& run) {
   model::Recorder recorder{.blocks = {0}, .most_events = kMostSteps};
-  lab::Means means{{&run.gpu, machine::Blocks::kSample}};
-  means.machine.recorder = &recorder;
-  lab::Floats C;
-  lab::Row row{lab::measure(p, {.traced = lab::gemm_of(traced, variant)}, means, C)};
+  lab::Row row{lab::traced(
+      p, traced, variant,
+      {.gpu = &run.gpu, .blocks = machine::Blocks::kSample, .recorder = &recorder})};
   row.number = stage.number;
   row.name = stage.name;
   row.stage = &stage;

@@ -14,10 +14,7 @@ inline TracedStage first_block(const model::Stage& stage, int tiles) {
   const model::Variant& v = stage.variants[0];
   const lab::Problem p = lab::random_problem({v.BM, v.BN, tiles * v.BK}, 1, 0, 1);
   model::Recorder recorder{.blocks = {0}};
-  lab::Means means{{model::find_gpu("H200")}};
-  means.machine.recorder = &recorder;
-  lab::Floats C;
-  lab::measure(p, {.traced = lab::gemm_of(stage_table_traced, v)}, means, C);
+  lab::traced(p, stage_table_traced, v, {.gpu = model::find_gpu("H200"), .recorder = &recorder});
   return {&stage, &v, requests_of_block(recorder.launches.at(0), 0, p.M, p.N, p.K)};
 }
 

@@ -66,10 +66,9 @@ constexpr const char* kGpu = "H200";  // the GPU of the recorded times in the la
 lab::Measurement measured(
     const model::StageTable& table, const model::Stage& stage, const lab::Problem& p,
     model::Recorder* recorder) {
-  lab::Means means{{model::find_gpu(kGpu), machine::Blocks::kSample}};
-  means.machine.recorder = recorder;
-  lab::Floats C;
-  return lab::measure(p, {.traced = lab::gemm_of(table, stage.variants[0])}, means, C);
+  return lab::traced(
+      p, table, stage.variants[0],
+      {.gpu = model::find_gpu(kGpu), .blocks = machine::Blocks::kSample, .recorder = recorder});
 }
 
 constexpr int kSide = 256;   // M, N and K of what is traced: the walkthrough's
