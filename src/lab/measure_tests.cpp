@@ -159,7 +159,7 @@ TEST_CASE("a long product is counted from short ones, for the first variant of e
   }
 }
 
-TEST_CASE("a long product is counted from few traced accesses, for every variant") {
+TEST_CASE("a long product is counted from few traced accesses, for every large variant") {
   LongProduct counted({}, {3072, 3072, 4096});
   std::int64_t accesses = 0;
   const auto add = [&](const machine::RequestedLaunch&, const model::Counts& traced) {
@@ -172,6 +172,7 @@ TEST_CASE("a long product is counted from few traced accesses, for every variant
       .gpu = model::find_gpu("H200"), .blocks = kSample, .hazards = false, .launched = add};
   for (const model::Stage& stage : stage_table_traced.stages) {
     for (const model::Variant& variant : stage.variants) {
+      if (variant.for_small) continue;  // their blocks have less to do
       CAPTURE(stage.number);
       CAPTURE(std::string(variant.name));
       accesses = 0;

@@ -239,7 +239,8 @@ TEST_CASE("occupancy equals NVIDIA's cuda_occupancy.h on every real GPU of the t
       CAPTURE(kernel.registers_per_thread);
       FAIL_CHECK("another occupancy with shared memory of ", kernel.smem_bytes_per_block, " bytes");
     };
-    for (int registers = 16; registers <= 255; ++registers) {
+    // Registers are allotted in eights: both sides of each step.
+    for (int registers = 16; registers <= 255; registers += registers % 8 == 0 ? 1 : 7) {
       for (int threads = 1; threads <= 1056; threads = threads == 1 ? 16 : threads + 16) {
         for (int smem = 0; smem <= gpu.smem_bytes_per_sm; smem += 12000) {
           compare_at({threads, registers, smem});
@@ -249,7 +250,7 @@ TEST_CASE("occupancy equals NVIDIA's cuda_occupancy.h on every real GPU of the t
     for (int smem = 0; smem <= gpu.smem_bytes_per_sm + 2048; smem += 4) {
       compare_at({128, 32, smem});
     }
-    CHECK(kernels > 100000);
+    CHECK(kernels > 30000);
   }
 }
 

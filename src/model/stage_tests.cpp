@@ -272,17 +272,18 @@ TEST_CASE("every K tile of every tile belongs to exactly one block, and no block
     std::vector<std::vector<std::pair<int, int>>> ranges(shape.tiles);
     for (int block = 0; block < blocks_of(shares, shape.tiles); ++block) {
       const PartOfK part = part_of(shares, shape.tiles, shape.k_tiles, block);
-      REQUIRE(part.tile < shape.tiles);
-      CHECK(part.begin < part.end);
+      const bool is_within = part.tile < shape.tiles && part.begin < part.end;
+      if (!is_within)
+        FAIL("block ", block, " has tile ", part.tile, " from ", part.begin, " to ", part.end);
       ranges[part.tile].push_back({part.begin, part.end});
     }
     for (const auto& of_tile : ranges) {  // already in the order of K
       int end = 0;
-      for (const auto& [begin, part_end] : of_tile) {
-        CHECK(begin == end);
-        end = part_end;
-      }
-      CHECK(end == shape.k_tiles);
+      bool meet = true;
+      for (const auto& [begin, part_end] : of_tile)
+        meet = meet && begin == std::exchange(end, part_end);
+      if (!meet || end != shape.k_tiles)
+        FAIL_CHECK("the parts of a tile do not meet, or end at ", end);
     }
   });
 }

@@ -39,6 +39,15 @@ testing::Fuzz changed_solutions() {
 
 }  // namespace
 
+// `make check-exercises` grades some 500 other answers, too. Exercises without solutions (a
+// lecturer may leave them out) are skipped, with a message.
+TEST_CASE("solutions pass, and skeletons fail") {
+  const testing::Output check = testing::run(
+      "GEMM_STEPS_SOLUTIONS=1 src/school/grade/check.sh '" + testing::built().string() + "' 2>&1");
+  CAPTURE(check.out);
+  CHECK(check.exit_code == 0);
+}
+
 TEST_CASE("an answer is a name and a text, also in a comment, and two of one name are refused") {
   const auto answers =
       answers_in("// answer a: 1\r\nanswer b :  x: y \nanswer c:\nanswer\nanswer : d");

@@ -5,7 +5,8 @@
 # styles pass. Every attempt to deceive the grader fails, for the right reason. And the solution fails
 # with any of its indices wrong, with the shapes that SEEDS draw (by default 1).
 #
-# GEMM_STEPS_SOLUTIONS=1 checks only solutions and skeletons, as `make test` does.
+# GEMM_STEPS_SOLUTIONS=1 checks only solutions and skeletons, as `make test` does; with 0, only the
+# others.
 #
 # Prints a line for each failure; the exit code is then 1. `make grader` builds what this needs.
 set -uo pipefail
@@ -148,10 +149,10 @@ add_edits src/school/grade/deceptions.txt fails >> "$checks/failures"
 for answer in src/school/grade/deceptions/*.cu; do
   tasks+=("$answer" fails 01-index-and-guard "$answer" "$(sed -n '1s|^// expect: ||p' "$answer")")
 done
-if [ "${GEMM_STEPS_SOLUTIONS:-}" = 1 ]; then
+if [ -n "${GEMM_STEPS_SOLUTIONS:-}" ]; then
   few=()
   for ((t = 0; t < ${#tasks[@]}; t += 5)); do
-    case ${tasks[t + 1]} in passes | begins) few+=("${tasks[@]:t:5}") ;; esac
+    case $GEMM_STEPS_SOLUTIONS,${tasks[t + 1]} in 1,passes | 1,begins | 0,[!pb]*) few+=("${tasks[@]:t:5}") ;; esac
   done
   tasks=("${few[@]}")
 fi

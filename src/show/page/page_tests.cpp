@@ -176,7 +176,7 @@ void check_registers(Browser& browser, int stage) {
 TEST_CASE("the page of the ladder is smaller than 400 KB, and that of a stage than 200 KB") {
   CHECK(std::filesystem::file_size(ladder_page()) < 400'000);
   const Folder folder;
-  for (const int stage : stages_with_kernels()) {
+  for (const int stage : {3, 5, 11, 13, 18, 21}) {  // the longest, and the latest
     CAPTURE(stage);
     const std::string file = folder / "stage.html";
     const testing::Output output =

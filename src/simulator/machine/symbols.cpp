@@ -384,11 +384,11 @@ const void* function_containing(const void* address) {
 const void* traced_twin(const void* address) {
   const auto function = function_at(address);
   if (function == nullptr) return nullptr;
-  const std::string_view name = symbols().name(*function);
+  const char* const name = symbols().names + function->st_name;
   // With several files there may be several functions of one name, at places in the same order.
   std::vector<std::uintptr_t> places;
   for (const Elf64_Sym* thing : things()) {
-    if (type_of(*thing) == STT_FUNC && symbols().name(*thing) == name)
+    if (type_of(*thing) == STT_FUNC && std::strcmp(symbols().names + thing->st_name, name) == 0)
       places.push_back(thing->st_value);
   }
   const std::size_t place = std::ranges::lower_bound(places, function->st_value) - places.begin();
