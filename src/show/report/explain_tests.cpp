@@ -12,6 +12,7 @@
 #include "show/pictures/pictures.h"
 #include "show/report/explain/explain.h"
 #include "show/report/predicted.h"
+#include "show/report/quantities.h"
 #include "show/report/source.h"
 #include "testing/golden.h"
 #include "testing/program.h"
@@ -31,16 +32,19 @@ using lab::example::traced_run;
 TEST_CASE("the 2D tiling's formulas give what its loops do") {
   lab::Run run = traced_run();
   const lab::Row& row = run.rows[3];
-  CHECK(predicted(run, row)->gmem_loads == 256);
-  CHECK(predicted(run, row)->smem_loads == 4096);
-  CHECK(predicted(run, row)->gmem_stores == 64);
+  const auto is_predicted = [&](const std::string& count) {
+    return number(count + "_per_thread.predicted", {run, row});
+  };
+  CHECK(is_predicted("gmem_loads") == 256);
+  CHECK(is_predicted("smem_loads") == 4096);
+  CHECK(is_predicted("gmem_stores") == 64);
   SUBCASE("beta adds a load a result") {
     run.beta = 2;
-    CHECK(predicted(run, row)->gmem_loads == 256 + 64);
+    CHECK(is_predicted("gmem_loads") == 256 + 64);
   }
   SUBCASE("without alpha there is nothing to multiply") {
     run.alpha = 0;
-    CHECK(predicted(run, row)->smem_loads == 0);
+    CHECK(is_predicted("smem_loads") == 0);
   }
   SUBCASE("a row that is not a kernel has none") {
     CHECK_FALSE(predicted(run, run.rows[0]));
@@ -52,9 +56,9 @@ TEST_CASE("a formula knows whether four floats move at a time") {
   model::Stage stage = kTiling;
   stage.lesson.predicted.gmem_loads = "K/vec";
   lab::Row row = stage_row(stage, tiling_counts(), 128);
-  CHECK(predicted(run, row)->gmem_loads == 64);
+  CHECK(number("gmem_loads_per_thread.predicted", {run, row}) == 64);
   row.aligned = false;
-  CHECK(predicted(run, row)->gmem_loads == 256);
+  CHECK(number("gmem_loads_per_thread.predicted", {run, row}) == 256);
 }
 
 TEST_CASE("a formula with numbers in place of its names reads as arithmetic") {

@@ -261,24 +261,20 @@ std::string field(const std::string& text) {
   return escaped + '"';
 }
 
-template <class TextOf>
-std::string line(const std::vector<Fact>& facts, TextOf text_of) {
+}  // namespace
+
+std::string csv_values(const std::vector<Fact>& facts) {
   std::string text;
   for (const Fact& fact : facts) {
-    if (&fact != facts.data()) text += ',';
-    text += text_of(fact);
+    text += (&fact == facts.data() ? "" : ",") + field(fact.value.written);
   }
   return text + "\r\n";
 }
 
-}  // namespace
-
 std::string csv_names(const std::vector<Fact>& facts) {
-  return line(facts, [](const Fact& fact) { return field(fact.path); });
-}
-
-std::string csv_values(const std::vector<Fact>& facts) {
-  return line(facts, [](const Fact& fact) { return field(fact.value.written); });
+  std::vector<Fact> names;
+  for (const Fact& fact : facts) names.push_back({"", fact.path});
+  return csv_values(names);
 }
 
 void print_csv(std::FILE* out, const lab::Run& run) {

@@ -53,9 +53,9 @@ std::optional<PredictedCounts> predicted(const lab::Run& run, const lab::Row& ro
   if (!row.stage || !row.variant) return std::nullopt;
   const std::vector<model::Named> names = formula_names(run, row);
   PredictedCounts counts;
-  for (const PerThreadCount& count : kPerThread) {
-    counts.*count.predicted = model::evaluate(formulas_of(row).*count.formula, names);
-  }
+  std::ranges::transform(kPerThread, counts.begin(), [&](const PerThreadCount& count) {
+    return model::evaluate(formulas_of(row).*count.formula, names);
+  });
   return counts;
 }
 
@@ -178,7 +178,7 @@ bool quiz(std::FILE* in, std::FILE* out, const Known& known) {
               ". An empty line skips a question.")
           .c_str());
   for (const AskedQuestion& count : asked_counts(known)) {
-    for (bool again = true; again;) {
+    for (;;) {
       std::fprintf(out, "  %s? ", count.text.c_str());
       std::fflush(out);
       const std::optional<std::string> line = read_line(in);
@@ -188,19 +188,18 @@ bool quiz(std::FILE* in, std::FILE* out, const Known& known) {
             "\n  Without your predictions no counts are shown; leave --ask out to see them.\n");
         return false;
       }
-      again = false;
       if (line->find_first_not_of(" \t") == line->npos) {  // gives it up
         std::fprintf(out, "    It is %s.\n", count.worked_out.c_str());
-        continue;
+        break;
       }
       try {
         const double predicted = model::evaluate(*line, names);
         if (!std::isfinite(predicted)) throw std::invalid_argument("that is not a finite number");
         std::fprintf(out, "    %s\n", judged(predicted, *count.value).c_str());
+        break;
       } catch (const std::invalid_argument& error) {
         std::fprintf(
             out, "%s", text::labelled("", 4, std::string(error.what()) + ". Try again:").c_str());
-        again = true;
       }
     }
   }

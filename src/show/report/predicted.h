@@ -1,7 +1,9 @@
 // A stage's predictions: its formulas and questions evaluated for a run, and the reader's quiz.
 #pragma once
 
+#include <array>
 #include <cstdio>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,24 +17,12 @@ namespace report {
 
 struct Known;
 
-// Counts of one thread of an interior block.
-struct PredictedCounts {
-  double gmem_loads = 0;
-  double gmem_floats = 0;
-  double smem_loads = 0;
-  double smem_floats = 0;
-  double gmem_stores = 0;
-  double smem_stores = 0;
-  double async_copies = 0;
-};
-
 // A count of one thread: its name in JSON and in words, its formula, and where its values are.
 struct PerThreadCount {
   const char* path;
   const char* what;  // empty: as of the count before
   const char* unit;
   const char* model::Predicted::*formula;
-  double PredictedCounts::*predicted;
   model::Traffic model::Counts::*traffic;
   model::PerThread model::Traffic::*of_traffic = &model::Traffic::accesses;
 
@@ -43,19 +33,22 @@ struct PerThreadCount {
 
 inline constexpr PerThreadCount kPerThread[] = {
     {"gmem_loads_per_thread", "GMEM loads", "accesses", &model::Predicted::gmem_loads,
-     &PredictedCounts::gmem_loads, &model::Counts::gmem_loads},
+     &model::Counts::gmem_loads},
     {"gmem_floats_per_thread", "", "floats", &model::Predicted::gmem_floats,
-     &PredictedCounts::gmem_floats, &model::Counts::gmem_loads, &model::Traffic::floats},
+     &model::Counts::gmem_loads, &model::Traffic::floats},
     {"smem_loads_per_thread", "SMEM loads", "accesses", &model::Predicted::smem_loads,
-     &PredictedCounts::smem_loads, &model::Counts::smem_loads},
+     &model::Counts::smem_loads},
     {"smem_floats_per_thread", "", "floats", &model::Predicted::smem_floats,
-     &PredictedCounts::smem_floats, &model::Counts::smem_loads, &model::Traffic::floats},
+     &model::Counts::smem_loads, &model::Traffic::floats},
     {"gmem_stores_per_thread", "GMEM stores", "accesses", &model::Predicted::gmem_stores,
-     &PredictedCounts::gmem_stores, &model::Counts::gmem_stores},
+     &model::Counts::gmem_stores},
     {"smem_stores_per_thread", "SMEM stores", "accesses", &model::Predicted::smem_stores,
-     &PredictedCounts::smem_stores, &model::Counts::smem_stores},
+     &model::Counts::smem_stores},
     {"async_copies_per_thread", "cp.async", "copies", &model::Predicted::async_copies,
-     &PredictedCounts::async_copies, &model::Counts::async_gmem}};
+     &model::Counts::async_gmem}};
+
+// Of one thread of an interior block, each as in kPerThread.
+using PredictedCounts = std::array<double, std::size(kPerThread)>;
 
 // The names that formulas may use: M N K, the variant's sizes, `threads`, `blocks` of the launch,
 // `tiles` of C for each of them (rounded up), `reads_C` (1 if beta is not 0) and `vec` (the floats

@@ -189,7 +189,9 @@ Quantities per_thread() {
     all.push_back({group + "min", of(traced, &PerThread::min)});
     all.push_back({group + "max", of(traced, &PerThread::max)});
     all.push_back({group + "mean", mean});
-    all.push_back({group + "predicted", of(&K::predicted, count.predicted)});
+    all.push_back({group + "predicted", of(&K::predicted, [i](const PredictedCounts& counts) {
+                     return counts[i];
+                   })});
   }
   return all;
 }

@@ -70,10 +70,6 @@ std::string clocks_words(const model::DeviceState& state) {
   return clock(state) + ", " + power(state) + ", " + throttling(state);
 }
 
-std::string temperature_words(const model::DeviceState& state) {
-  return state.max_celsius ? ", " + whole(*state.max_celsius) + " °C" : "";
-}
-
 std::string readings_words(const model::DeviceState& state) {
   const std::string count = state.readings == 1 ? "one reading, at the end of "
                                                 : text::printed("%d readings in ", state.readings);

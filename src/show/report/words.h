@@ -38,9 +38,6 @@ std::string wrong_sentence(const std::string& name, const model::Error& error);
 // "SM 1980 MHz throughout, 655 W (at most 671) of 700 W, not throttled"
 std::string clocks_words(const model::DeviceState& state);
 
-// ", 54 °C"; "" if it is not known.
-std::string temperature_words(const model::DeviceState& state);
-
 // "52 readings in 480 ms", and what the power is the average of.
 std::string readings_words(const model::DeviceState& state);
 

@@ -193,7 +193,7 @@ std::string formulas(const Known& known, text::Style style) {
     before = formula_text;
     if (repeated_formula || formula_text == "0") continue;
     const std::string numbers = with_numbers(formula_text, names);
-    const std::string value = text::exact((*known.predicted).*count.predicted);
+    const std::string value = text::exact((*known.predicted)[&count - kPerThread]);
     const std::string worked_out = "= " + (numbers != value ? numbers + " = " : "") + value;
     const std::string in_one = std::string(formula_text) + " " + worked_out;
     const char* label = floats ? "  in floats" : count.what;
@@ -217,11 +217,12 @@ std::string counts_table(const Known& known) {
   for (const PerThreadCount& count : kPerThread) {
     if (*count.what != '\0') what = count.what;
     const model::PerThread& traced = count.traced(*known.row.counts);
-    if (expected.*count.predicted == 0 && traced.max == 0) continue;
+    const double of_formula = expected[&count - kPerThread];
+    if (of_formula == 0 && traced.max == 0) continue;
     const char* formula = formulas_of(known.row).*count.formula;
     text += "| " + std::string(what) + " | " + count.unit + " | `" + (formula ? formula : "0") +
-            "` | " + text::exact(expected.*count.predicted) + " | " + text::grouped(traced.min) +
-            " | " + text::grouped(traced.max) + " |\n";
+            "` | " + text::exact(of_formula) + " | " + text::grouped(traced.min) + " | " +
+            text::grouped(traced.max) + " |\n";
   }
   return text;
 }

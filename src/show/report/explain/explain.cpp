@@ -190,7 +190,9 @@ SectionParts explain_diff(const Explained& explained) {
 std::string device(const lab::Timing& time) {
   std::string text;
   if (time.device) {
-    text += fact("clocks", clocks_words(*time.device) + temperature_words(*time.device));
+    const std::optional<double>& celsius = time.device->max_celsius;
+    const std::string warmth = celsius ? text::printed(", %.0f °C", *celsius) : "";
+    text += fact("clocks", clocks_words(*time.device) + warmth);
     text += fact("", readings_words(*time.device));
   } else if (time.busy_before_ms) {
     text += fact("clocks", "not known: the driver's NVML could not be read");

@@ -403,6 +403,12 @@ std::string along_part(const model::Counts& counts, const model::Variant& v, boo
          (in_turns ? " and of its tiles" : "");
 }
 
+// "5 of 64 blocks, 1,280 threads"
+std::string traced_words(const model::Counts& counts) {
+  return text::grouped(counts.blocks_traced) + " of " + text::grouped(counts.blocks) + " blocks, " +
+         text::grouped(counts.threads_traced) + " threads";
+}
+
 std::string traced_blocks(
     const lab::Run& run, const model::Variant& v, const model::Counts& counts) {
   const model::ShareOut shares = lab::shares(run, v);
@@ -413,10 +419,9 @@ std::string traced_blocks(
                              : shares.whole == 0 ? " (all parts of two tiles)"
                                                  : " (a whole tile, and all parts of another)";
   return fact(
-      "traced", text::grouped(counts.blocks_traced) + " of " + text::grouped(counts.blocks) +
-                    " blocks, " + text::grouped(counts.threads_traced) + " threads" +
-                    (lab::is_total(counts) ? ": the counts below are the whole launch's"
-                                           : sample + "; --trace all traces all"));
+      "traced",
+      traced_words(counts) + (lab::is_total(counts) ? ": the counts below are the whole launch's"
+                                                    : sample + "; --trace all traces all"));
 }
 
 std::string launch_shape(const lab::Run& run, const lab::Row& row, text::Style style, bool whole) {
@@ -477,11 +482,7 @@ std::string own_launch_shape(const lab::Run& run, const lab::Row& row, text::Sty
   if (shape.launches > 1) {
     text += fact("launches", text::grouped(shape.launches) + "; this is the first one's shape");
   }
-  const model::Counts& counts = *row.counts;
-  return text +
-         fact(
-             "traced", text::grouped(counts.blocks_traced) + " of " + text::grouped(counts.blocks) +
-                           " blocks, " + text::grouped(counts.threads_traced) + " threads");
+  return text + fact("traced", traced_words(*row.counts));
 }
 
 }  // namespace

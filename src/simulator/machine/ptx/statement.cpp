@@ -287,22 +287,22 @@ int bytes_of(char kind) {
 }
 
 // A program and what is wrong with its text; an empty sentence if it can be read.
-struct Known {
+struct CompiledText {
   Program program;
   std::string refusal;
 };
 
 // Kept for good.
-const Known& find_or_compile(const char* text, std::span<const simt::PtxOperand> operands) {
+const CompiledText& find_or_compile(const char* text, std::span<const simt::PtxOperand> operands) {
   static std::mutex mutex;
-  static std::map<std::pair<std::string, std::vector<std::string_view>>, Known> all;
+  static std::map<std::pair<std::string, std::vector<std::string_view>>, CompiledText> all;
   std::vector<std::string_view> names;
   for (const simt::PtxOperand& operand : operands) {
     names.push_back(parts_of(operand.constraint).name);
   }
   const std::lock_guard lock(mutex);
   const auto [found, is_new] = all.try_emplace({text, names});
-  Known& known = found->second;
+  CompiledText& known = found->second;
   if (is_new) {
     try {
       known.program = compile(text, names);
@@ -319,12 +319,12 @@ struct Remembered {
   const char* text;
   std::size_t operands;
   bool has_names;
-  const Known* known;
+  const CompiledText* known;
 };
 constexpr std::size_t kRemembered = 256;
 thread_local Remembered remembered[kRemembered];
 
-const Known& known_for(const char* text, std::span<const simt::PtxOperand> operands) {
+const CompiledText& known_for(const char* text, std::span<const simt::PtxOperand> operands) {
   const auto bits = reinterpret_cast<std::uintptr_t>(text);
   Remembered& slot = remembered[(bits ^ bits >> 8) % kRemembered];
   if (slot.text == text && slot.operands == operands.size() && !slot.has_names) return *slot.known;
@@ -409,7 +409,7 @@ void run_statement(
     throw model::Refusal("the host's code has inline assembly, which is not translated");
   }
   Worker& worker = *running_worker;
-  const Known& known = known_for(text, operands);
+  const CompiledText& known = known_for(text, operands);
   if (!known.refusal.empty()) fault(known.refusal, place);
   const Program& program = known.program;
   std::vector<char>& scratch = worker.running().scratch;
