@@ -354,14 +354,15 @@ void check_every_thread(const model::PerThread& counted, double predicted, const
   CHECK(counted.max == predicted);
 }
 
-void check_busiest_thread(const model::Counts& counts, const report::PredictedCounts& expected) {
-  CHECK(counts.gmem_loads.accesses.max == expected.gmem_loads);
-  CHECK(counts.gmem_loads.floats.max == expected.gmem_floats);
-  CHECK(counts.gmem_stores.accesses.max == expected.gmem_stores);
-  CHECK(counts.smem_loads.accesses.max == expected.smem_loads);
-  CHECK(counts.smem_loads.floats.max == expected.smem_floats);
-  CHECK(counts.smem_stores.accesses.max == expected.smem_stores);
-  CHECK(counts.async_gmem.accesses.max == expected.async_copies);
+// Of the thread that does most of each, or of every thread.
+void check_formulas(
+    const model::Counts& counts, const report::PredictedCounts& expected, bool every = false) {
+  for (const report::PerThreadCount& count : report::kPerThread) {
+    CAPTURE(std::string(count.path));
+    const double predicted = expected[&count - report::kPerThread];
+    CHECK(count.traced(counts).max == predicted);
+    if (every) CHECK(count.traced(counts).min == predicted);
+  }
 }
 
 using testing::Output, testing::gemm_steps;
@@ -495,7 +496,7 @@ TEST_CASE("a block that computes several tiles of C is right, and counted tile b
       CAPTURE(whole);
       const model::Counts counts = multiply(Where::traced, variant, whole).counts;
       CHECK(counts.blocks == sms);
-      check_busiest_thread(counts, predicted(stage, variant, whole, counts));
+      check_formulas(counts, predicted(stage, variant, whole, counts));
       const model::Product product{whole.M, whole.N, whole.K, true, sms};
       CHECK(model::traced_tiles(product, variant, counts) == 3);
     }
@@ -888,18 +889,7 @@ TEST_CASE("traced counts per thread equal the stage table's formulas") {
       CAPTURE(std::string(variant.kernel.name));
       CAPTURE(c);
       const model::Counts counts = multiply(Where::traced, variant, c).counts;
-      const report::PredictedCounts expected = predicted(stage, variant, c, counts);
-      if (is_specialized(stage) && &v == &variant) {
-        check_busiest_thread(counts, expected);
-        continue;
-      }
-      check_every_thread(counts.gmem_loads.accesses, expected.gmem_loads, "gmem loads");
-      check_every_thread(counts.gmem_loads.floats, expected.gmem_floats, "gmem floats");
-      check_every_thread(counts.gmem_stores.accesses, expected.gmem_stores, "gmem stores");
-      check_every_thread(counts.smem_loads.accesses, expected.smem_loads, "smem loads");
-      check_every_thread(counts.smem_loads.floats, expected.smem_floats, "smem floats");
-      check_every_thread(counts.smem_stores.accesses, expected.smem_stores, "smem stores");
-      check_every_thread(counts.async_gmem.accesses, expected.async_copies, "async copies");
+      check_formulas(counts, predicted(stage, variant, c, counts), !is_specialized(stage));
     }
   };
   for_each_variant(experiment_table_traced(), check);
@@ -918,7 +908,7 @@ TEST_CASE("traced counts of the thread that does the most equal the formulas whe
       const model::Counts counts = multiply(Where::traced, variant, c).counts;
       CHECK(counts.blocks == sms);
       CHECK(counts.hazards.empty());
-      check_busiest_thread(counts, predicted(stage, variant, c, counts));
+      check_formulas(counts, predicted(stage, variant, c, counts));
     }
   });
 }
