@@ -47,16 +47,16 @@ constexpr const char* kLegend =
 
 // The columns of a table of this run, in order.
 std::vector<const Quantity*> columns_of(const KnownRun& known, bool wide) {
-  using In = Column::In;
   const lab::Run& run = known.run;
   const bool of_program = !run.program.empty();
   const bool of_kernels = of_program || (!run.rows.empty() && run.rows.front().launch);
   const bool is_recorded =
       std::ranges::any_of(known.rows, [](const Known& k) { return k.recorded_tflops.has_value(); });
-  const unsigned is =
-      (wide ? In::wide : In::every_table) | (of_program ? In::program : In::product) |
-      (of_kernels ? In::kernels : In::stages) | (run.gpu_present ? In::timed : In::traced) |
-      (is_recorded && !run.gpu_present ? In::recorded : In::every_table);
+  const unsigned is = (wide ? Column::wide : Column::every_table) |
+                      (of_program ? Column::program : Column::product) |
+                      (of_kernels ? Column::kernels : Column::stages) |
+                      (run.gpu_present ? Column::timed : Column::traced) |
+                      (is_recorded && !run.gpu_present ? Column::recorded : Column::every_table);
   std::vector<const Quantity*> columns = quantities(kTable);
   std::erase_if(columns, [&](const Quantity* q) { return (q->column.in & ~is) != 0; });
   return columns;
