@@ -111,7 +111,7 @@ std::string table_of(const std::vector<Speed>& speeds) {
   bool any_partial = false;
   for (const Speed& speed : speeds) {
     if (speed.size != std::exchange(size, speed.size)) {
-      text += "\n" + text::pad_right(text::printed("M = N = K = %d", size), 27) +
+      text += text::pad_right(text::printed("\nM = N = K = %d", size), 28) +
               "  median ms        quartiles ms  spread %    TFLOP/s  runs\n";
     }
     text += line_of(speed);

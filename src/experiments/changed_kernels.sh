@@ -1,6 +1,6 @@
 #!/bin/bash
 # Prints gemm_steps.cu up to its table, and the kernels that changes.txt makes of those in it:
-#   src/experiments/changed_kernels.sh
+#   src/experiments/changed_kernels.sh FILE   (that its output becomes)
 set -eu
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -14,9 +14,10 @@ awk -f "$root/src/text/declarations.awk" "$root/gemm_steps.cu" |
     [ "$kind" != kernel ] || sed -n "$first,${last}p" "$root/gemm_steps.cu" >"$name.cu"
   done
 
-echo '#line 1 "gemm_steps.cu"'
-sed '/^#ifndef KERNELS_ALONE/,$d' "$root/gemm_steps.cu"
-echo '#line 1 "changed_kernels.cuh"'
+echo '#line 1 "gemm_steps.cu"' >unchanged
+sed '/^#ifndef KERNELS_ALONE/,$d' "$root/gemm_steps.cu" >>unchanged
+cat unchanged
+echo "#line $(($(wc -l <unchanged) + 2)) \"$1\""
 awk -v into=. -f "$root/src/text/edits.awk" "$root/src/experiments/changes.txt" >list
 while IFS="$(printf '\t')" read -r name file words kernel; do
   sed "s/ ${kernel%.cu}(/ $name(/" "$file"

@@ -2,7 +2,7 @@
 CHANGED_KERNELS := $(BUILD)/changed_kernels.cuh
 $(CHANGED_KERNELS): src/experiments/changed_kernels.sh src/experiments/changes.txt src/text/edits.awk src/text/declarations.awk gemm_steps.cu
 	mkdir -p $(@D)
-	$< > $(NEW) && mv -f $(NEW) $@
+	$< $@ > $(NEW) && mv -f $(NEW) $@
 $(foreach copy,traced plain gpu,$(BUILD)/$(copy)/src/experiments/kernels.o): $(CHANGED_KERNELS)
 
 $(BUILD)/experiments_%.o: $(BUILD)/%/src/experiments/kernels.o $(KEEP_SYMBOLS)

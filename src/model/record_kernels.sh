@@ -19,7 +19,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work" "$output.new"' EXIT
 
 # kernels.cu includes this file.
-"$root/src/experiments/changed_kernels.sh" >"$work/changed_kernels.cuh"
+"$root/src/experiments/changed_kernels.sh" changed_kernels.cuh >"$work/changed_kernels.cuh"
 
 jobs=
 for arch in $architectures; do

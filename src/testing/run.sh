@@ -27,8 +27,10 @@ chunk=4
     echo "$(count "-sf=$file" "-sfe=$but") -sf=$file -sfe=$but"
   done
   others=$(count "-sfe=$apart")
-  for ((first = 1; first <= others; first += chunk)); do
-    echo "$((others - first < chunk ? others - first + 1 : chunk)) --first=$first --last=$((first + chunk - 1)) -sfe=$apart"
+  # The last ones, of the whole program, take longest. They begin, so that all cores are at work until the end.
+  for ((last = others; last > 0; last -= chunk)); do
+    first=$((last > chunk ? last - chunk + 1 : 1))
+    echo "$((last - first + 1)) --first=$first --last=$last -sfe=$apart"
   done
 } | xargs -P "$(nproc)" -I{} bash -c '
   read -ra cases <<< "$2"

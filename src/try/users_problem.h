@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "lab/reference.h"
 #include "lab/problem.h"
+#include "lab/reference.h"
 #include "model/error.h"
 #include "try/adapted.h"
 
