@@ -4,7 +4,7 @@
 #   src/profile/profile.sh units PROGRAM FLAGS...    how busy each unit is, beside the ceilings
 #   src/profile/profile.sh caches PROGRAM FLAGS...   hit rates of L1 and L2, below the times
 #   src/profile/profile.sh loads PROGRAM             the loads from shared memory of counts, when a
-#     thread of stage 4 computes 1, 2, 4, 8 and 16 results of a 16 x 16 tile, at M * N * K = 2^31
+#     thread of stage 4 computes 1, 2, 4, 8 and 16 results of a 16 x 16 tile, at M * N * K = 2^27
 #   src/profile/profile.sh shapes PROGRAM COUNT SEED FLAGS...   what is not equal in counts, for COUNT
 #     random shapes; each stage runs the tile that suits the shape
 #   src/profile/profile.sh report PROGRAM SIZE STAGE...   ncu's own report
@@ -63,7 +63,7 @@ case $what in
     ;;
   loads)
     for results in 1 2 4 8 16; do
-      "$counts" counts "$program" --stage 4 --variant 16x16x16-tm$results --m 2048 --n 1024 --k 1024 \
+      "$counts" counts "$program" --stage 4 --variant 16x16x16-tm$results --m 512 --n 256 --k 1024 \
         >"$work/counts" || refuse "the counts of 16x16x16-tm$results differ, or could not be compared"
       [ $results != 1 ] || grep -E '^(ncu|GPU|driver|run) ' "$work/counts" || :
       grep -E '^stage | ncu .* traced|LDS requests .*[0-9]' "$work/counts"
