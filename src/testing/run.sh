@@ -27,7 +27,7 @@ chunk=4
     echo "$(count "-sf=$file" "-sfe=$but") -sf=$file -sfe=$but"
   done
   others=$(count "-sfe=$apart")
-  # The last ones, of the whole program, take longest. They begin, so that all cores are at work until the end.
+  # The last ones, of the whole program, take longest: they start first, so that all cores work until the end.
   for ((last = others; last > 0; last -= chunk)); do
     first=$((last > chunk ? last - chunk + 1 : 1))
     echo "$((last - first + 1)) --first=$first --last=$last -sfe=$apart"
