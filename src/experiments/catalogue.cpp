@@ -265,7 +265,7 @@ const std::vector<Experiment> kExperiments = {
                 "figures.blocks_per_sm figures.occupancy_percent",
      .conclusion =
          {.before = "depth ",
-          .verdict = "is enough",
+          .enough = true,
           .reasons = {{"figures.blocks_per_sm", "blocks per SM"}}},
      .note = "tiles of A and B that a block's shared memory holds; with a depth of 1 the next copy "
              "starts when the previous multiplication has finished"},
@@ -308,7 +308,7 @@ const std::vector<Experiment> kExperiments = {
      .conclusion =
          {.before = "a limit of ",
           .after = " blocks per SM",
-          .verdict = "is enough",
+          .enough = true,
           .least = true,
           .nearly = 0.05,
           .beside_slowest = true,

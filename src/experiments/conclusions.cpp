@@ -63,8 +63,12 @@ std::string compared(const Conclusion& shows, Trials trials) {
            beside + reasons_of(shows, fastest, other);
   }
   const bool timed = best.row.time && other.row.time;
-  return name_of(shows, best, trials) + " " + shows.verdict + ", " +
-         (timed ? "" : "a ceiling of ") + text::significant(speed(best)) + " TFLOP/s, " +
+  const std::string verdict =
+      shows.enough
+          ? text::printed(" is enough to come within %.0f %% of the best, ", 100 * shows.nearly)
+          : " is best, ";
+  return name_of(shows, best, trials) + verdict + (timed ? "" : "a ceiling of ") +
+         text::significant(speed(best)) + " TFLOP/s, " +
          text::significant(speed(best) / speed(other)) +
          (timed ? " times as fast as " : " times that of ") + beside +
          reasons_of(shows, best, other);

@@ -60,7 +60,7 @@ struct Conclusion {
   };
   Of of = Of::all;
   const char *before = "", *after = "";  // the setting, in the sentence
-  const char* verdict = "is best";
+  bool enough = false;                   // the row is not said to be best, but enough
   bool least = false;           // the last, not the first, of those that are as fast as the fastest
   double nearly = 0.02;         // the difference up to which they are
   bool beside_slowest = false;  // else beside the first

@@ -26,7 +26,7 @@ static_assert(std::endian::native == std::endian::little, "x86-64 and aarch64 Li
   refuse(
       path, what +
                 "; save two dimensions of float32 or float64, for example "
-                "numpy.save(name, x.astype('f4'))");
+                "numpy.save(name, x.reshape(rows, columns).astype('f4'))");
 }
 
 // Reads the values in the order of the file: by rows, or by columns.
