@@ -8,6 +8,10 @@
 #include <math.h>
 #undef lerp
 
+// What they include brings in most of what users' files include: it is precompiled with this file.
+#include <functional>
+#include <memory>
+
 #define SIMT_REWRITTEN
 #include "simulator/cuda/cpu.h"
 #include "simulator/cuda/headers/cuda_runtime.h"

@@ -2,8 +2,8 @@
 // those of cuda_runtime_api.h.
 #pragma once
 
-#include <functional>
-#include <memory>
+#include <type_traits>
+#include <utility>
 
 #include "simulator/cuda/cpu.h"
 #include "simulator/cuda/headers/cuda_runtime_api.h"
@@ -191,10 +191,16 @@ __forceinline__ cudaError_t launch_in_stream(cudaStream_t stream, Work work) {
 }
 
 // A launch copies the value of a parameter; of a reference, which object it refers to.
+// (std::reference_wrapper's header would double the time to compile a small kernel.)
+template <class T>
+struct Referred {
+  Referred(T& object) : address(__builtin_addressof(object)) {}
+  operator T&() const { return *address; }
+  T* address;
+};
 template <class P>
 using Kept = std::conditional_t<
-    std::is_reference_v<P>, std::reference_wrapper<std::remove_reference_t<P>>,
-    std::remove_cv_t<P>>;
+    std::is_reference_v<P>, Referred<std::remove_reference_t<P>>, std::remove_cv_t<P>>;
 // As a kernel's argument in memory, a reference is an address.
 template <class P>
 Kept<P> argument_at(const void* address) {
