@@ -179,9 +179,9 @@ std::string calculator_data(const model::StageTable& traced) {
 
 namespace {
 
-// M, N and K of what is traced. The operations per byte hardly depend on K, once it is a multiple
-// of every BK.
-constexpr int kTracedSide = 256, kTracedDepth = 64;
+// What is traced is a tile of C: all tiles read as much. The operations per byte hardly depend on
+// K, once it is a multiple of every BK.
+constexpr int kTracedDepth = 64;
 
 report::FactValue array(const std::vector<Facts>& objects) {
   std::string json;
@@ -192,42 +192,42 @@ report::FactValue array(const std::vector<Facts>& objects) {
 }
 
 // A run of every stage that a GPU can run, with the tiles that suit the recorded size. Variants are
-// traced once.
+// traced once for all GPUs with the same instructions.
 class Tracer {
  public:
-  Tracer(const model::StageTable& table, const model::Gpu& gpu) : table_(table), gpu_(gpu) {}
+  explicit Tracer(const model::StageTable& table) : table_(table) {}
 
-  lab::Run run_for(int size) {
+  lab::Run run_for(const model::Gpu& gpu, int size) {
     lab::Run run{};
-    run.M = run.N = kTracedSide;
     run.K = kTracedDepth;
-    run.gpu = gpu_;
+    run.gpu = gpu;
     for (const model::Stage& stage : table_.stages) {
-      if (stage.variants.empty() || !model::why_not_run(stage, gpu_).empty()) continue;
+      if (stage.variants.empty() || !model::why_not_run(stage, gpu).empty()) continue;
       const model::Variant& variant = model::suited_variant(stage, run.gpu, size, size, size);
       lab::Row row{};
       row.number = stage.number;
       row.stage = &stage;
       row.variant = &variant;
-      row.counts = counts_of(variant);
+      row.counts = counts_of(variant, gpu);
       run.rows.push_back(std::move(row));
     }
     return run;
   }
 
  private:
-  const std::optional<model::Counts>& counts_of(const model::Variant& variant) {
-    const auto known = counts_.find(&variant);
-    if (known != counts_.end()) return known->second;
-    const lab::Problem p = lab::random_problem({kTracedSide, kTracedSide, kTracedDepth}, 1, 0, 1);
+  const std::optional<model::Counts>& counts_of(
+      const model::Variant& variant, const model::Gpu& gpu) {
+    const auto [known, is_new] = counts_.try_emplace({&variant, gpu.compute_capability});
+    if (!is_new) return known->second;
+    const lab::Problem p = lab::random_problem({variant.BM, variant.BN, kTracedDepth}, 1, 0, 1);
     // The tests look for hazards.
-    const machine::Machine machine{&gpu_, machine::Blocks::kSample, /*hazards=*/false};
-    return counts_[&variant] = lab::traced(p, table_, variant, machine).counts;
+    const machine::Machine machine{&gpu, machine::Blocks::kSample, /*hazards=*/false};
+    return known->second = lab::traced(p, table_, variant, machine).counts;
   }
 
   const model::StageTable& table_;
-  const model::Gpu& gpu_;
-  std::map<const model::Variant*, std::optional<model::Counts>> counts_;
+  // By the variant and the compute capability.
+  std::map<std::pair<const model::Variant*, int>, std::optional<model::Counts>> counts_;
 };
 
 // The page shows three digits.
@@ -275,11 +275,10 @@ report::FactValue dots_json(const pictures::Roofline& roofline, const model::Gpu
 }
 
 report::FactValue sizes_json(
-    const model::StageTable& traced, const pictures::RecordedGpu& recorded) {
-  Tracer tracer(traced, recorded.gpu);
+    const model::StageTable& traced, const pictures::RecordedGpu& recorded, Tracer& tracer) {
   std::vector<Facts> sizes;
   for (const pictures::RecordedLadder& measured : recorded.ladders) {
-    const lab::Run run = tracer.run_for(measured.size);
+    const lab::Run run = tracer.run_for(recorded.gpu, measured.size);
     const pictures::Roofline roofline = pictures::roofline_of(run, measured);
     const pictures::Staircase staircase = pictures::staircase_of(traced.stages, measured, run.gpu);
     std::vector<Facts> roofs, peaks;
@@ -308,9 +307,10 @@ report::FactValue sizes_json(
 
 std::string chart_data(
     const model::StageTable& traced, const std::vector<pictures::RecordedGpu>& recorded) {
+  Tracer tracer(traced);
   std::vector<Facts> gpus;
   for (const pictures::RecordedGpu& of : recorded) {
-    gpus.push_back({{"gpu", of.gpu.name}, {"sizes", sizes_json(traced, of)}});
+    gpus.push_back({{"gpu", of.gpu.name}, {"sizes", sizes_json(traced, of, tracer)}});
   }
   return "{" + report::json_members({{"stages", stages_json(traced)}, {"gpus", array(gpus)}}) + "}";
 }

@@ -139,7 +139,10 @@ Measured measured(
   model::Recorder recorder{.blocks = {0}, .most_events = kMostSteps};
   lab::Row row{lab::traced(
       p, traced, variant,
-      {.gpu = &run.gpu, .blocks = machine::Blocks::kSample, .recorder = &recorder})};
+      {.gpu = &run.gpu,
+       .blocks = machine::Blocks::kSample,
+       .hazards = false,
+       .recorder = &recorder})};
   row.number = stage.number;
   row.name = stage.name;
   row.stage = &stage;

@@ -79,17 +79,22 @@ std::string array_of(const std::vector<std::string>& items) {
   return text + "]";
 }
 
-// Equal texts get one number, in the order in which they come.
+// Equal texts get one number, in the order in which they come. A text is JSON, or with kWords words
+// that become JSON.
+enum class Texts { kJson, kWords };
 class Dictionary {
  public:
+  explicit Dictionary(Texts texts = Texts::kJson) : are_words_(texts == Texts::kWords) {}
+
   std::int64_t number_of(std::string text) {
     const auto [known, is_new] = numbers_.try_emplace(std::move(text), texts_.size());
-    if (is_new) texts_.push_back(known->first);
+    if (is_new) texts_.push_back(are_words_ ? text::json_string(known->first) : known->first);
     return static_cast<std::int64_t>(known->second);
   }
   std::string json() const { return array_of(texts_); }
 
  private:
+  bool are_words_;
   std::map<std::string, std::size_t> numbers_;
   std::vector<std::string> texts_;
 };
@@ -139,10 +144,9 @@ std::string texts_of(const step::StepScene& scene, std::size_t at, Dictionary& t
   if (event.warp >= 0) text = "warp {warp}" + text.substr(warp.size());
   text[0] = static_cast<char>(std::toupper(text[0]));
   const bool is_request = event.kind == model::RecordedEvent::Kind::request;
-  const auto number = [&](const std::string& words) {
-    return std::to_string(texts.number_of(text::json_string(words)));
-  };
-  return number(text) + "," + number(is_request ? step::sentence_at(scene, at) : "");
+  const std::int64_t why = texts.number_of(is_request ? step::sentence_at(scene, at) : "");
+  const std::int64_t what = texts.number_of(text);
+  return std::to_string(what) + "," + std::to_string(why);
 }
 
 // The block's steps, column by column.
@@ -230,8 +234,7 @@ std::string source_data(const step::StepScene& scene, Dictionary& texts) {
   std::vector<std::string> lines;
   const int last = std::min(scene.source_last, static_cast<int>(scene.source.size()));
   for (int line = std::max(scene.source_first, 1); line <= last; ++line) {
-    const std::string words = text::json_string(scene.source[line - 1]);
-    lines.push_back(std::to_string(texts.number_of(words)));
+    lines.push_back(std::to_string(texts.number_of(scene.source[line - 1])));
   }
   return array_of(lines);
 }
@@ -319,7 +322,7 @@ std::string scene_data(const ShownScene& shown, Dictionary& texts) {
 }  // namespace
 
 std::string scenes_data(const std::vector<ShownScene>& scenes) {
-  Dictionary texts;
+  Dictionary texts(Texts::kWords);
   std::vector<std::string> shown;
   for (const ShownScene& scene : scenes) shown.push_back(scene_data(scene, texts));
   return "\"scenes\":" + array_of(shown) + ",\"texts\":" + texts.json();
