@@ -307,10 +307,6 @@ void add_yardsticks(const Setting& setting, Report& report) {
   report.ways.insert(report.ways.end(), {one, blas});
 }
 
-DeviceGrid grid_of(const flags::Flags& flags, ProblemSize size, int gpus) {
-  return flags.grid.empty() ? choose_grid(size, gpus) : read_grid(flags.grid, size, gpus);
-}
-
 // Throws a Refusal for a request that cannot be met.
 void check_request(
     const flags::Flags& flags, const Processes& processes, bool on_gpu, const model::Gpu& gpu,
@@ -340,7 +336,7 @@ void check_request(
     refuse(
         std::string(other) + ": several processes only print the table; leave " + other + " out");
   }
-  if (flags.a.empty()) grid_of(flags, size, gpus);
+  if (flags.a.empty()) choose_grid(size, gpus, flags.grid);
   if (!model::has_clock(gpu)) {
     refuse("--gpus: the " + gpu.name + " has no clock; choose another --gpu");
   }
@@ -422,7 +418,7 @@ int run(
   lab::Problem problem{asked.M, asked.N, asked.K, flags.alpha, flags.beta, {}, {}, {}};
   if (is_computed) problem = lab::load_problem(flags, on_gpu, lab::Kept::matrices);
   const ProblemSize size{problem.M, problem.N, problem.K};
-  const DeviceGrid grid = grid_of(flags, size, gpus);
+  const DeviceGrid grid = choose_grid(size, gpus, flags.grid);
   const model::StageTable& table = on_gpu ? own : plain;
 
   // The fastest stage that rounds no worse than fp32, with tiles that suit a device's part.

@@ -1,10 +1,12 @@
 #include "cluster/devices.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <new>
+#include <numeric>
 #include <random>
 #include <sstream>
 #include <string>
@@ -14,6 +16,13 @@
 #include "model/refusal.h"
 
 namespace cluster {
+
+Devices::Devices(int devices) : loads_(devices), here_(devices) {
+  std::iota(here_.begin(), here_.end(), 0);
+}
+Devices::Devices(int devices, const Processes& processes) : Devices(devices) {
+  if (processes.size() > 1) here_ = {processes.rank()};
+}
 
 float* Devices::allocate(int device, std::int64_t rows, std::int64_t columns) {
   float* const memory = new_memory(device, rows * columns);
@@ -89,11 +98,7 @@ void require_equal(Processes& processes, const std::string& command) {
 }
 
 Played::Played(int devices, Processes& processes, std::function<model::Kernel> gemm)
-    : Devices(devices), processes_(processes), gemm_(std::move(gemm)) {
-  for (int device = 0; device < devices; ++device) {
-    if (processes.size() == 1 || processes.rank() == device) here_.push_back(device);
-  }
-}
+    : Devices(devices, processes), processes_(processes), gemm_(std::move(gemm)) {}
 
 float* Played::new_memory(int, std::int64_t floats) {
   constexpr std::size_t kAlignment = 256;  // as cudaMalloc's
@@ -248,11 +253,11 @@ std::vector<Transfer> Product::transfers_of(int i) const {
         return places_[device].empty() ? nullptr : places_[device][of_step].*panel;
       };
       // It is the owner's in this one of its steps.
-      const int owned = (s_.panel_at(to, i) - s_.panel_at(from, 0) + s_.turns()) % s_.turns();
+      const int owned = (step.panel - s_.steps[from][0].panel + s_.turns()) % s_.turns();
       transfers.push_back({from, to, panel_in(from, owned), panel_in(to, i), k * extent});
     };
-    if (k > 0 && step.A_arrives) add(s_.owner_of_A(to, i), &Places::A, step.rows.size);
-    if (k > 0 && step.B_arrives) add(s_.owner_of_B(to, i), &Places::B, step.columns.size);
+    if (k > 0 && step.A_arrives) add(step.owner_of_A, &Places::A, step.rows.size);
+    if (k > 0 && step.B_arrives) add(step.owner_of_B, &Places::B, step.columns.size);
   }
   return transfers;
 }
@@ -331,6 +336,105 @@ Timeline Product::timeline() const {
       add(Lane::leave, of.leaves, of.left);
     }
   }
+  return timeline;
+}
+
+namespace {
+
+// Devices that only take time: a lane's work ends after the latency and rate of the link, or the
+// time of a multiplication. Nothing is in their memory.
+class Modelled : public Devices {
+ public:
+  Modelled(const Schedule& s, const Link& link, const Rate& rate)
+      : Devices(s.grid.devices()),
+        grid_(s.grid),
+        rate_(rate),
+        latency_ms_(1e-3 * link.latency_us),
+        gb_per_s_(
+            s.from_host
+                ? std::min(
+                      link.host_gb_per_s, link.host_pair_gb_per_s / std::min(s.grid.devices(), 2))
+                : link.gb_per_s),
+        lanes_(s.grid.devices()),
+        launches_(s.grid.devices()) {}
+
+  double overhead_ms() const { return overhead_ms_; }
+
+  void multiply(int device, ProblemSize size, float, const float*, const float*, float beta, float*)
+      override {
+    LaneTime& lane = at(device, Lane::multiply);
+    const double operations = 2.0 * size.M * size.N * size.K;
+    const double step_ms = launches_[device]++ == 0 ? 0 : rate_.step_ms;
+    if (size.K > 0) {
+      if (device == 0) overhead_ms_ += rate_.issue_ms + step_ms;
+      begin_at(lane, lane.ms + (rate_.issue_ms + step_ms));
+    }
+    // An empty product takes no time, even if the speed was measured with it and is 0.
+    if (operations == 0) return;
+    const double ms_of_C = size.N % 4 == 0 ? rate_.aligned_C_ms : rate_.other_C_ms;
+    lane.ms += operations / (1e9 * rate_.tflops);
+    if (beta != 0) lane.ms += double(size.M) * size.N * ms_of_C;
+  }
+  Mark mark(int device, Lane lane) override {
+    marks_.push_back(at(device, lane).ms);
+    return at(device, lane).last = static_cast<Mark>(marks_.size()) - 1;
+  }
+  void wait(int device, Lane lane, Mark mark) override {
+    at(device, lane).ms = std::max(at(device, lane).ms, marks_[mark]);
+  }
+  double ms_between(int, Mark from, Mark to) override { return marks_[to] - marks_[from]; }
+
+ protected:
+  float* new_memory(int, std::int64_t) override { return nullptr; }
+  // What is copied after one mark has one latency.
+  void start_copy(int device, Lane lane, float*, const HostBlock& host) override {
+    LaneTime& of = at(device, lane);
+    of.ms +=
+        (of.ms == marks_[of.last] ? latency_ms_ : 0) + travel_ms(double(host.rows) * host.columns);
+  }
+  // Panels travel when all devices of a row and column have a place for one.
+  void start_transfers(const std::vector<Transfer>& transfers) override {
+    const std::vector<std::array<LaneTime, 3>> before = lanes_;
+    std::vector<double> floats(here().size());
+    for (const Transfer& t : transfers) floats[t.to] += static_cast<double>(t.floats);
+    for (const int device : here()) {
+      if (floats[device] == 0) continue;
+      LaneTime& lane = at(device, Lane::arrive);
+      for (const int other : here()) {
+        if (grid_.are_in_line(device, other))
+          begin_at(lane, std::max(lane.ms, before[other][0].ms));
+      }
+      lane.ms += latency_ms_ + travel_ms(floats[device]);
+    }
+  }
+
+ private:
+  struct LaneTime {
+    double ms = 0;  // until its work so far ends
+    Mark last = 0;
+  };
+  LaneTime& at(int device, Lane lane) { return lanes_[device][static_cast<int>(lane)]; }
+  double travel_ms(double floats) const { return sizeof(float) * floats / (1e6 * gb_per_s_); }
+  // What follows the lane's last mark begins later, and so does the mark.
+  void begin_at(LaneTime& lane, double ms) { lane.ms = marks_[lane.last] = ms; }
+
+  const DeviceGrid grid_;
+  const Rate& rate_;
+  const double latency_ms_, gb_per_s_;
+  double overhead_ms_ = 0;  // of the first device
+  std::vector<std::array<LaneTime, 3>> lanes_;
+  std::vector<int> launches_;
+  std::vector<double> marks_;
+};
+
+}  // namespace
+
+Timeline predict(const Schedule& schedule, const Link& link, const Rate& rate) {
+  Modelled devices(schedule, link, rate);
+  Product product(schedule, devices, {});
+  product.multiply(1, 0);
+  Timeline timeline = product.timeline();
+  timeline.overhead_ms = devices.overhead_ms();
   return timeline;
 }
 

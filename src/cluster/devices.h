@@ -16,76 +16,7 @@
 
 namespace cluster {
 
-// A rectangle of a row-major matrix in the host's memory, whose rows are `pitch` floats apart.
-struct HostBlock {
-  float* first;
-  std::int64_t pitch;
-  int rows, columns;
-};
-
-// `floats` go from one device to another. Each place is null in the other's process.
-struct Transfer {
-  int from, to;
-  const float* source;
-  float* target;
-  std::int64_t floats;
-};
-
-// A point in a lane's work.
-using Mark = int;
-
-// Each device has three lanes. A lane's work runs asynchronously, in the order of the calls. wait()
-// makes a lane wait for another's work. Every function may throw a Refusal. Then the devices can
-// only be destroyed, and work that others wait for is aborted.
-class Devices {
- public:
-  explicit Devices(int devices) : loads_(devices) {}
-  Devices(const Devices&) = delete;
-  Devices& operator=(const Devices&) = delete;
-  virtual ~Devices() = default;
-
-  // The devices of this process.
-  virtual const std::vector<int>& here() const = 0;
-
-  // Memory of that device, uninitialized. It lives until release(), or as long as the devices.
-  float* allocate(int device, std::int64_t rows, std::int64_t columns);
-  void release();  // all memory, after finish()
-  virtual double free_bytes(int device) = 0;
-
-  // From the host in lane arrive, or to it in lane leave. The device's rows are contiguous.
-  void copy(int device, Lane lane, float* memory, const HostBlock& host);
-  void transfer(const std::vector<Transfer>& transfers);  // at the same time, in lane arrive
-  // C = alpha * A * B + beta * C, all contiguous, in lane multiply.
-  virtual void multiply(
-      int device, ProblemSize size, float alpha, const float* A, const float* B, float beta,
-      float* C) = 0;
-
-  virtual void begin() = 0;                      // forgets all marks, after finish()
-  virtual Mark mark(int device, Lane lane) = 0;  // after the lane's work so far
-  virtual void wait(int device, Lane lane, Mark mark) = 0;
-  virtual void wait_here(int device, Mark mark) = 0;  // the caller waits
-  virtual void finish() = 0;                          // waits for all work of this process
-  // The time from a device's earlier mark to its later one, which it has reached. 0 if nothing is
-  // timed.
-  virtual double ms_between(int device, Mark from, Mark to) = 0;
-
-  // The bytes that device `device` of this process has copied, sent and received since the last
-  // reset, and those that it holds.
-  const Load& load(int device) const { return loads_[device]; }
-  void reset_counters();
-
- protected:
-  virtual float* new_memory(int device, std::int64_t floats) = 0;
-  virtual void start_copy(int device, Lane lane, float* memory, const HostBlock& host) = 0;
-  virtual void start_transfers(const std::vector<Transfer>& transfers) = 0;
-  virtual void free_memory() = 0;
-
- private:
-  std::vector<Load> loads_;
-};
-
 // The processes that share the work: this one alone, or those that mpirun started, one per device.
-
 class Processes {
  public:
   // Of this program's processes. Throws a Refusal if mpirun started them and the program was built
@@ -124,6 +55,76 @@ bool started_by_mpirun();
 // command.
 void require_equal(Processes& processes, const std::string& command);
 
+// A rectangle of a row-major matrix in the host's memory, whose rows are `pitch` floats apart.
+struct HostBlock {
+  float* first;
+  std::int64_t pitch;
+  int rows, columns;
+};
+
+// `floats` go from one device to another. Each place is null in the other's process.
+struct Transfer {
+  int from, to;
+  const float* source;
+  float* target;
+  std::int64_t floats;
+};
+
+// A point in a lane's work.
+using Mark = int;
+
+// Each device has three lanes. A lane's work runs asynchronously, in the order of the calls. wait()
+// makes a lane wait for another's work. Every function may throw a Refusal. Then the devices can
+// only be destroyed, and work that others wait for is aborted.
+class Devices {
+ public:
+  // So many, all of this process; or if there are several processes, each has that of its rank.
+  explicit Devices(int devices);
+  Devices(int devices, const Processes& processes);
+  Devices(const Devices&) = delete;
+  Devices& operator=(const Devices&) = delete;
+  virtual ~Devices() = default;
+
+  const std::vector<int>& here() const { return here_; }  // the devices of this process
+
+  // Memory of that device, uninitialized. It lives until release(), or as long as the devices.
+  float* allocate(int device, std::int64_t rows, std::int64_t columns);
+  void release();  // all memory, after finish()
+  virtual double free_bytes(int) { return std::numeric_limits<double>::infinity(); }
+
+  // From the host in lane arrive, or to it in lane leave. The device's rows are contiguous.
+  void copy(int device, Lane lane, float* memory, const HostBlock& host);
+  void transfer(const std::vector<Transfer>& transfers);  // at the same time, in lane arrive
+  // C = alpha * A * B + beta * C, all contiguous, in lane multiply.
+  virtual void multiply(
+      int device, ProblemSize size, float alpha, const float* A, const float* B, float beta,
+      float* C) = 0;
+
+  // Where work is done immediately, these do nothing.
+  virtual void begin() {}                     // forgets all marks, after finish()
+  virtual Mark mark(int, Lane) { return 0; }  // after the lane's work so far
+  virtual void wait(int, Lane, Mark) {}
+  virtual void wait_here(int, Mark) {}  // the caller waits
+  virtual void finish() {}              // waits for all work of this process
+  // The time from a device's earlier mark to its later one, which it has reached.
+  virtual double ms_between(int, Mark, Mark) { return 0; }
+
+  // The bytes that device `device` of this process has copied, sent and received since the last
+  // reset, and those that it holds.
+  const Load& load(int device) const { return loads_[device]; }
+  void reset_counters();
+
+ protected:
+  virtual float* new_memory(int device, std::int64_t floats) = 0;
+  virtual void start_copy(int device, Lane lane, float* memory, const HostBlock& host) = 0;
+  virtual void start_transfers(const std::vector<Transfer>& transfers) = 0;
+  virtual void free_memory() {}
+
+ private:
+  std::vector<Load> loads_;
+  std::vector<int> here_;
+};
+
 // The GPUs of this machine, connected by NCCL. Implemented in cluster/gpus.cu if nvcc built the
 // program, otherwise in cluster/no_gpus.cpp. All functions but count_gpus() and why_no_nccl()
 // need a GPU.
@@ -155,17 +156,9 @@ class Played : public Devices {
  public:
   Played(int devices, Processes& processes, std::function<model::Kernel> gemm);
 
-  const std::vector<int>& here() const override { return here_; }
-  double free_bytes(int) override { return std::numeric_limits<double>::infinity(); }
   void multiply(
       int device, ProblemSize size, float alpha, const float* A, const float* B, float beta,
       float* C) override;
-  void begin() override {}
-  Mark mark(int, Lane) override { return 0; }
-  void wait(int, Lane, Mark) override {}
-  void wait_here(int, Mark) override {}
-  void finish() override {}
-  double ms_between(int, Mark, Mark) override { return 0; }
 
  protected:
   float* new_memory(int device, std::int64_t floats) override;
@@ -176,7 +169,6 @@ class Played : public Devices {
  private:
   Processes& processes_;
   const std::function<model::Kernel> gemm_;
-  std::vector<int> here_;
   std::vector<std::unique_ptr<float, void (*)(void*)>> memories_;
 };
 
@@ -233,6 +225,9 @@ class Product {
   std::vector<std::vector<Places>> places_;  // of each device's steps; empty: of another process
   std::vector<Mark> starts_;
 };
+
+// When the product's parts begin and end by the model: as if on GPUs that take this long.
+Timeline predict(const Schedule& schedule, const Link& link, const Rate& rate);
 
 // The check of a C that may be too large for a whole reference.
 

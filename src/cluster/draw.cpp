@@ -52,18 +52,19 @@ Fill fill_of(int device) {
   return device == kChosen ? Fill::one : Fill::quiet;
 }
 
-// The first step in which panels travel.
-int step_of(const Schedule& s) {
-  return std::min(s.own_of_A(), s.own_of_B());
+// The first step of the chosen device for which panels travel.
+const PanelStep& step_of(const Schedule& s) {
+  return *std::ranges::find_if(s.steps[kChosen], &PanelStep::arrives);
 }
 
 // A or B: the devices' parts, and over one of them the panel that goes to the chosen device.
 void draw_operand(Svg& svg, const Matrix& matrix, const Schedule& s, bool is_A) {
-  const Interval k = s.k_at(kChosen, step_of(s));
-  const int owner = is_A ? s.owner_of_A(kChosen, step_of(s)) : s.owner_of_B(kChosen, step_of(s));
+  const PanelStep& step = step_of(s);
+  const Interval k = step.k;
+  const int owner = is_A ? step.owner_of_A : step.owner_of_B;
   fill_box(svg, matrix.all(), Fill::paper);
   for (int device = 0; device < s.grid.devices(); ++device) {
-    const Interval owned{s.k_at(device, 0).begin, is_A ? s.K_of_A(device) : s.K_of_B(device)};
+    const Interval owned{s.steps[device][0].k.begin, is_A ? s.K_of_A(device) : s.K_of_B(device)};
     Box part = is_A ? matrix.of(s.M_of(device), owned) : matrix.of(owned, s.N_of(device));
     fill_box(svg, part, fill_of(device));
     if (device == owner) {
@@ -110,15 +111,15 @@ void draw_result(Svg& svg, const Matrix& C, const Schedule& s) {
     const double bottom = s.grid.columns > 1 ? kArrowsAt * part.high - 2 : part.high;
     name_part(svg, {part.x + wide, part.y + high, right - wide, bottom - high}, device);
   }
-  const int step = step_of(s);
+  const PanelStep& step = step_of(s);
   const Box to = part_of(kChosen);
-  if (s.steps[kChosen][step].A_arrives) {
+  if (step.A_arrives) {
     const double y = to.y + kArrowsAt * to.high;
-    arrow(svg, part_of(s.owner_of_A(kChosen, step)).x, y, to.x + strip(to.wide), y);
+    arrow(svg, part_of(step.owner_of_A).x, y, to.x + strip(to.wide), y);
   }
-  if (s.steps[kChosen][step].B_arrives) {
+  if (step.B_arrives) {
     const double x = to.x + kArrowsAt * to.wide;
-    arrow(svg, x, part_of(s.owner_of_B(kChosen, step)).y, x, to.y + strip(to.high));
+    arrow(svg, x, part_of(step.owner_of_B).y, x, to.y + strip(to.high));
   }
 }
 
@@ -157,16 +158,15 @@ pictures::Picture draw_ownership() {
   const Schedule row = schedule(kSize, {1, 4}, s.panel);
   const Load load = predicted_load(s, kChosen);
   const auto bytes = [](std::int64_t count) { return in_words(static_cast<double>(count)); };
-  const int step = step_of(s);
-  const Interval k = s.k_at(kChosen, step);
+  const PanelStep& step = step_of(s);
   const std::string finding =
       text::printed(
           "Each device computes its part of C, which stays where it is, and begins with the panels "
           "that it owns. In step %d, device %d multiplies k = %d to %d: device %d sends it the "
           "panel of A along the grid's row, and device %d that of B along the column. In all "
           "steps, ",
-          step, kChosen, k.begin, k.end() - 1, s.owner_of_A(kChosen, step),
-          s.owner_of_B(kChosen, step)) +
+          static_cast<int>(&step - s.steps[kChosen].data()), kChosen, step.k.begin,
+          step.k.end() - 1, step.owner_of_A, step.owner_of_B) +
       travels(s) + " on 2 × 2 devices, and " + travels(row) +
       text::printed(" on 1 × 4. Device %d receives ", kChosen) + bytes(load.bytes_received) +
       ", sends " + bytes(load.bytes_sent) + ", and holds " + bytes(load.bytes_held) + " at most.";

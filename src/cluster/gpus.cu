@@ -162,18 +162,15 @@ struct Communicator {
 class Gpus : public Devices {
  public:
   Gpus(DeviceGrid grid, Processes& processes, std::function<model::Kernel> gemm, bool panels_travel)
-      : Devices(grid.devices()),
+      : Devices(grid.devices(), processes),
         gemm_(std::move(gemm)),
         ordinals_(grid.devices()),
         arrive_(grid.devices()),
         leave_(grid.devices()),
         events_(grid.devices()),
         marks_(grid.devices()) {
-    for (int device = 0; device < grid.devices(); ++device) {
-      const bool is_alone = processes.size() == 1;
-      if (!is_alone && processes.rank() != device) continue;
-      here_.push_back(device);
-      ordinals_[device] = is_alone ? device : processes.rank_on_machine();
+    for (const int device : here()) {
+      ordinals_[device] = processes.size() == 1 ? device : processes.rank_on_machine();
       use(device);
       // A transfer is a kernel, too. Its blocks have priority over those of a multiplication.
       int least = 0, first = 0;
@@ -183,12 +180,12 @@ class Gpus : public Devices {
       }
     }
     if (panels_travel) {
-      communicator_ = std::make_unique<Communicator>(processes, here_, ordinals_);
+      communicator_ = std::make_unique<Communicator>(processes, here(), ordinals_);
     }
   }
   ~Gpus() override {
     communicator_.reset();
-    for (const int device : here_) {
+    for (const int device : here()) {
       cudaSetDevice(ordinals_[device]);
       for (const cudaEvent_t event : events_[device]) cudaEventDestroy(event);
       cudaStreamDestroy(arrive_[device]);
@@ -197,8 +194,6 @@ class Gpus : public Devices {
     free_memory();
     cudaSetDevice(0);
   }
-
-  const std::vector<int>& here() const override { return here_; }
 
   double free_bytes(int device) override {
     use(device);
@@ -236,7 +231,7 @@ class Gpus : public Devices {
   }
 
   void finish() override {
-    for (const int device : here_) {
+    for (const int device : here()) {
       for (const Lane lane : {Lane::arrive, Lane::multiply, Lane::leave}) {
         wait_until(device, [&] { return cudaStreamQuery(stream(device, lane)); });
       }
@@ -310,7 +305,7 @@ class Gpus : public Devices {
   }
 
   const std::function<model::Kernel> gemm_;
-  std::vector<int> here_, ordinals_;  // a device's GPU in this machine
+  std::vector<int> ordinals_;  // a device's GPU in this machine
   std::vector<cudaStream_t> arrive_, leave_;
   std::vector<std::vector<cudaEvent_t>> events_;
   std::vector<int> marks_;

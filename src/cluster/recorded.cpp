@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <limits>
 
+#include "cluster/devices.h"
 #include "model/error.h"
 #include "show/pictures/recorded_gpus.h"
 #include "text/numbers.h"

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster/devices.h"
 #include "lab/problem.h"
 #include "testing/program.h"
 

@@ -112,8 +112,8 @@ void draw(std::FILE* out, const Timeline& timeline, int width) {
   const double ms_per_column = timeline.ms() / columns;
   std::map<std::pair<int, Lane>, std::string> lines;
   for (const BusyTime& time : timeline.times) {
-    std::string& line = lines.try_emplace({time.device, time.lane}, columns, ' ').first->second;
     if (time.end_ms <= time.begin_ms) continue;
+    std::string& line = lines.try_emplace({time.device, time.lane}, columns, ' ').first->second;
     const int begin = static_cast<int>(std::floor(time.begin_ms / ms_per_column));
     const int end = static_cast<int>(std::ceil(time.end_ms / ms_per_column));
     for (int column = begin; column < std::min(end, columns); ++column) {

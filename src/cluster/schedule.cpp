@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 #include "model/refusal.h"
 #include "text/echoed.h"
@@ -19,14 +19,6 @@ namespace {
 constexpr std::int64_t kFloat = sizeof(float);
 constexpr int kLeastPanel = 1024;
 constexpr int kUnit = 128;  // of the rows and columns of a block from the host
-
-std::string in_words(ProblemSize size) {
-  return std::to_string(size.M) + " x " + std::to_string(size.N);
-}
-
-bool is_usable(DeviceGrid grid, ProblemSize size) {
-  return grid.rows <= std::max(size.M, 1) && grid.columns <= std::max(size.N, 1);
-}
 
 int largest_part(int extent, int parts) {
   int largest = 0;
@@ -78,27 +70,10 @@ int usual_panel(int K) {
   return std::clamp(rounded_up(K / kPanels, 32), kLeastPanel, 4096);
 }
 
-int Schedule::panel_at(int device, int step) const {
-  // The devices of a row begin with different panels, and so do those of a column.
-  const std::int64_t first = std::int64_t{grid.column_of(device)} * own_of_A() +
-                             std::int64_t{grid.row_of(device)} * own_of_B();
-  return static_cast<int>((first + step) % turns());
-}
-
-int Schedule::K_of_first(int device, int steps_of_it) const {
+int Schedule::K_owned(int device, bool PanelStep::*arrives) const {
   int sum = 0;
-  for (int step = 0; step < steps_of_it; ++step) sum += k_at(device, step).size;
+  for (const PanelStep& step : steps[device]) sum += step.*arrives ? 0 : step.k.size;
   return sum;
-}
-
-int Schedule::owner_of_A(int device, int step) const {
-  const int column = (grid.column_of(device) + step / own_of_A()) % grid.columns;
-  return grid.device_at(grid.row_of(device), column);
-}
-
-int Schedule::owner_of_B(int device, int step) const {
-  const int row = (grid.row_of(device) + step / own_of_B()) % grid.rows;
-  return grid.device_at(row, grid.column_of(device));
 }
 
 Schedule schedule(ProblemSize size, DeviceGrid grid, int panel) {
@@ -115,16 +90,26 @@ Schedule schedule(ProblemSize size, DeviceGrid grid, int panel) {
       s.panel = std::max(s.panel, part.size);
     }
   }
+  // A device's first panels are its own: as many of A as its row has columns to share them, and as
+  // many of B as its column has rows. The devices of a row begin with different ones, and so do
+  // those of a column.
+  const int own_of_A = s.turns() / grid.columns, own_of_B = s.turns() / grid.rows;
   for (int device = 0; device < grid.devices(); ++device) {
     std::vector<PanelStep>& steps = s.steps.emplace_back();
+    const int row = grid.row_of(device), column = grid.column_of(device);
+    const std::int64_t begin = std::int64_t{column} * own_of_A + std::int64_t{row} * own_of_B;
     for (int step = 0; step < s.turns(); ++step) {
+      const auto at = static_cast<int>((begin + step) % s.turns());
       steps.push_back(
           {.rows = s.M_of(device),
            .columns = s.N_of(device),
-           .k = s.k_at(device, step),
+           .k = s.panels[at],
            .first = step == 0,
-           .A_arrives = step >= s.own_of_A(),
-           .B_arrives = step >= s.own_of_B()});
+           .A_arrives = step >= own_of_A,
+           .B_arrives = step >= own_of_B,
+           .panel = at,
+           .owner_of_A = grid.device_at(row, (column + step / own_of_A) % grid.columns),
+           .owner_of_B = grid.device_at((row + step / own_of_B) % grid.rows, column)});
     }
   }
   return s;
@@ -191,43 +176,25 @@ double floats_that_travel(ProblemSize size, DeviceGrid grid) {
   return double(size.M) * size.K * (grid.columns - 1) + double(size.K) * size.N * (grid.rows - 1);
 }
 
-DeviceGrid choose_grid(ProblemSize size, int devices) {
-  DeviceGrid best{0, 0};
+DeviceGrid choose_grid(ProblemSize size, int devices, const std::string& typed) {
+  std::optional<DeviceGrid> best;
+  std::string usable;
   for (int rows = 1; rows <= devices; ++rows) {
-    if (devices % rows != 0) continue;
     const DeviceGrid grid{rows, devices / rows};
-    if (!is_usable(grid, size)) continue;
-    const bool is_first = best.rows == 0;
-    if (is_first || floats_that_travel(size, grid) < floats_that_travel(size, best)) best = grid;
+    const bool has_parts = rows <= std::max(size.M, 1) && grid.columns <= std::max(size.N, 1);
+    if (devices % rows != 0 || !has_parts) continue;
+    const std::string name = text::printed("%dx%d", rows, grid.columns);
+    usable += (usable.empty() ? "" : ", ") + name;
+    if (!typed.empty() && typed != name) continue;
+    if (!best || floats_that_travel(size, grid) < floats_that_travel(size, *best)) best = grid;
   }
-  if (best.rows > 0) return best;
+  if (best) return *best;
+  const std::string of_C = text::printed(": C is %d x %d, and ", size.M, size.N);
   throw model::Refusal(
-      "--gpus " + std::to_string(devices) + ": C is " + in_words(size) +
-      ", and no grid of that many GPUs gives each of them a part of it; give fewer");
-}
-
-DeviceGrid read_grid(std::string_view typed, ProblemSize size, int devices) {
-  const std::string flag = "--grid " + text::echoed(std::string(typed));
-  const char* const end = typed.data() + typed.size();
-  DeviceGrid grid{};
-  const auto rows = std::from_chars(typed.data(), end, grid.rows);
-  const bool has_x = rows.ec == std::errc() && rows.ptr != end && *rows.ptr == 'x';
-  const auto columns = std::from_chars(has_x ? rows.ptr + 1 : end, end, grid.columns);
-  if (!has_x || columns.ec != std::errc() || columns.ptr != end || grid.rows < 1 ||
-      grid.columns < 1) {
-    throw model::Refusal(flag + ": not a grid; give rows x columns, for example --grid 2x2");
-  }
-  if (double(grid.rows) * grid.columns != devices) {
-    throw model::Refusal(
-        flag + ": it has " + std::to_string(std::int64_t{grid.rows} * grid.columns) +
-        " places for " + std::to_string(devices) + " GPUs; give a grid with as many as --gpus");
-  }
-  if (!is_usable(grid, size)) {
-    throw model::Refusal(
-        flag + ": C is " + in_words(size) +
-        ", which has too few rows or columns for it; give another grid");
-  }
-  return grid;
+      usable.empty() ? text::printed("--gpus %d", devices) + of_C +
+                           "no grid of that many GPUs gives each of them a part of it; give fewer"
+                     : "--grid " + text::echoed(typed) + of_C + text::printed("%d GPUs", devices) +
+                           " can divide it in a grid of " + usable + "; give one of these");
 }
 
 std::string in_words(DeviceGrid grid) {
@@ -277,11 +244,7 @@ constexpr std::array kLinks = {
 }  // namespace
 
 const Link& find_link(std::string_view name) {
-  for (const Link& link : kLinks) {
-    if (name == link.name) return link;
-  }
-  throw model::Refusal(
-      "--link " + text::echoed(std::string(name)) + ": not a link; give nvlink, pcie4 or 100GbE");
+  return *std::ranges::find(kLinks, name, &Link::name);
 }
 
 double Timeline::ms() const {
@@ -323,75 +286,6 @@ Rate measured_rate(double tflops, int devices_of_a_process) {
   constexpr double kStepMs = 0.010, kAlignedC = 3.0e-9, kOtherC = 17.5e-9, kIssueMs = 0.022;
   const double issue_ms = devices_of_a_process > 1 ? kIssueMs * devices_of_a_process : 0;
   return {tflops, kStepMs, kAlignedC, kOtherC, issue_ms};
-}
-
-Timeline predict(const Schedule& s, const Link& link, const Rate& rate) {
-  const int devices = s.grid.devices(), turns = s.turns();
-  const double gb_per_s =
-      s.from_host ? std::min(link.host_gb_per_s, link.host_pair_gb_per_s / std::min(devices, 2))
-                  : link.gb_per_s;
-  const auto transfer_ms = [&](double floats) {
-    return floats == 0 ? 0 : 1e-3 * link.latency_us + sizeof(float) * floats / (1e6 * gb_per_s);
-  };
-  // An empty product takes no time, even if the speed was measured with it and is 0.
-  const auto multiply_ms = [&](double M, double N, double K, bool loads_C) {
-    const double operations = 2 * M * N * K;
-    if (operations == 0) return 0.0;
-    const double ms_of_C = std::fmod(N, 4) == 0 ? rate.aligned_C_ms : rate.other_C_ms;
-    return operations / (1e9 * rate.tflops) + (loads_C ? M * N * ms_of_C : 0);
-  };
-  std::vector<double> arrived(devices);                                 // the last panel of each
-  std::vector<std::vector<double>> multiplied(devices), left(devices);  // after each step
-  std::size_t most = 0;
-  for (const auto& steps : s.steps) most = std::max(most, steps.size());
-  Timeline timeline;
-  for (int i = 0; i < static_cast<int>(most); ++i) {
-    const auto ends = [&](int device) { return i >= static_cast<int>(s.steps[device].size()); };
-    // The transfers wait as those of a Product do.
-    std::vector<double> is_free(devices);
-    for (int device = 0; device < devices; ++device) {
-      if (ends(device)) continue;
-      const std::vector<PanelStep>& steps = s.steps[device];
-      double& begin = is_free[device] = arrived[device];
-      const auto wait = [&](double until) { begin = std::max(begin, until); };
-      if (i >= 2 && steps[i - 2].arrives()) wait(multiplied[device][i - 2]);
-      if (i >= 1 && steps[i].first && steps[i].B_arrives) wait(multiplied[device][i - 1]);
-      if (i > turns && steps[i].first) wait(left[device][i - turns - 1]);
-    }
-    for (int device = 0; device < devices; ++device) {
-      if (ends(device)) continue;
-      const PanelStep& step = s.steps[device][i];
-      const double m = step.rows.size, n = step.columns.size, k = step.k.size;
-      double end = i == 0 ? 0 : multiplied[device][i - 1];
-      double end_of_C = i == 0 ? 0 : left[device][i - 1];
-      if (step.arrives() && (k > 0 || step.first)) {
-        double begin = is_free[device];
-        // Panels travel when all devices of a row and column have a place for one.
-        for (int other = 0; !s.from_host && other < devices; ++other) {
-          if (s.grid.are_in_line(device, other)) begin = std::max(begin, is_free[other]);
-        }
-        const double floats =
-            step.A_arrives * m * k + step.B_arrives * k * n + step.C_arrives * m * n;
-        arrived[device] = begin + transfer_ms(floats);
-        if (floats > 0) timeline.times.push_back({device, Lane::arrive, i, begin, arrived[device]});
-      }
-      if (k > 0 || step.first) {
-        const double overhead = k == 0 ? 0 : rate.issue_ms + (i == 0 ? 0 : rate.step_ms);
-        if (device == 0) timeline.overhead_ms += overhead;
-        const double begin = overhead + std::max(arrived[device], end);
-        end = begin + multiply_ms(m, n, k, !step.first);
-        timeline.times.push_back({device, Lane::multiply, i, begin, end});
-      }
-      if (step.C_leaves) {
-        const double begin = std::max(end, end_of_C);
-        end_of_C = begin + transfer_ms(m * n);
-        timeline.times.push_back({device, Lane::leave, i, begin, end_of_C});
-      }
-      multiplied[device].push_back(end);
-      left[device].push_back(end_of_C);
-    }
-  }
-  return timeline;
 }
 
 }  // namespace cluster

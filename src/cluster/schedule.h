@@ -63,6 +63,8 @@ struct PanelStep {
   Interval rows, columns, k;
   bool first;  // of its block
   bool A_arrives, B_arrives, C_arrives = false, C_leaves = false;
+  // If the matrices stay on the devices: which panel it is, and the devices that own it.
+  int panel = 0, owner_of_A = 0, owner_of_B = 0;
 
   bool arrives() const { return A_arrives || B_arrives || C_arrives; }
 };
@@ -82,19 +84,10 @@ struct Schedule {
   Interval N_of(int device) const { return grid.N_of(size, device); }
   int turns() const { return static_cast<int>(panels.size()); }  // steps of a block
 
-  // Where matrices stay on the devices: the panel that a device multiplies in a step. Those of its
-  // first steps are its own: as many of A as its row has columns to share them, and as many of B as
-  // its column has rows.
-  int panel_at(int device, int step) const;
-  const Interval& k_at(int device, int step) const { return panels[panel_at(device, step)]; }
-  int own_of_A() const { return turns() / grid.columns; }
-  int own_of_B() const { return turns() / grid.rows; }
-  int K_of_first(int device, int steps_of_it) const;
-  int K_of_A(int device) const { return K_of_first(device, own_of_A()); }
-  int K_of_B(int device) const { return K_of_first(device, own_of_B()); }
-  // The device that owns the panel.
-  int owner_of_A(int device, int step) const;
-  int owner_of_B(int device, int step) const;
+  // How much of K a device owns, where matrices stay on the devices.
+  int K_of_A(int device) const { return K_owned(device, &PanelStep::A_arrives); }
+  int K_of_B(int device) const { return K_owned(device, &PanelStep::B_arrives); }
+  int K_owned(int device, bool PanelStep::*arrives) const;
 };
 
 // Of matrices that stay on the devices. Throws a Refusal if there would be too many steps to list.
@@ -118,13 +111,10 @@ int usual_panel(int K);
 // of B's to the P - 1 other rows.
 double floats_that_travel(ProblemSize size, DeviceGrid grid);
 
-// The grid of that many devices in which the fewest floats travel; of equal ones, the one with the
-// fewest rows. Throws a Refusal if C has too few rows and columns to give every device a part.
-DeviceGrid choose_grid(ProblemSize size, int devices);
-
-// "2x3". Throws a Refusal unless it is two whole numbers whose product is `devices` and C has that
-// many rows and columns.
-DeviceGrid read_grid(std::string_view typed, ProblemSize size, int devices);
+// Of the grids that give each of so many devices a part of C, the one that is typed as "2x3". If
+// none is, the one in which the fewest floats travel; of equal ones, that with the fewest rows.
+// Throws a Refusal if there is none.
+DeviceGrid choose_grid(ProblemSize size, int devices, const std::string& typed = "");
 std::string in_words(DeviceGrid grid);  // "2 x 3"
 
 // What a device sends, receives and holds. From the host, messages are copies.
@@ -150,8 +140,7 @@ struct Link {
   const char* source;         // of these rates
 };
 
-// nvlink, pcie4 or 100GbE. Throws a Refusal that lists them for any other name.
-const Link& find_link(std::string_view name);
+const Link& find_link(std::string_view name);  // nvlink, pcie4 or 100GbE
 
 enum class Lane { arrive, multiply, leave };  // panels come, are multiplied, results go
 
@@ -186,7 +175,5 @@ struct Rate {
 };
 // With what else was measured, for that many devices in each process.
 Rate measured_rate(double tflops, int devices_of_a_process);
-
-Timeline predict(const Schedule& schedule, const Link& link, const Rate& rate);
 
 }  // namespace cluster

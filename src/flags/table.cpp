@@ -238,7 +238,7 @@ const std::vector<Section> kSections = {
           "where A, B and C stay; default: on the GPUs if there is room, else in the host's "
           "memory, from which they pass through the GPUs",
           "give gpu or host"},
-         {"--link", "NAME", name(&Flags::link, "not a link"),
+         {"--link", "NAME", choice(&Flags::link, 0, "nvlink|pcie4|100GbE"),
           "what connects the GPUs of the model: nvlink (default), pcie4 or 100GbE",
           "give nvlink, pcie4 or 100GbE"},
      },
