@@ -41,35 +41,30 @@ struct Setting {
   bool is_computed;  // else there are only the formulas and the model
   const model::Gpu& gpu;
   DeviceGrid grid;
-  const Link& link;
-  lab::Problem& problem;
+  HostMatrices matrices;
   ProblemSize size;
   ProblemSize multiplied;  // the same, but K is 0 if alpha is: A and B are not read then
   // What multiplies on each device.
   const model::Stage& stage;
   const model::Variant& variant;
-  lab::Gemm gemm;
+  const lab::Gemm& gemm;
 
   int gpus() const { return grid.devices(); }
 };
 
-HostMatrices matrices_of(lab::Problem& problem) {
-  return {problem.A.data(), problem.B.data(), problem.C.data()};
-}
-
-double floats_of_AB(ProblemSize size) {
-  return double(size.M) * size.K + double(size.K) * size.N;
+double bytes_of_C(ProblemSize size) {
+  return sizeof(float) * double(size.M) * size.N;
 }
 
 // The bytes of A, B and C.
 double bytes_of(ProblemSize size) {
-  return sizeof(float) * (floats_of_AB(size) + double(size.M) * size.N);
+  return sizeof(float) * (double(size.M) + size.N) * size.K + bytes_of_C(size);
 }
 
 // The bytes of the copies of A and B in parts, if the stage makes some (parts_in_memory in
 // lab/gpu/operands.h).
 double bytes_of_copies(const Setting& setting, ProblemSize size) {
-  return model::multiplies_parts(setting.variant) ? sizeof(float) * floats_of_AB(size) : 0;
+  return model::multiplies_parts(setting.variant) ? bytes_of(size) - bytes_of_C(size) : 0;
 }
 
 // The largest and the smallest value of all processes. All must call it.
@@ -80,21 +75,6 @@ double largest(Processes& processes, double value) {
 
 double smallest(Processes& processes, double value) {
   return -largest(processes, -value);
-}
-
-// The speed of one GPU with its part of the product before it is measured, or where it cannot be:
-// as recorded, or the GPU's peak.
-KnownSpeed known_speed(const Setting& setting, bool resident) {
-  const std::string& gpu = setting.gpu.name;
-  KnownSpeed speed =
-      recorded_speed(gpu, name_of(setting.stage), setting.size, setting.grid, resident);
-  if (speed.tflops == 0) {
-    speed.tflops = model::peak_tflops(setting.gpu, setting.variant.multiplier);
-    speed.source = "its peak, since no speed of it is recorded";
-  }
-  speed.source =
-      "one " + gpu + " with " + text::significant(speed.tflops) + " TFLOP/s, " + speed.source;
-  return speed;
 }
 
 // Times `multiply` from the common start of all processes until all are done, after one untimed
@@ -122,15 +102,11 @@ std::vector<Schedule> resident_schedules(const Setting& setting) {
   if (flags.panel) all = {schedule(setting.multiplied, setting.grid, *flags.panel)};
   if (flags.resident == flags::Resident::gpu || !setting.on_gpu) return all;
   const double memory = 0.95 * smallest(setting.processes, static_cast<double>(gpu::free_bytes()));
-  std::erase_if(all, [&](const Schedule& s) {
-    double most = 0;
-    for (int device = 0; device < setting.gpus(); ++device) {
-      const ProblemSize multiplied{s.M_of(device).size, s.N_of(device).size, s.panel};
-      most = std::max(
-          most, static_cast<double>(predicted_load(s, device).bytes_held) +
-                    bytes_of_copies(setting, multiplied));
-    }
-    return most > memory;
+  std::erase_if(all, [&](const Schedule& s) {  // the parts of all devices are nearly equal
+    const ProblemSize multiplied{s.M_of(0).size, s.N_of(0).size, s.panel};
+    return static_cast<double>(predicted_load(s, 0).bytes_held) +
+               bytes_of_copies(setting, multiplied) >
+           memory;
   });
   return all;
 }
@@ -170,20 +146,19 @@ KnownSpeed compute(
     Report& report) {
   const flags::Flags& flags = setting.flags;
   const auto largest_of_all = [&](double value) { return largest(setting.processes, value); };
-  const RowsCheck check(
-      setting.size, matrices_of(setting.problem), flags.alpha, flags.beta, flags.seed);
+  const RowsCheck check(setting.size, setting.matrices, flags.alpha, flags.beta, flags.seed);
   const auto multiply = [&] { product.multiply(flags.alpha, flags.beta); };
   product.load();
   devices.reset_counters();
   multiply();
   for (int device = 0; device < setting.gpus(); ++device) {
-    const auto of = [&](std::int64_t Load::*member) {
-      return static_cast<std::int64_t>(
-          largest_of_all(static_cast<double>(devices.load(device).*member)));
-    };
-    report.counted.push_back(
-        {of(&Load::bytes_sent), of(&Load::bytes_received), of(&Load::messages_sent),
-         of(&Load::messages_received), of(&Load::bytes_held)});
+    Load& counted = report.counted.emplace_back();
+    for (const auto member :
+         {&Load::bytes_sent, &Load::bytes_received, &Load::messages_sent, &Load::messages_received,
+          &Load::bytes_held}) {
+      const auto here = static_cast<double>(devices.load(device).*member);
+      counted.*member = static_cast<std::int64_t>(largest_of_all(here));
+    }
   }
   product.store();
   std::vector<std::pair<Interval, Interval>> computed;
@@ -203,6 +178,7 @@ KnownSpeed compute(
       " rows of C, against fp64");
   if (!setting.on_gpu) return known;
   report.ways.front().time = time_all(setting, multiply);
+  report.widths[report.chosen].ms = report.ways.front().time->median_ms;
   report.measured = product.timeline();
   const ProblemSize part = product.size_of_one_step();
   double speed = 0;  // of an empty product
@@ -217,58 +193,64 @@ KnownSpeed compute(
 // schedules, A, B and C pass through them, from the host.
 void distribute(const Setting& setting, std::vector<Schedule> schedules, Report& report) {
   const flags::Flags& flags = setting.flags;
+  const Link& link = find_link(flags.link);
   const bool resident = !schedules.empty();
   const bool panels_travel = resident && setting.gpus() > 1;
   const std::unique_ptr<Devices> devices =
       setting.on_gpu ? gpus(setting.grid, setting.processes, setting.gemm, panels_travel)
                      : std::make_unique<Played>(setting.gpus(), setting.processes, setting.gemm);
   if (!resident) schedules = {schedule_from_host(setting, *devices)};
-  KnownSpeed speed = known_speed(setting, resident);
+  // That of one GPU with its part of the product, before it is measured, or where it cannot be.
+  const std::string& gpu = setting.gpu.name;
+  KnownSpeed speed =
+      recorded_speed(gpu, name_of(setting.stage), setting.size, setting.grid, resident);
+  if (speed.tflops == 0) {
+    speed = {
+        model::peak_tflops(setting.gpu, setting.variant.multiplier),
+        "its peak, since no speed of it is recorded"};
+  }
+  speed.source =
+      "one " + gpu + " with " + text::significant(speed.tflops) + " TFLOP/s, " + speed.source;
   const auto predicted = [&](const Schedule& schedule) {
     const int of_a_process = setting.processes.size() > 1 ? 1 : setting.gpus();
-    return predict(schedule, setting.link, measured_rate(speed.tflops, of_a_process));
+    return predict(schedule, link, measured_rate(speed.tflops, of_a_process));
   };
   for (const Schedule& schedule : schedules) {
     report.widths.push_back({schedule, predicted(schedule), {}});
-    const bool is_faster =
-        report.widths.back().model.ms() < report.widths[report.chosen].model.ms();
-    if (is_faster) report.chosen = static_cast<int>(report.widths.size()) - 1;
   }
+  const auto ms = [](const Width& width) { return width.model.ms(); };
+  report.chosen =
+      static_cast<int>(std::ranges::min_element(report.widths, {}, ms) - report.widths.begin());
   setting.processes.share(&report.chosen, sizeof report.chosen);
-  Width& chosen = report.widths[report.chosen];
+  const Width& chosen = report.widths[report.chosen];
   for (int device = 0; device < setting.gpus(); ++device) {
     report.predicted.push_back(predicted_load(chosen.schedule, device));
   }
   report.about.push_back(in_words(chosen.schedule));
 
   if (setting.is_computed) {
-    Product product(chosen.schedule, *devices, matrices_of(setting.problem));
+    Product product(chosen.schedule, *devices, setting.matrices);
     speed = compute(setting, *devices, product, speed, report);
     for (Width& width : report.widths) width.model = predicted(width.schedule);
   }
   report.about.push_back(
-      std::string("model: ") + setting.link.name + ", " + setting.link.source + "; " +
-      speed.source);
+      std::string("model: ") + link.name + ", " + link.source + "; " + speed.source);
   if (!chosen.model.is_told()) {
     report.about.push_back(
         "no prediction: the launches alone take " + text::significant(chosen.model.overhead_ms) +
         " ms, and how they overlap the rest is not in the model");
   }
   for (Width& width : report.widths) {
-    if (!setting.on_gpu) break;
-    if (&width == &chosen) {
-      width.ms = report.ways.front().time->median_ms;
-      continue;
-    }
+    if (!setting.on_gpu || width.ms) continue;
     devices->release();
-    Product product(width.schedule, *devices, matrices_of(setting.problem));
+    Product product(width.schedule, *devices, setting.matrices);
     product.load();
     width.ms = time_all(setting, [&] { product.multiply(flags.alpha, flags.beta); }).median_ms;
   }
 }
 
 // The times of one GPU alone and of NVIDIA's own library for several.
-void add_yardsticks(const Setting& setting, Report& report) {
+void add_yardsticks(const Setting& setting, lab::Problem& problem, Report& report) {
   if (!setting.processes.is_first()) return;
   const flags::Flags& flags = setting.flags;
   Way xt{.name = "cuBLASXt", .gpus = setting.gpus()};
@@ -277,69 +259,58 @@ void add_yardsticks(const Setting& setting, Report& report) {
   } else if (setting.processes.size() > 1) {
     xt.why_not = "it uses the GPUs of one process";
   } else {
-    const auto [M, N, K] = setting.size;
-    const auto [A, B, C] = matrices_of(setting.problem);
     const std::function<model::Kernel> several = cublas_xt(setting.gpus());
-    xt.time = time_all(setting, [&, M = M, N = N, K = K, A = A, B = B, C = C] {
-      several(M, N, K, flags.alpha, A, B, flags.beta, C);
-    });
+    xt.time = time_all(setting, problem.product_by(several, problem.C));
   }
   report.ways.push_back(xt);
   if (!setting.on_gpu) return;
-  Way one{.name = "one GPU, " + name_of(setting.stage)}, blas{.name = "one GPU, cuBLAS fp32"};
+  Way one{.name = "one GPU, " + name_of(setting.stage)};
   const double left = 0.95 * static_cast<double>(gpu::free_bytes()) - bytes_of(setting.size);
   if (left < 0) {
-    one.why_not = blas.why_not = "A, B and C do not fit into its memory";
+    one.why_not = "A, B and C do not fit into its memory";
+  } else if (left < bytes_of_copies(setting, setting.size)) {
+    one.why_not = "its copies of A and B do not fit into the memory beside A, B and C";
   } else {
-    lab::OnGpu on_gpu(setting.problem);
-    if (bytes_of_copies(setting, setting.size) <= left) {
-      // Launched as in the ladder.
-      const model::Variant& whole =
-          model::suited_variant(setting.stage, setting.gpu, setting.size.M, setting.size.N);
-      const lab::Gemm gemm = lab::gemm_of(setting.table, whole, setting.gpu.sms);
-      one.time = on_gpu.time(gemm, flags.reps.value_or(0));
-      report.one_gpu_tflops = tflops(setting.size, one.time->median_ms);
-    } else {
-      one.why_not = "its copies of A and B do not fit into the memory beside A, B and C";
-    }
-    blas.time = on_gpu.time(std::bind_front(gpu::cublas_sgemm, false), flags.reps.value_or(0));
+    // Launched as in the ladder.
+    const model::Variant& whole =
+        model::suited_variant(setting.stage, setting.gpu, setting.size.M, setting.size.N);
+    const lab::Gemm gemm = lab::gemm_of(setting.table, whole, setting.gpu.sms);
+    one.time = lab::OnGpu(problem).time(gemm, flags.reps.value_or(0));
+    report.one_gpu_tflops = tflops(setting.size, one.time->median_ms);
   }
-  report.ways.insert(report.ways.end(), {one, blas});
+  report.ways.push_back(one);
 }
 
-// Throws a Refusal for a request that cannot be met.
-void check_request(
+// The grid of these GPUs. Throws a Refusal for a request that cannot be met.
+DeviceGrid checked_request(
     const flags::Flags& flags, const Processes& processes, bool on_gpu, const model::Gpu& gpu,
     int gpus, ProblemSize size) {
-  const auto refuse = [](const std::string& why) { throw model::Refusal(why); };
-  const bool are_several = processes.size() > 1;
-  if (are_several && gpus != processes.size()) {
-    refuse(text::printed(
-        "--gpus %d: mpirun started %d processes, and each has one GPU; give --gpus %d", gpus,
-        processes.size(), processes.size()));
-  }
-  if (on_gpu && !are_several && gpus > count_gpus()) {
-    refuse(text::printed(
-        "--gpus %d: there are only %d here; --device cpu plays them on the CPU", gpus,
-        count_gpus()));
-  }
-  if (bytes_of(size) > 0x1p60) {
-    refuse("--gpus: A, B and C would take more than 2^60 bytes; choose smaller sizes");
-  }
+  const auto refuse_if = [](bool is_so, const std::string& why) {
+    if (is_so) throw model::Refusal(why);
+  };
+  const int started = processes.size();
+  refuse_if(
+      started > 1 && gpus != started,
+      text::printed(
+          "--gpus %d: mpirun started %d processes, and each has one GPU; give --gpus %d", gpus,
+          started, started));
+  refuse_if(
+      on_gpu && started == 1 && gpus > count_gpus(),
+      text::printed(
+          "--gpus %d: there are only %d here; --device cpu plays them on the CPU", gpus,
+          count_gpus()));
+  refuse_if(
+      bytes_of(size) > 0x1p60,
+      "--gpus: A, B and C would take more than 2^60 bytes; choose smaller sizes");
   // Under mpirun, --gpus is not given, so the checks of the flags do not refuse these.
-  const char* const other = flags.explain                          ? "--explain"
-                            : flags.format != flags::Format::table ? "--format"
-                            : !flags.json.empty()                  ? "--json"
-                            : !flags.out.empty()                   ? "--out"
-                                                                   : nullptr;
-  if (are_several && other != nullptr) {
-    refuse(
-        std::string(other) + ": several processes only print the table; leave " + other + " out");
-  }
-  if (flags.a.empty()) choose_grid(size, gpus, flags.grid);
-  if (!model::has_clock(gpu)) {
-    refuse("--gpus: the " + gpu.name + " has no clock; choose another --gpu");
-  }
+  refuse_if(
+      started > 1 && (flags.explain || flags.format != flags::Format::table ||
+                      !flags.json.empty() || !flags.out.empty() || !flags.a.empty()),
+      "several processes print only the table of random matrices; leave --explain, --format, "
+      "--json, --out and --a out");
+  refuse_if(
+      !model::has_clock(gpu), "--gpus: the " + gpu.name + " has no clock; choose another --gpu");
+  return choose_grid(size, gpus, flags.grid);
 }
 
 // Returns whether the result and every count are right, and prints what is wrong.
@@ -358,34 +329,6 @@ bool is_right(const Report& report) {
   return is_right && are_counted;
 }
 
-int run_all(const Setting& setting) {
-  const std::vector<Schedule> schedules = resident_schedules(setting);
-  const bool resident = !schedules.empty();
-  const model::Stage& stage = setting.stage;
-  Report report{.size = setting.size, .gpu = setting.gpu.name};
-  report.about.push_back(
-      text::printed("GPUs: %d %s", setting.gpus(), setting.gpu.name.c_str()) +
-      (setting.on_gpu        ? ""
-       : setting.is_computed ? ", played by the CPU"
-                             : ", not played: this product is too large for the CPU") +
-      "; each multiplies by " + name_of(stage) + ", " + stage.name);
-  report.ways.push_back(
-      {.name = resident ? "distributed" : "from the host",
-       .gpus = setting.gpus(),
-       .grid = in_words(setting.grid),
-       .why_not = setting.on_gpu && resident && setting.gpus() > 1 ? why_no_nccl() : ""});
-  std::vector<std::shared_ptr<void>> while_used;
-  for (lab::Floats* matrix : {&setting.problem.A, &setting.problem.B, &setting.problem.C}) {
-    if (!setting.on_gpu) break;
-    while_used.push_back(pinned(matrix->data(), matrix->size() * sizeof(float)));
-  }
-  if (report.ways.front().why_not.empty()) distribute(setting, schedules, report);
-  add_yardsticks(setting, report);
-  setting.processes.wait_for_all();
-  if (setting.processes.is_first()) print(stdout, report);
-  return is_right(report) ? 0 : 1;
-}
-
 }  // namespace
 
 bool is_wanted(const flags::Flags& flags) {
@@ -402,42 +345,48 @@ int run(
   const bool on_gpu = lab::choose_device(flags);
   const model::Gpu gpu = lab::choose_model(flags, on_gpu);
   const int gpus = flags.gpus.value_or(processes.size());
-  const ProblemSize asked = lab::size_to_run(flags, on_gpu);
-  const Link& link = find_link(flags.link);
-  check_request(flags, processes, on_gpu, gpu, gpus, asked);
+  const ProblemSize size = lab::size_to_run(flags, on_gpu);
+  const DeviceGrid grid = checked_request(flags, processes, on_gpu, gpu, gpus, size);
 
   // A ladder takes minutes at most, and fits on one GPU.
-  const double multiplications = double(asked.M) * asked.N * asked.K;
+  const double multiplications = double(size.M) * size.N * size.K;
   const bool has_ladder = multiplications <= 0x1p39 &&  // 8192 x 8192 x 8192
-                          (!on_gpu || bytes_of(asked) <= static_cast<double>(gpu::free_bytes()));
+                          (!on_gpu || bytes_of(size) <= static_cast<double>(gpu::free_bytes()));
   const int exit_code = has_ladder && processes.is_first() ? ladder() : 0;
 
   // The CPU plays GPUs only for small products. For larger ones there are only the formulas and the
   // model.
-  const bool is_computed = on_gpu || !flags.a.empty() || multiplications <= 0x1p27;
-  lab::Problem problem{asked.M, asked.N, asked.K, flags.alpha, flags.beta, {}, {}, {}};
+  const bool is_computed = on_gpu || multiplications <= 0x1p27;
+  lab::Problem problem{size.M, size.N, size.K, flags.alpha, flags.beta, {}, {}, {}};
   if (is_computed) problem = lab::load_problem(flags, on_gpu, lab::Kept::matrices);
-  const ProblemSize size{problem.M, problem.N, problem.K};
-  const DeviceGrid grid = choose_grid(size, gpus, flags.grid);
   const model::StageTable& table = on_gpu ? own : plain;
-
   // The fastest stage that rounds no worse than fp32, with tiles that suit a device's part.
   const ProblemSize part{grid.M_of(size, 0).size, grid.N_of(size, 0).size, size.K};
-  const model::Stage* const stage = fastest_fp32_stage(table, gpu, part);
-  if (stage == nullptr) throw model::Refusal("--gpus: no stage in fp32 runs on the " + gpu.name);
-  const model::Variant& variant = model::suited_variant(*stage, gpu, part.M, part.N);
+  const model::Stage& stage = fastest_fp32_stage(table, gpu, part);
+  const model::Variant& variant = model::suited_variant(stage, gpu, part.M, part.N);
   // With 0 SMs there is a block for each tile. Blocks then end all the time, and a transfer gets
   // an SM at once. And no tile is cut: its parts would hand their sums on in memory of one GPU.
   lab::Gemm gemm = lab::gemm_of(table, variant, 0);
   if (!on_gpu) {
     // The kernels of the copy for the CPU, as the GPU would run them.
-    gemm = [&gpu, of_table = gemm](
-               int M, int N, int K, float alpha, const float* A, const float* B, float beta,
-               float* C) {
-      machine::run(
-          {.gpu = &gpu, .hazards = false}, [&] { of_table(M, N, K, alpha, A, B, beta, C); });
+    gemm = [&gpu, of_table = gemm](auto... arguments) {
+      machine::run({.gpu = &gpu, .hazards = false}, [&] { of_table(arguments...); });
     };
   }
+  const Setting setting{
+      .flags = flags,
+      .table = table,
+      .processes = processes,
+      .on_gpu = on_gpu,
+      .is_computed = is_computed,
+      .gpu = gpu,
+      .grid = grid,
+      .matrices = {problem.A.data(), problem.B.data(), problem.C.data()},
+      .size = size,
+      .multiplied = {size.M, size.N, flags.alpha == 0 ? 0 : size.K},
+      .stage = stage,
+      .variant = variant,
+      .gemm = gemm};
 
   if (!has_ladder && processes.is_first()) {
     lab::Run without_rows = lab::new_run(flags, on_gpu, command);
@@ -445,22 +394,29 @@ int run(
     std::fputs(report::about(without_rows).c_str(), stdout);
     std::puts("ladder   left out: at this size it would take too long, or need too much memory");
   }
-  const int own_code = run_all(
-      {.flags = flags,
-       .table = table,
-       .processes = processes,
-       .on_gpu = on_gpu,
-       .is_computed = is_computed,
-       .gpu = gpu,
-       .grid = grid,
-       .link = link,
-       .problem = problem,
-       .size = size,
-       .multiplied = {size.M, size.N, flags.alpha == 0 ? 0 : size.K},
-       .stage = *stage,
-       .variant = variant,
-       .gemm = gemm});
-  return std::max(exit_code, own_code);
+  const std::vector<Schedule> schedules = resident_schedules(setting);
+  const bool resident = !schedules.empty();
+  Report report{.size = size, .gpu = gpu.name};
+  report.about.push_back(
+      text::printed("GPUs: %d %s", gpus, gpu.name.c_str()) +
+      (on_gpu        ? ""
+       : is_computed ? ", played by the CPU"
+                     : ", not played: this product is too large for the CPU") +
+      "; each multiplies by " + name_of(stage) + ", " + stage.name);
+  report.ways.push_back(
+      {.name = resident ? "distributed" : "from the host",
+       .gpus = gpus,
+       .grid = in_words(grid),
+       .why_not = on_gpu && resident && gpus > 1 ? why_no_nccl() : ""});
+  std::vector<std::shared_ptr<void>> while_used;
+  for (lab::Floats* matrix : {&problem.A, &problem.B, &problem.C}) {
+    if (on_gpu) while_used.push_back(pinned(matrix->data(), matrix->size() * sizeof(float)));
+  }
+  if (report.ways.front().why_not.empty()) distribute(setting, schedules, report);
+  add_yardsticks(setting, problem, report);
+  processes.wait_for_all();
+  if (processes.is_first()) print(stdout, report);
+  return std::max(exit_code, is_right(report) ? 0 : 1);
 }
 
 void end_others(int exit_code) {

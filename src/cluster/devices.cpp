@@ -445,14 +445,26 @@ constexpr int kFewestRows = 16;
 
 std::vector<int> drawn_rows(ProblemSize size, std::uint64_t seed) {
   const double in_a_row = std::max(1.0, double(size.N) * size.K);
-  const int count = static_cast<int>(
-      std::min<double>(size.M, std::max<double>(kFewestRows, std::floor(kAFewSeconds / in_a_row))));
-  std::vector<int> rows(size.M);
-  for (int i = 0; i < size.M; ++i) rows[i] = i;
+  const double count = std::max<double>(kFewestRows, std::floor(kAFewSeconds / in_a_row));
+  std::vector<int> rows(size.M), drawn;
+  std::iota(rows.begin(), rows.end(), 0);
   std::mt19937_64 random(seed);
-  std::vector<int> drawn;
-  std::sample(rows.begin(), rows.end(), std::back_inserter(drawn), count, random);
+  std::sample(
+      rows.begin(), rows.end(), std::back_inserter(drawn),
+      static_cast<int>(std::min<double>(size.M, count)), random);
   return drawn;
+}
+
+// These columns of these rows of a matrix whose rows are `pitch` elements long.
+template <class T>
+std::vector<T> cut(
+    const T* matrix, std::int64_t pitch, const std::vector<int>& rows, Interval columns) {
+  std::vector<T> all;
+  for (const int row : rows) {
+    const T* const of_row = matrix + row * pitch;
+    all.insert(all.end(), of_row + columns.begin, of_row + columns.end());
+  }
+  return all;
 }
 
 }  // namespace
@@ -460,49 +472,32 @@ std::vector<int> drawn_rows(ProblemSize size, std::uint64_t seed) {
 RowsCheck::RowsCheck(
     ProblemSize size, HostMatrices matrices, float alpha, float beta, std::uint64_t seed)
     : size_(size), matrices_(matrices), alpha_(alpha), beta_(beta), rows_(drawn_rows(size, seed)) {
-  if (beta == 0) return;
-  for (const int row : rows_) {
-    const float* const from = matrices.C + std::int64_t{row} * size.N;
-    before_.insert(before_.end(), from, from + size.N);
-  }
+  if (beta != 0) before_ = cut(matrices.C, size.N, rows_, {0, size.N});
 }
 
 model::Error RowsCheck::compare(
     const std::vector<std::pair<Interval, Interval>>& parts, model::Precision precision) const {
   const auto [M, N, K] = size_;
-  const auto count = static_cast<std::size_t>(rows());
-  std::vector<float> A(count * K);
-  for (std::size_t i = 0; i < count; ++i) {
-    std::copy_n(matrices_.A + std::int64_t{rows_[i]} * K, K, A.begin() + i * K);
-  }
-  std::vector<double> exact(count * N), magnitude(count * N);
-  reference_gemm(
-      rows(), N, K, alpha_, A.data(), matrices_.B, beta_, beta_ == 0 ? nullptr : before_.data(),
-      exact.data());
+  const std::vector<float> A = cut(matrices_.A, K, rows_, {0, K});
+  std::vector<double> exact(rows_.size() * N), magnitude(rows_.size() * N);
+  reference_gemm(rows(), N, K, alpha_, A.data(), matrices_.B, beta_, before_.data(), exact.data());
   reference_magnitude(rows(), N, K, K, alpha_, A.data(), matrices_.B, magnitude.data());
 
   model::Error worst{0, 0, true, {}};
   for (const auto& [m, n] : parts) {
-    std::vector<float> computed, before;
-    std::vector<double> exact_here, magnitude_here;
-    std::vector<int> of_rows;
-    for (std::size_t i = 0; i < count; ++i) {
-      if (rows_[i] < m.begin || rows_[i] >= m.end()) continue;
-      of_rows.push_back(rows_[i]);
-      const auto append = [&, n = n](auto& to, const auto* from) {
-        to.insert(to.end(), from + n.begin, from + n.end());
-      };
-      append(computed, matrices_.C + std::int64_t{rows_[i]} * N);
-      append(exact_here, exact.data() + i * N);
-      append(magnitude_here, magnitude.data() + i * N);
-      if (beta_ != 0) append(before, before_.data() + i * N);
-    }
+    const auto first = std::ranges::lower_bound(rows_, m.begin);
+    const std::vector<int> of_C(first, std::ranges::lower_bound(rows_, m.end()));
+    std::vector<int> checked(of_C.size());  // where they are among all that are checked
+    std::iota(checked.begin(), checked.end(), static_cast<int>(first - rows_.begin()));
+    std::vector<float> before;
+    if (beta_ != 0) before = cut(before_.data(), N, checked, n);
     model::Error error = model::compare(
-        static_cast<int>(of_rows.size()), n.size, K, computed.data(), exact_here.data(),
-        magnitude_here.data(), beta_, beta_ == 0 ? nullptr : before.data(), precision, alpha_);
+        static_cast<int>(of_C.size()), n.size, K, cut(matrices_.C, N, of_C, n).data(),
+        cut(exact.data(), N, checked, n).data(), cut(magnitude.data(), N, checked, n).data(), beta_,
+        before.data(), precision, alpha_);
     if (error.first && !worst.first) {
       worst.first = error.first;
-      worst.first->row = of_rows[error.first->row];
+      worst.first->row = of_C[error.first->row];
       worst.first->column += n.begin;
     }
     worst.relative = std::max(worst.relative, error.relative);

@@ -97,7 +97,7 @@ KnownSpeed recorded_speed(
   return nearest(products, size, grid);
 }
 
-const model::Stage* fastest_fp32_stage(
+const model::Stage& fastest_fp32_stage(
     const model::StageTable& table, const model::Gpu& gpu, ProblemSize size) {
   const std::vector<pictures::RecordedGpu>& all = pictures::recorded_gpus();
   const bool is_recorded = std::any_of(
@@ -111,7 +111,7 @@ const model::Stage* fastest_fp32_stage(
     const double tflops = nearest(ladders(name, name_of(stage)), size, {1, 1}).tflops;
     if (tflops >= most) most = tflops, fastest = &stage;
   }
-  return fastest;
+  return *fastest;
 }
 
 }  // namespace cluster

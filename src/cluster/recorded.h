@@ -52,8 +52,8 @@ KnownSpeed recorded_speed(
 
 // The stage that takes the shortest time for that product on one GPU, without panels, by the
 // ladders that are recorded of it, or of the first GPU that is recorded: of those that round no
-// worse than fp32 and run on `gpu`; of equal ones the last. Null if none does.
-const model::Stage* fastest_fp32_stage(
+// worse than fp32 and run on `gpu`, as the first does; of equal ones the last.
+const model::Stage& fastest_fp32_stage(
     const model::StageTable& table, const model::Gpu& gpu, ProblemSize size);
 
 }  // namespace cluster

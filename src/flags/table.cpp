@@ -331,7 +331,7 @@ constexpr Rule kRules[] = {
     {"--step", kExcludes, "--json", kUnused},
     {"--until", kExcludes, "--frame",
      "--until and --frame: each says where to start; leave one out"},
-    {"--gpus", kExcludes, kReport, kUnused},
+    {"--gpus", kExcludes, "--json,--explain,--out,--format,--a", kUnused},
     {"--data", kExcludes, "--a", "{typed}: A and B come from files; leave --data out"},
     {"--a", kNeeds, "--b", "{typed}: B is missing; give --b B.npy too"},
     {"--a", kExcludes, "--size,--m,--n,--k",
