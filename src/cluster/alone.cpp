@@ -20,8 +20,8 @@ Processes::~Processes() = default;
 
 void Processes::wait_for_all() {}
 void Processes::share(void*, int) {}
-std::vector<double> Processes::collect(double value) {
-  return {value};
+double Processes::largest(double value) {
+  return value;
 }
 void Processes::send(const float*, std::int64_t, int) {}
 void Processes::receive(float*, std::int64_t, int) {}

@@ -67,14 +67,9 @@ double bytes_of_copies(const Setting& setting, ProblemSize size) {
   return model::multiplies_parts(setting.variant) ? bytes_of(size) - bytes_of_C(size) : 0;
 }
 
-// The largest and the smallest value of all processes. All must call it.
-double largest(Processes& processes, double value) {
-  const std::vector<double> all = processes.collect(value);
-  return *std::max_element(all.begin(), all.end());
-}
-
+// The smallest value of all processes. All must call it.
 double smallest(Processes& processes, double value) {
-  return -largest(processes, -value);
+  return -processes.largest(-value);
 }
 
 // Times `multiply` from the common start of all processes until all are done, after one untimed
@@ -82,7 +77,7 @@ double smallest(Processes& processes, double value) {
 lab::Timing time_all(const Setting& setting, const std::function<void()>& multiply) {
   const auto once = [&] {
     setting.processes.wait_for_all();
-    return largest(setting.processes, lab::milliseconds_of(multiply));
+    return setting.processes.largest(lab::milliseconds_of(multiply));
   };
   constexpr double kBudgetMs = 1000;
   const double estimate = once();
@@ -145,7 +140,6 @@ KnownSpeed compute(
     const Setting& setting, Devices& devices, Product& product, const KnownSpeed& known,
     Report& report) {
   const flags::Flags& flags = setting.flags;
-  const auto largest_of_all = [&](double value) { return largest(setting.processes, value); };
   const RowsCheck check(setting.size, setting.matrices, flags.alpha, flags.beta, flags.seed);
   const auto multiply = [&] { product.multiply(flags.alpha, flags.beta); };
   product.load();
@@ -157,7 +151,7 @@ KnownSpeed compute(
          {&Load::bytes_sent, &Load::bytes_received, &Load::messages_sent, &Load::messages_received,
           &Load::bytes_held}) {
       const auto here = static_cast<double>(devices.load(device).*member);
-      counted.*member = static_cast<std::int64_t>(largest_of_all(here));
+      counted.*member = static_cast<std::int64_t>(setting.processes.largest(here));
     }
   }
   product.store();
@@ -168,9 +162,9 @@ KnownSpeed compute(
   }
   // The worst of all processes. Each keeps its own first wrong element.
   model::Error error = check.compare(computed, setting.stage.precision);
-  error.relative = largest_of_all(error.relative);
-  error.max_abs = largest_of_all(error.max_abs);
-  error.bound_ok = largest_of_all(error.bound_ok ? 0 : 1) == 0;
+  error.relative = setting.processes.largest(error.relative);
+  error.max_abs = setting.processes.largest(error.max_abs);
+  error.bound_ok = setting.processes.largest(error.bound_ok ? 0 : 1) == 0;
   report.ways.front().error = error;
   report.about.push_back(
       "check: " +
@@ -203,7 +197,7 @@ void distribute(const Setting& setting, std::vector<Schedule> schedules, Report&
   // That of one GPU with its part of the product, before it is measured, or where it cannot be.
   const std::string& gpu = setting.gpu.name;
   KnownSpeed speed =
-      recorded_speed(gpu, name_of(setting.stage), setting.size, setting.grid, resident);
+      recorded_speed(gpu, setting.stage.number, setting.size, setting.grid, resident);
   if (speed.tflops == 0) {
     speed = {
         model::peak_tflops(setting.gpu, setting.variant.multiplier),
@@ -264,7 +258,7 @@ void add_yardsticks(const Setting& setting, lab::Problem& problem, Report& repor
   }
   report.ways.push_back(xt);
   if (!setting.on_gpu) return;
-  Way one{.name = "one GPU, " + name_of(setting.stage)};
+  Way one{.name = text::printed("one GPU, stage %d", setting.stage.number)};
   const double left = 0.95 * static_cast<double>(gpu::free_bytes()) - bytes_of(setting.size);
   if (left < 0) {
     one.why_not = "A, B and C do not fit into its memory";
@@ -402,7 +396,7 @@ int run(
       (on_gpu        ? ""
        : is_computed ? ", played by the CPU"
                      : ", not played: this product is too large for the CPU") +
-      "; each multiplies by " + name_of(stage) + ", " + stage.name);
+      text::printed("; each multiplies by stage %d, ", stage.number) + stage.name);
   report.ways.push_back(
       {.name = resident ? "distributed" : "from the host",
        .gpus = gpus,

@@ -14,6 +14,7 @@
 
 #include "cpu_reference.h"
 #include "model/refusal.h"
+#include "text/numbers.h"
 
 namespace cluster {
 
@@ -85,16 +86,15 @@ void require_equal(Processes& processes, const std::string& command) {
   both << std::ifstream("/proc/self/exe", std::ios::binary).rdbuf();
   // The program may have another path on another machine.
   both << command.substr(std::min(command.find(' '), command.size()));
-  constexpr int kExact = 11;  // a double holds 53 bits
-  const std::vector<double> all =
-      processes.collect(static_cast<double>(std::hash<std::string>()(both.str()) >> kExact));
-  for (std::size_t rank = 1; rank < all.size(); ++rank) {
-    if (all[rank] == all[0]) continue;
-    throw model::Refusal(
-        "process " + std::to_string(rank) +
-        " runs another build of gemm_steps, or has other flags, than process 0; give all of them "
-        "the same");
-  }
+  const std::size_t own = std::hash<std::string>()(both.str());
+  std::size_t first = own;
+  processes.share(&first, sizeof first);
+  const double other = processes.largest(own == first ? 0 : processes.rank());
+  if (other == 0) return;
+  throw model::Refusal(text::printed(
+      "process %.0f runs another build of gemm_steps, or has other flags, than process 0; give all "
+      "of them the same",
+      other));
 }
 
 Played::Played(int devices, Processes& processes, std::function<model::Kernel> gemm)
@@ -182,24 +182,21 @@ HostBlock block_of(float* matrix, std::int64_t pitch, Interval rows, Interval co
 
 }  // namespace
 
-HostBlock Product::block_of_A(const PanelStep& of) const {
-  return block_of(matrices_.A, s_.size.K, of.rows, of.k);
-}
-HostBlock Product::block_of_B(const PanelStep& of) const {
-  return block_of(matrices_.B, s_.size.N, of.k, of.columns);
-}
-HostBlock Product::block_of_C(const PanelStep& of) const {
-  return block_of(matrices_.C, s_.size.N, of.rows, of.columns);
-}
-
 void Product::load() {
   for (const int device : devices_.here()) {
     for (int i = 0; !s_.from_host && i < s_.turns(); ++i) {
       const PanelStep& step = s_.steps[device][i];
       const Places& place = places_[device][i];
-      if (!step.A_arrives) devices_.copy(device, Lane::arrive, place.A, block_of_A(step));
-      if (!step.B_arrives) devices_.copy(device, Lane::arrive, place.B, block_of_B(step));
-      if (step.first) devices_.copy(device, Lane::arrive, place.C, block_of_C(step));
+      if (!step.A_arrives)
+        devices_.copy(
+            device, Lane::arrive, place.A, block_of(matrices_.A, s_.size.K, step.rows, step.k));
+      if (!step.B_arrives)
+        devices_.copy(
+            device, Lane::arrive, place.B, block_of(matrices_.B, s_.size.N, step.k, step.columns));
+      if (step.first)
+        devices_.copy(
+            device, Lane::arrive, place.C,
+            block_of(matrices_.C, s_.size.N, step.rows, step.columns));
     }
   }
   devices_.finish();
@@ -209,7 +206,9 @@ void Product::store() const {
   for (const int device : devices_.here()) {
     if (s_.from_host) continue;
     const PanelStep& first = s_.steps[device][0];
-    devices_.copy(device, Lane::leave, places_[device][0].C, block_of_C(first));
+    devices_.copy(
+        device, Lane::leave, places_[device][0].C,
+        block_of(matrices_.C, s_.size.N, first.rows, first.columns));
   }
   devices_.finish();
 }
@@ -232,9 +231,9 @@ void Product::fetch(int i) {
     if (i > s_.turns() && step.first) wait(places[i - s_.turns() - 1].left);
     places[i].requested = devices_.mark(device, Lane::arrive);
     if (!s_.from_host) continue;
-    copy(step.A_arrives, places[i].A, block_of_A(step));
-    copy(step.B_arrives, places[i].B, block_of_B(step));
-    copy(step.C_arrives, places[i].C, block_of_C(step));
+    copy(step.A_arrives, places[i].A, block_of(matrices_.A, s_.size.K, step.rows, step.k));
+    copy(step.B_arrives, places[i].B, block_of(matrices_.B, s_.size.N, step.k, step.columns));
+    copy(step.C_arrives, places[i].C, block_of(matrices_.C, s_.size.N, step.rows, step.columns));
   }
   if (!s_.from_host) devices_.transfer(transfers_of(i));
   for (const int device : devices_.here()) {
@@ -277,7 +276,8 @@ void Product::multiply_step(int device, int i, float alpha, float beta) {
   if (!step.C_leaves) return;
   devices_.wait(device, Lane::leave, place.multiplied);
   place.leaves = devices_.mark(device, Lane::leave);
-  devices_.copy(device, Lane::leave, place.C, block_of_C(step));
+  devices_.copy(
+      device, Lane::leave, place.C, block_of(matrices_.C, s_.size.N, step.rows, step.columns));
   place.left = devices_.mark(device, Lane::leave);
 }
 

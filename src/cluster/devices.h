@@ -31,8 +31,8 @@ class Processes {
 
   // Every process must call these in the same order.
   void wait_for_all();
-  void share(void* data, int bytes);          // the first process's, with all others
-  std::vector<double> collect(double value);  // every process's, for every process
+  void share(void* data, int bytes);  // the first process's, with all others
+  double largest(double value);       // of every process's, for every process
 
   // Sends from this process to that one, which calls receive, in the order of the calls.
   void send(const float* data, std::int64_t floats, int to);
@@ -207,9 +207,6 @@ class Product {
     Mark requested = 0, arrived = 0, begun = 0, multiplied = 0, leaves = 0, left = 0;
   };
 
-  HostBlock block_of_A(const PanelStep& of) const;
-  HostBlock block_of_B(const PanelStep& of) const;
-  HostBlock block_of_C(const PanelStep& of) const;
   // Whether that device of this process has such a step, and whether something arrives for it.
   bool has(int device, int step) const { return step < static_cast<int>(places_[device].size()); }
   bool arrives(int device, int step) const {

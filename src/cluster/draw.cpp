@@ -25,17 +25,12 @@ constexpr ProblemSize kSize{16384, 16384, 16384};
 // An area of the picture, in px.
 struct Box {
   double x, y, wide, high;
-};
 
-// A square matrix at its place in the picture.
-struct Matrix {
-  double x, y, side;
-
+  // Of a matrix: the area of these rows and columns.
   Box of(Interval row, Interval column) const {
-    const auto px = [&](int extent) { return extent * side / kSize.M; };
+    const auto px = [&](int extent) { return extent * wide / kSize.M; };
     return {x + px(column.begin), y + px(row.begin), px(column.size), px(row.size)};
   }
-  Box all() const { return {x, y, side, side}; }
 };
 
 void fill_box(Svg& svg, const Box& box, Fill fill) {
@@ -58,11 +53,11 @@ const PanelStep& step_of(const Schedule& s) {
 }
 
 // A or B: the devices' parts, and over one of them the panel that goes to the chosen device.
-void draw_operand(Svg& svg, const Matrix& matrix, const Schedule& s, bool is_A) {
+void draw_operand(Svg& svg, const Box& matrix, const Schedule& s, bool is_A) {
   const PanelStep& step = step_of(s);
   const Interval k = step.k;
   const int owner = is_A ? step.owner_of_A : step.owner_of_B;
-  fill_box(svg, matrix.all(), Fill::paper);
+  fill_box(svg, matrix, Fill::paper);
   for (int device = 0; device < s.grid.devices(); ++device) {
     const Interval owned{s.steps[device][0].k.begin, is_A ? s.K_of_A(device) : s.K_of_B(device)};
     Box part = is_A ? matrix.of(s.M_of(device), owned) : matrix.of(owned, s.N_of(device));
@@ -96,10 +91,10 @@ void arrow(Svg& svg, double x1, double y1, double x2, double y2) {
 
 // C: the devices' parts, each with its operands in this step along two sides. Those of the chosen
 // device come from the devices that own them.
-void draw_result(Svg& svg, const Matrix& C, const Schedule& s) {
+void draw_result(Svg& svg, const Box& C, const Schedule& s) {
   const auto part_of = [&](int device) { return C.of(s.M_of(device), s.N_of(device)); };
   const auto strip = [](double length) { return std::min(kStrip, 0.22 * length); };
-  fill_box(svg, C.all(), Fill::paper);
+  fill_box(svg, C, Fill::paper);
   for (int device = 0; device < s.grid.devices(); ++device) {
     const Box part = part_of(device);
     fill_box(svg, part, fill_of(device));
@@ -135,8 +130,8 @@ std::string travels(const Schedule& s) {
 // A schedule's matrices, A to the left of C and B above it. Returns the y below.
 double draw_schedule(Svg& svg, const Schedule& s, const char* copies, double x, double side) {
   constexpr double kTop = 172;  // px
-  const Matrix A{x, kTop + side + kGap, side}, B{x + side + kGap, kTop, side};
-  const Matrix C{B.x, A.y, side};
+  const Box A{x, kTop + side + kGap, side, side}, B{x + side + kGap, kTop, side, side};
+  const Box C{B.x, A.y, side, side};
   const std::string grid = text::printed("%d × %d: ", s.grid.rows, s.grid.columns);
   svg.text(x, 122, grid + travels(s), {.bold = true});
   svg.text(x, 142, copies, {.small = true});

@@ -2,7 +2,6 @@
 #include <mpi.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <csignal>
 #include <cstring>
 
@@ -18,15 +17,6 @@ char last_words[64];
 void say_and_end(int) {
   const ssize_t written = write(STDERR_FILENO, last_words, std::strlen(last_words));
   _exit(written < 0 ? 3 : 2);
-}
-
-// MPI counts in ints.
-template <class Data, class Message>
-void in_pieces(Data* data, std::int64_t floats, Message message) {
-  constexpr std::int64_t kMost = 1 << 30;
-  for (; floats > 0; data += kMost, floats -= kMost) {
-    message(data, static_cast<int>(std::min(kMost, floats)));
-  }
 }
 
 }  // namespace
@@ -63,24 +53,18 @@ void Processes::share(void* data, int bytes) {
   if (size_ > 1) MPI_Bcast(data, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
 }
 
-std::vector<double> Processes::collect(double value) {
-  std::vector<double> all(size_, value);
-  if (size_ > 1) {
-    MPI_Allgather(&value, 1, MPI_DOUBLE, all.data(), 1, MPI_DOUBLE, MPI_COMM_WORLD);
-  }
-  return all;
+double Processes::largest(double value) {
+  if (size_ > 1) MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return value;
 }
 
+// MPI counts in ints. Products that the CPU plays have no larger panels.
 void Processes::send(const float* data, std::int64_t floats, int to) {
-  in_pieces(data, floats, [&](const float* piece, int size) {
-    MPI_Send(piece, size, MPI_FLOAT, to, 0, MPI_COMM_WORLD);
-  });
+  MPI_Send(data, static_cast<int>(floats), MPI_FLOAT, to, 0, MPI_COMM_WORLD);
 }
 
 void Processes::receive(float* data, std::int64_t floats, int from) {
-  in_pieces(data, floats, [&](float* piece, int size) {
-    MPI_Recv(piece, size, MPI_FLOAT, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  });
+  MPI_Recv(data, static_cast<int>(floats), MPI_FLOAT, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 void Processes::abort(int exit_code) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 
 #include "cluster/devices.h"
@@ -11,10 +10,6 @@
 #include "text/numbers.h"
 
 namespace cluster {
-
-std::string name_of(const model::Stage& stage) {
-  return text::printed("stage %d", stage.number);
-}
 
 const std::vector<RecordedProduct>& recorded_products() {
   static const std::vector<RecordedProduct> products = {
@@ -37,23 +32,17 @@ std::optional<double> predicted_ms(const RecordedProduct& p) {
 namespace {
 
 // Those of one GPU, with the whole product in one launch.
-std::vector<RecordedProduct> ladders(const std::string& gpu, const std::string& local) {
-  int stage = 0;
-  std::sscanf(local.c_str(), "stage %d", &stage);
+std::vector<RecordedProduct> ladders(const std::string& gpu, int stage) {
   std::vector<RecordedProduct> products;
   for (const pictures::RecordedGpu& recorded : pictures::recorded_gpus()) {
     if (recorded.gpu.name != gpu) continue;
     for (const pictures::RecordedLadder& ladder : recorded.ladders) {
       const ProblemSize cube{ladder.size, ladder.size, ladder.size};
       const double tflops = ladder.of(stage).tflops;
-      if (tflops > 0) products.push_back({gpu, local, cube, {1, 1}, true, 0, 0, tflops});
+      if (tflops > 0) products.push_back({gpu, stage, cube, {1, 1}, true, 0, 0, tflops});
     }
   }
   return products;
-}
-
-bool is_same(ProblemSize a, ProblemSize b) {
-  return a.M == b.M && a.N == b.N && a.K == b.K;
 }
 
 // As in that of one GPU's products whose work is nearest; of equal ones, the first.
@@ -82,17 +71,18 @@ KnownSpeed nearest(
 }  // namespace
 
 KnownSpeed recorded_speed(
-    const std::string& gpu, const std::string& local, ProblemSize size, DeviceGrid grid,
-    bool resident) {
+    const std::string& gpu, int stage, ProblemSize size, DeviceGrid grid, bool resident) {
   std::vector<RecordedProduct> products;
   for (const RecordedProduct& product : recorded_products()) {
-    if (product.gpu != gpu || product.local != local) continue;
-    const bool is_this =
-        is_same(product.size, size) && product.grid == grid && product.resident == resident;
-    if (is_this) return {product.tflops, "as recorded for this product"};
+    if (product.gpu != gpu || product.stage != stage) continue;
+    const auto [M, N, K] = product.size;
+    if (std::tie(M, N, K, product.grid, product.resident) ==
+        std::tie(size.M, size.N, size.K, grid, resident)) {
+      return {product.tflops, "as recorded for this product"};
+    }
     products.push_back(product);
   }
-  const std::vector<RecordedProduct> whole = ladders(gpu, local);
+  const std::vector<RecordedProduct> whole = ladders(gpu, stage);
   products.insert(products.end(), whole.begin(), whole.end());
   return nearest(products, size, grid);
 }
@@ -100,15 +90,15 @@ KnownSpeed recorded_speed(
 const model::Stage& fastest_fp32_stage(
     const model::StageTable& table, const model::Gpu& gpu, ProblemSize size) {
   const std::vector<pictures::RecordedGpu>& all = pictures::recorded_gpus();
-  const bool is_recorded = std::any_of(
-      all.begin(), all.end(), [&](const auto& recorded) { return recorded.gpu.name == gpu.name; });
-  const std::string& name = is_recorded ? gpu.name : all.front().gpu.name;
+  const auto name_of = [](const pictures::RecordedGpu& recorded) { return recorded.gpu.name; };
+  const auto recorded = std::ranges::find(all, gpu.name, name_of);
+  const std::string name = (recorded == all.end() ? all.front() : *recorded).gpu.name;
   const model::Stage* fastest = nullptr;
   double most = 0;
   for (const model::Stage& stage : table.stages) {
     const bool is_fp32 = stage.precision.of_all && stage.precision.u_in <= model::kSplitTf32.u_in;
     if (!is_fp32 || stage.variants.empty() || !model::why_not_run(stage, gpu).empty()) continue;
-    const double tflops = nearest(ladders(name, name_of(stage)), size, {1, 1}).tflops;
+    const double tflops = nearest(ladders(name, stage.number), size, {1, 1}).tflops;
     if (tflops >= most) most = tflops, fastest = &stage;
   }
   return *fastest;

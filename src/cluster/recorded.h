@@ -13,13 +13,10 @@
 
 namespace cluster {
 
-// What multiplies on each GPU, as reports name it: "stage 17".
-std::string name_of(const model::Stage& stage);
-
 // A product that several GPUs, or one, computed by panels.
 struct RecordedProduct {
-  std::string gpu;    // "H200"
-  std::string local;  // "stage 17", the number that it has today
+  std::string gpu;  // "H200"
+  int stage;        // that multiplies on each GPU, by the number that it has today
   ProblemSize size;
   DeviceGrid grid;
   bool resident;                                         // else from the host's memory
@@ -47,8 +44,7 @@ struct KnownSpeed {
 // with the most similar work, by panels or in a ladder. Products with rows that are not 16-byte
 // aligned run other kernels, so they have recordings of their own.
 KnownSpeed recorded_speed(
-    const std::string& gpu, const std::string& local, ProblemSize size, DeviceGrid grid,
-    bool resident);
+    const std::string& gpu, int stage, ProblemSize size, DeviceGrid grid, bool resident);
 
 // The stage that takes the shortest time for that product on one GPU, without panels, by the
 // ladders that are recorded of it, or of the first GPU that is recorded: of those that round no

@@ -3,7 +3,7 @@
 
 function finish() {
   if (ms > 0 && tflops > 0)
-    printf "{\"%s\", \"%s\", {%s}, {%s}, %s, %s, %s, %s, {%s}},\n", gpu, multiplier, shape, grid, resident, panel, \
+    printf "{\"%s\", %s, {%s}, {%s}, %s, %s, %s, %s, {%s}},\n", gpu, multiplier, shape, grid, resident, panel, \
         ms, tflops, widths
 }
 # What follows `label` in the lines about the product, which are wrapped anywhere.
@@ -11,7 +11,7 @@ function after(label) { return substr(about, index(about, label) + length(label)
 
 FNR == 1 { finish(); ms = 0; about = widths = "" }
 /^GPU  / { gpu = $0; gsub(/^GPU +|,.*/, "", gpu) }
-/^GPUs: / { multiplier = $0; gsub(/.*multiplies by |,.*/, "", multiplier) }
+/^GPUs: / { multiplier = $0; gsub(/.*multiplies by stage |,.*/, "", multiplier) }
 /^problem  C / { shape = substr($3, 2) ", " $5 + 0 ", " $12 + 0 }
 /^schedule: /, /^$/ { about = about " " $0 }
 /^(distributed|from the host) / {

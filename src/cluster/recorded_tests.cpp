@@ -27,7 +27,7 @@ TEST_CASE(
   for (const RecordedProduct& product : recorded_products()) {
     CAPTURE(product.ms);
     const KnownSpeed speed =
-        recorded_speed(product.gpu, product.local, product.size, product.grid, product.resident);
+        recorded_speed(product.gpu, product.stage, product.size, product.grid, product.resident);
     CHECK(speed.source == "as recorded for this product");
     auto times = product.ms_of_width;
     times.emplace_back(product.panel, product.ms);
@@ -60,14 +60,14 @@ TEST_CASE(
 
 TEST_CASE("another product has the speed of the recorded one with the most similar work") {
   const auto speed = [](ProblemSize size, DeviceGrid grid) {
-    return recorded_speed("H100 80GB HBM3", "stage 18", size, grid, true);
+    return recorded_speed("H100 80GB HBM3", 18, size, grid, true);
   };
   CHECK(speed(cube(64), {1, 1}).source == "as recorded at 512 x 512 x 512");
   CHECK(speed(cube(3000), {1, 1}).source == "as recorded at 4096 x 4096 x 4096");
   CHECK(speed(cube(3000), {1, 2}).tflops == speed(cube(2048), {1, 1}).tflops);
   CHECK(speed(cube(3001), {1, 1}).source == "as recorded at 4095 x 4095 x 4095");
   CHECK(speed({8, 8, 0}, {1, 1}).tflops > 0);
-  CHECK(recorded_speed("T4", "stage 17", cube(64), {1, 1}, true).tflops == 0);
+  CHECK(recorded_speed("T4", 17, cube(64), {1, 1}, true).tflops == 0);
 }
 
 TEST_CASE("the fastest fp32 stage multiplies, by the ladders that are recorded") {

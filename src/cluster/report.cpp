@@ -92,8 +92,9 @@ void print_recorded(std::FILE* out, const std::string& gpu) {
     const std::optional<double> predicted = predicted_ms(product);
     lines.push_back(
         {text::printed("%d x %d x %d", M, N, K) + (product.resident ? "" : ", from the host"),
-         text::printed("%d", product.grid.devices()), in_words(product.grid), product.local,
-         text::significant(product.ms), predicted ? text::significant(*predicted) : kNone,
+         text::printed("%d", product.grid.devices()), in_words(product.grid),
+         text::printed("stage %d", product.stage), text::significant(product.ms),
+         predicted ? text::significant(*predicted) : kNone,
          predicted ? text::printed("%+.1f %%", 100 * (*predicted / product.ms - 1)) : kNone});
   }
   if (lines.size() == 1) return;

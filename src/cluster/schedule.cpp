@@ -260,21 +260,18 @@ int Timeline::devices() const {
 }
 
 double Timeline::hidden() const {
-  std::vector<std::array<std::vector<BusyTime>, 3>> lanes(devices());
+  std::vector<std::vector<BusyTime>> multiply(devices());
   for (const BusyTime& time : times) {
-    lanes[time.device][static_cast<int>(time.lane)].push_back(time);
+    if (time.lane == Lane::multiply) multiply[time.device].push_back(time);
   }
   double travels = 0, covered = 0;
-  for (const auto& [arrive, multiply, leave] : lanes) {
-    for (const auto* lane : {&arrive, &leave}) {
-      auto from = multiply.begin();  // the first multiplication that ends later
-      for (const BusyTime& time : *lane) {
-        travels += time.end_ms - time.begin_ms;
-        while (from != multiply.end() && from->end_ms <= time.begin_ms) ++from;
-        for (auto at = from; at != multiply.end() && at->begin_ms < time.end_ms; ++at) {
-          covered += std::min(time.end_ms, at->end_ms) - std::max(time.begin_ms, at->begin_ms);
-        }
-      }
+  for (const BusyTime& time : times) {
+    if (time.lane == Lane::multiply) continue;
+    travels += time.end_ms - time.begin_ms;
+    const std::vector<BusyTime>& beside = multiply[time.device];
+    auto at = std::ranges::upper_bound(beside, time.begin_ms, {}, &BusyTime::end_ms);
+    for (; at != beside.end() && at->begin_ms < time.end_ms; ++at) {
+      covered += std::min(time.end_ms, at->end_ms) - std::max(time.begin_ms, at->begin_ms);
     }
   }
   return travels == 0 ? 1 : covered / travels;

@@ -175,22 +175,6 @@ TEST_CASE("a schedule of too many steps to list is refused with their number") {
 
 namespace {
 
-// Random plans on devices that have little memory; some need several passes, and some of the
-// devices have nothing to do.
-std::vector<Schedule> random_streams(int count) {
-  std::mt19937 random(18);
-  const auto upto = [&](int most) { return static_cast<int>(random() % (most + 1)); };
-  std::vector<Schedule> all;
-  for (int i = 0; i < count; ++i) {
-    const ProblemSize size{upto(i % 2 == 0 ? 1200 : 40), upto(1500), upto(60)};
-    const DeviceGrid grid{1 + upto(2), 1 + upto(2)};
-    const int panel = 1 + upto(70);
-    const double least = 4.0 * (size.K * 128 + 2 * 256 * std::min(panel, 60) + 2 * 256 * 128);
-    all.push_back(from_host(size, grid, panel, upto(1) == 1, least * (1 + upto(8))));
-  }
-  return all;
-}
-
 int passes_of(const Schedule& s, int device) {
   int passes = 0, column = -1;
   for (const PanelStep& step : s.steps[device]) {
@@ -201,20 +185,6 @@ int passes_of(const Schedule& s, int device) {
 }
 
 }  // namespace
-
-TEST_CASE("no step is wider than the places for it, and each block takes as many steps") {
-  for (const Schedule& s : random_streams(400)) {
-    for (const std::vector<PanelStep>& steps : s.steps) {
-      bool are_right = true;
-      for (std::size_t i = 0; i < steps.size(); ++i) {
-        const PanelStep& step = steps[i];
-        are_right = are_right && step.rows.size <= s.rows && step.columns.size <= s.columns &&
-                    step.k.size <= s.panel && step.first == (i % s.turns() == 0);
-      }
-      CHECK(are_right);
-    }
-  }
-}
 
 TEST_CASE(
     "a byte less than one pass needs makes two, and too little is refused with both numbers") {
