@@ -6,7 +6,6 @@
 #include <limits>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "cluster/devices.h"
@@ -155,13 +154,8 @@ KnownSpeed compute(
     }
   }
   product.store();
-  std::vector<std::pair<Interval, Interval>> computed;
-  for (const int device : devices.here()) {
-    computed.emplace_back(
-        setting.grid.M_of(setting.size, device), setting.grid.N_of(setting.size, device));
-  }
   // The worst of all processes. Each keeps its own first wrong element.
-  model::Error error = check.compare(computed, setting.stage.precision);
+  model::Error error = check.compare(setting.grid, devices.here(), setting.stage.precision);
   error.relative = setting.processes.largest(error.relative);
   error.max_abs = setting.processes.largest(error.max_abs);
   error.bound_ok = setting.processes.largest(error.bound_ok ? 0 : 1) == 0;
@@ -174,12 +168,9 @@ KnownSpeed compute(
   report.ways.front().time = time_all(setting, multiply);
   report.widths[report.chosen].ms = report.ways.front().time->median_ms;
   report.measured = product.timeline();
-  const ProblemSize part = product.size_of_one_step();
-  double speed = 0;  // of an empty product
-  if (part.K > 0) {
-    const gpu::Times times = gpu::time_ms(0, [&] { product.multiply_one_step(); });
-    speed = tflops(part, lab::summary(times.ms).median_ms);
-  }
+  ProblemSize part{};
+  const gpu::Times times = gpu::time_ms(0, [&] { part = product.multiply_one_step(); });
+  const double speed = part.K > 0 ? tflops(part, lab::summary(times.ms).median_ms) : 0;
   return {speed, "one GPU alone with its first panels, TFLOP/s: " + text::significant(speed)};
 }
 

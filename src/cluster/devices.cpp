@@ -308,16 +308,14 @@ void Product::multiply(float alpha, float beta) {
   devices_.finish();
 }
 
-ProblemSize Product::size_of_one_step() const {
-  const std::vector<PanelStep>& steps = s_.steps[devices_.here().front()];
-  if (steps.empty()) return {0, 0, 0};
-  return {steps[0].rows.size, steps[0].columns.size, steps[0].k.size};
-}
-
-void Product::multiply_one_step() {
+ProblemSize Product::multiply_one_step() {
   const int device = devices_.here().front();
-  const Places& place = places_[device].at(0);
-  devices_.multiply(device, size_of_one_step(), 1, place.A, place.B, 0, place.C);
+  if (s_.steps[device].empty()) return {0, 0, 0};
+  const PanelStep& step = s_.steps[device][0];
+  const Places& place = places_[device][0];
+  const ProblemSize size{step.rows.size, step.columns.size, step.k.size};
+  devices_.multiply(device, size, 1, place.A, place.B, 0, place.C);
+  return size;
 }
 
 Timeline Product::timeline() const {
@@ -476,7 +474,7 @@ RowsCheck::RowsCheck(
 }
 
 model::Error RowsCheck::compare(
-    const std::vector<std::pair<Interval, Interval>>& parts, model::Precision precision) const {
+    DeviceGrid grid, const std::vector<int>& devices, model::Precision precision) const {
   const auto [M, N, K] = size_;
   const std::vector<float> A = cut(matrices_.A, K, rows_, {0, K});
   std::vector<double> exact(rows_.size() * N), magnitude(rows_.size() * N);
@@ -484,7 +482,8 @@ model::Error RowsCheck::compare(
   reference_magnitude(rows(), N, K, K, alpha_, A.data(), matrices_.B, magnitude.data());
 
   model::Error worst{0, 0, true, {}};
-  for (const auto& [m, n] : parts) {
+  for (const int device : devices) {
+    const Interval m = grid.M_of(size_, device), n = grid.N_of(size_, device);
     const auto first = std::ranges::lower_bound(rows_, m.begin);
     const std::vector<int> of_C(first, std::ranges::lower_bound(rows_, m.end()));
     std::vector<int> checked(of_C.size());  // where they are among all that are checked

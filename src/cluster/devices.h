@@ -7,7 +7,6 @@
 #include <limits>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "cluster/schedule.h"
@@ -191,9 +190,8 @@ class Product {
   // GPUs. Returns when it is done.
   void multiply(float alpha, float beta);
 
-  // Repeats the first multiplication of this process's first device, alone.
-  void multiply_one_step();
-  ProblemSize size_of_one_step() const;
+  // Repeats the first multiplication of this process's first device, alone. Returns its size.
+  ProblemSize multiply_one_step();
 
   // When the last multiplication's parts began and ended. On GPUs, the times are each device's own
   // since its start, and the devices start within some microseconds of each other.
@@ -236,10 +234,9 @@ class RowsCheck {
 
   int rows() const { return static_cast<int>(rows_.size()); }
 
-  // Compares the elements of these rows and columns with fp64 on this CPU; `parts` are the pairs of
-  // M and N that this process has computed.
+  // Compares the parts of C that these devices of the grid have computed with fp64 on this CPU.
   model::Error compare(
-      const std::vector<std::pair<Interval, Interval>>& parts, model::Precision precision) const;
+      DeviceGrid grid, const std::vector<int>& devices, model::Precision precision) const;
 
  private:
   const ProblemSize size_;

@@ -136,46 +136,25 @@ TEST_CASE(
 // The ladder of such a product takes a minute.
 TEST_CASE("if a process is killed, the others end soon, say why, and leave no file half-written") {
   if (is_alone()) return;
-  if (testing::run("command -v pgrep ps").exit_code != 0) {
-    MESSAGE("skipped: pgrep or ps is missing; install procps");
-    return;
-  }
   for (const int rank : {0, 1}) {
     CAPTURE(rank);
     const testing::Folder folder;
-    const std::string command = testing::program() + " --device cpu --size 1016 --gpus 2";
-    const testing::Output run = mpirun(
-        "-n 2 " + command + " >'" + folder / "out" + "' &\n" +
-        "limited=$!\n"
-        "for try in {1..100}; do\n"
-        "  set -- $(pgrep -P \"$(pgrep -P $limited)\" 2> /dev/null)\n"
-        "  [ $# = 2 ] && break\n"
-        "  sleep 0.05\n"
-        "done\n"
-        "sleep 0.8\n"
-        "echo killing one of $#\n"
-        "kill -9 $" +
-        std::to_string(rank + 1) +
-        "\n"
-        "wait $limited\n"
-        "code=$?\n"
-        "for try in {1..50}; do\n"
-        "  left=$(ps -o stat= -p $1,$2 | grep -vc Z)\n"
-        "  [ $left = 0 ] && break\n"
-        "  sleep 0.1\n"
-        "done\n"
-        "echo $left are left\n"
-        "exit $code");
+    const std::string program = std::filesystem::absolute(testing::program());
+    const testing::Output run = testing::run(
+        "folder='" + folder.path().string() + "'; rank=" + std::to_string(rank) + "\n" + kMpirun +
+        "-n 2 bash -c 'echo $$ >$0.${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; exec \"$@\"' "
+        "$folder/process '" +
+        program +
+        "' --device cpu --size 1016 --gpus 2 >$folder/out &\n"
+        "until cat $folder/process.[01] | [ $(wc -l) = 2 ]; do sleep 0.05; done 2> /dev/null\n"
+        "sleep 0.8; kill -9 $(cat $folder/process.$rank); wait $!; code=$?\n"
+        "ps -o stat= -p $(cat $folder/process.[01] | paste -sd,) | grep -vc Z; exit $code");
     check_ended(run);
-    CHECK(run.out == "killing one of 2\n0 are left\n");
+    CHECK(run.out == "0\n");  // processes that are left
     const std::string survivor = std::to_string(1 - rank);
     CHECK(
         count(run.err, "gemm_steps: process " + survivor + " ends, since another has ended") == 1);
-    std::vector<std::string> files;
-    for (const auto& file : std::filesystem::directory_iterator(folder.path())) {
-      files.push_back(file.path().filename());
-    }
-    CHECK(files == std::vector<std::string>{"out"});
+    CHECK(testing::run("ls " + folder.path().string()).out == "out\nprocess.0\nprocess.1\n");
   }
 }
 
@@ -344,16 +323,31 @@ TEST_CASE(
   std::mt19937 random(22);
   const auto upto = [&](int most) { return static_cast<int>(random() % (most + 1)); };
   unsigned seed = 0;
+  int passes = 0;
   const auto check = [&](ProblemSize size, DeviceGrid grid, int panel) {
-    CAPTURE(++seed);
+    ++seed;
+    CAPTURE(seed);
     const auto [alpha, beta] = kFactors[seed % kFactors.size()];
     const Problem p = random_problem(size, alpha, beta, random);
+    // For the narrowest pass from the host, or more, or all.
+    const double narrow = 4.0 * (size.K * 128 + 2 * 256 * std::min(panel, size.K) + 2 * 256 * 128);
+    const double memory = seed % 3 == 0 ? kUnlimited : (1 + 0.6 * (seed % 3 - 1)) * narrow;
     for (const Schedule& plan :
-         {schedule(size, grid, panel), from_host(size, grid, panel, beta != 0, kUnlimited)}) {
+         {schedule(size, grid, panel), from_host(size, grid, panel, beta != 0, memory)}) {
       Lazy devices(grid.devices(), seed);
       check_product(p, plan, devices);
+      passes = std::max(
+          passes,
+          plan.from_host ? part_of(size.N, grid.columns, 0).size / std::max(plan.columns, 1) : 0);
     }
   };
+  // Blocks of rows and passes over columns from the host.
+  for (const int rows : {1100, 9}) {
+    for (const int K : {1, 17}) {
+      for (const int panel : {8, 24, 8}) check({rows, 385, K}, {1, 1}, panel);
+    }
+  }
+  CHECK(passes == 3);  // of 100 columns, and a fourth of 85
   for (const ProblemSize size : std::vector<ProblemSize>{
            {1, 1, 1},
            {35, 79, 19},
@@ -379,31 +373,7 @@ TEST_CASE(
   check({40, 3, 50}, {40, 1}, 64);
 }
 
-TEST_CASE("from the host, the product is right for any number of blocks, panels and passes") {
-  std::mt19937 random(26);
-  // Rows of 5 blocks and 1; panels of K; and memory for 1, 2 or more passes over the columns.
-  int narrowest = 1000;
-  unsigned seed = 0;
-  for (const int rows : {1100, 9}) {
-    for (const int K : {1, 17}) {
-      const Problem p = random_problem({rows, 385, K}, 1, rows % 2 == 0 ? 0 : 2, random);
-      for (const int panel : {8, 24}) {
-        const double places = 4.0 * (2 * 256 * std::min(panel, K) + K * 128 + 2 * 256 * 128);
-        for (const double memory : {kUnlimited, 1.6 * places, places}) {
-          const Schedule plan = from_host(p.size, {1, 1}, panel, p.beta != 0, memory);
-          Lazy devices(1, ++seed);
-          check_product(p, plan, devices);
-          narrowest = std::min(narrowest, plan.columns);
-        }
-      }
-    }
-  }
-  CHECK(narrowest == 100);  // of 385: four passes
-}
-
 namespace {
-
-using Parts = std::vector<std::pair<Interval, Interval>>;
 
 // A product whose C is right, and its check.
 struct Checked {
@@ -415,8 +385,9 @@ struct Checked {
         check(size, p.matrices(), alpha_of_check * alpha, beta, 1) {
     std::copy(p.expected.begin(), p.expected.end(), p.C.begin());
   }
-  model::Error compare(const Parts& parts) const { return check.compare(parts, model::kFp32); }
-  model::Error error() const { return compare({{{0, p.size.M}, {0, p.size.N}}}); }
+  model::Error error(DeviceGrid grid = {1, 1}, const std::vector<int>& devices = {0}) const {
+    return check.compare(grid, devices, model::kFp32);
+  }
   float& at(int row, int column) { return p.C[std::int64_t{row} * p.size.N + column]; }
 
   Problem p;
@@ -454,18 +425,17 @@ TEST_CASE("the bound of an element depends on the old values of its own row of C
   std::fill_n(p.C.begin() + 20 * 31, 31, 1e6F);
   const RowsCheck check(p.size, p.matrices(), 1, 1, 1);
   openmp_gemm(23, 31, 17, 1, p.A.data(), p.B.data(), 1, p.C.data());
-  CHECK(check.compare({{{0, 23}, {0, 31}}}, model::kFp32).bound_ok);
+  CHECK(check.compare({1, 1}, {0}, model::kFp32).bound_ok);
 }
 
 TEST_CASE("only this process's parts are compared, and a wrong element has its position in C") {
   Checked c({20, 30, 10}, 1, 1);
   c.at(12, 20) += 1;
-  const Interval upper{0, 10}, lower{10, 10}, left{0, 15}, right{15, 15};
-  for (const Parts& without : {Parts{{upper, left}}, Parts{{upper, right}, {lower, left}}}) {
-    CHECK(c.compare(without).bound_ok);
+  for (const std::vector<int>& without : {std::vector{0}, {1, 2}}) {
+    CHECK(c.error({2, 2}, without).bound_ok);
   }
-  for (const Parts& with : {Parts{{lower, right}}, Parts{{upper, left}, {lower, right}}}) {
-    const model::Error error = c.compare(with);
+  for (const std::vector<int>& with : {std::vector{3}, {0, 3}}) {
+    const model::Error error = c.error({2, 2}, with);
     CHECK_FALSE(error.bound_ok);
     REQUIRE(error.first);
     CHECK(error.first->row == 12);
