@@ -23,7 +23,7 @@ NVCC_INCLUDES := -Xcompiler=-iquote,.,-iquote,src,-iquote,$(BUILD)
 NVCCFLAGS := -std=c++20 $(NVCC_INCLUDES) -lineinfo \
 	$(foreach arch,$(ARCHS),-gencode arch=compute_$(arch),code=sm_$(arch)) \
 	$(if $(filter-out $(PRESENT),$(ARCHS)),-gencode arch=compute_$(NEWEST)$(comma)code=compute_$(NEWEST)) --threads 0 $(SPLIT) -ccbin $(CXX) \
-	-Xcompiler=-Wall,-Wextra,-fopenmp$(if $(filter 1,$(WERROR)),$(comma)-Werror)
+	-Xcompiler=-Wall,-Wextra,-fopenmp$(if $(filter 1,$(WERROR)),$(comma)-Werror) $(EXTRA_NVCCFLAGS)
 gpu.flags = $(NVCC) $(NVCCFLAGS)
 
 GPU_PARTS := $(BUILD)/gpu/src/lab/gpu/gpu.o $(BUILD)/gpu/src/lab/gpu/aligned_copies.o

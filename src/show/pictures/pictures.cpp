@@ -62,13 +62,17 @@ namespace fs = std::filesystem;
 
 constexpr const char* kGpu = "H200";  // the GPU of the recorded times in the ladder's pictures
 
-// Traces some blocks of that stage's default variant; `recorder` has the first.
+// Traces some blocks of that stage's default variant; `recorder` has the first. Pictures show no
+// hazards.
 lab::Measurement measured(
     const model::StageTable& table, const model::Stage& stage, const lab::Problem& p,
     model::Recorder* recorder) {
   return lab::traced(
       p, table, stage.variants[0],
-      {.gpu = model::find_gpu(kGpu), .blocks = machine::Blocks::kSample, .recorder = recorder});
+      {.gpu = model::find_gpu(kGpu),
+       .blocks = machine::Blocks::kSample,
+       .hazards = false,
+       .recorder = recorder});
 }
 
 constexpr int kSide = 256;   // M, N and K of what is traced: the walkthrough's

@@ -123,8 +123,11 @@ References references_of(std::span<const unsigned char> code) {
     if (code[i - 2] == 0x64) prefix = i;
     const bool calls = (code[i - 1] | 1) == 0xe9;
     const bool takes_address = code[i - 2] == 0x8d && (code[i - 1] & 0xc7) == 0x05;
-    if (calls || takes_address) found.places.push_back(begin + i + 4 + offset);
-    if (i - prefix < 16) found.locals.push_back(thread + offset);
+    // (A call soon after the prefix is none of thread-local memory.)
+    if (calls || takes_address)
+      found.places.push_back(begin + i + 4 + offset);
+    else if (i - prefix < 16)
+      found.locals.push_back(thread + offset);
 #else
     const bool calls = i % 4 == 0 && (static_cast<std::uint32_t>(offset) >> 26) == 0x25;
     if (calls) found.places.push_back(begin + i + (offset << 6 >> 4));
