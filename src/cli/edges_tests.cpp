@@ -100,30 +100,6 @@ TEST_CASE("a limit on file size leaves no partial file and does not change an ol
   }
 }
 
-TEST_CASE("an input that never comes or never ends is refused at once") {
-  const Folder folder;
-  const auto in_folder = [&](const std::string& command) {
-    return testing::run(
-        "cd " + folder.path().string() +
-        "; P=" + std::filesystem::absolute(testing::program()).string() + "; " + command);
-  };
-  REQUIRE(in_folder("mkfifo pipe; truncate -s 8G sparse; mkdir folder").exit_code == 0);
-  for (const std::string flag :
-       {"--step --script", "--stage 1 --size 16 --trace all --ncu",
-        "--experiment coarsening --size 16 --ncu", "--stage 1 --b pipe --a"}) {
-    for (const std::string file : {"pipe", "/dev/zero", "sparse", "folder", "none"}) {
-      CAPTURE(flag);
-      CAPTURE(file);
-      const Output output = in_folder("timeout 300 $P " + flag + " " + file);
-      CHECK(output.out.empty());
-      check_refused(output, file + ": ");
-    }
-  }
-  const Output endless = in_folder("timeout 300 $P --ask --stage 1 --size 16 </dev/zero");
-  CHECK(endless.exit_code == 0);
-  CHECK(contains(endless.out, "Without your predictions"));
-}
-
 TEST_CASE("small stacks, many threads and a foreign locale do not change the output") {
   const std::string run = testing::program() + " --stage 3 --size 48 --alpha 1.5 --format csv";
   const std::string row = testing::run(run).out;

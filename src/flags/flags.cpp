@@ -169,27 +169,23 @@ void check_rule(const Rule& rule, const Given& given) {
 // A file that is written must be no other file of the flags. C may be computed in place, as BLAS
 // does.
 void refuse_one_file_for_two(const Given& given) {
-  constexpr std::string_view kWritten[] = {"--out", "--json", "--page", "--figures"};
-  constexpr std::string_view kRead[] = {"--a", "--b", "--c", "--script", "--ncu"};
+  constexpr std::string_view kFiles[] = {"--a",   "--b",    "--c",    "--script", "--ncu",
+                                         "--out", "--json", "--page", "--figures"};
+  const auto* const first_written = std::ranges::find(kFiles, "--out");
   std::map<std::filesystem::path, std::string_view> named;
-  const auto file_of = [&](std::string_view flag) {
+  for (const std::string_view& flag : kFiles) {
     const auto value = given.values.find(flag);
+    if (value == given.values.end()) continue;
     std::error_code none;
-    return value == given.values.end() ? ""
-                                       : std::filesystem::weakly_canonical(
-                                             std::filesystem::absolute(value->second, none), none);
-  };
-  for (const std::string_view flag : kRead) named[file_of(flag)] = flag;
-  named.erase("");
-  for (const std::string_view flag : kWritten) {
-    const std::filesystem::path file = file_of(flag);
-    std::error_code none;
+    const std::filesystem::path file =
+        std::filesystem::weakly_canonical(std::filesystem::absolute(value->second, none), none);
     if (file.empty() || std::filesystem::is_character_file(file, none)) continue;
     const auto [other, is_new] = named.emplace(file, flag);
-    if (is_new || (flag == "--out" && other->second == "--c")) continue;
+    if (&flag < first_written) other->second = flag;
+    if (is_new || &flag < first_written || (flag == "--out" && other->second == "--c")) continue;
     throw model::Refusal(
-        std::string(flag) + " " + text::echoed(given.values.at(flag)) +
-        ": that is also the file of " + std::string(other->second) + "; give another one");
+        std::string(flag) + " " + text::echoed(value->second) + ": that is also the file of " +
+        std::string(other->second) + "; give another one");
   }
 }
 
@@ -216,14 +212,6 @@ void refuse_conflicts(const Given& given) {
           request + std::string(" and ") + flag + ": they cannot be combined; leave one out");
     }
     request = flag;
-  }
-  const model::Gpu* const gpu = model::find_gpu(given.flags.gpu);
-  if (given.has("--figures") && gpu != nullptr && !model::has_clock(*gpu)) {
-    throw model::Refusal(
-        "--gpu " + text::echoed(given.flags.gpu) +
-        ": --figures draws the ladder as it was recorded on an H200; make show draws what a kernel "
-        "does on the " +
-        gpu->name);
   }
 }
 

