@@ -63,18 +63,6 @@ const model::StageTable& table_of(Where where) {
   return where == Where::plain ? experiment_table_plain() : experiment_table_traced();
 }
 
-// The same variant in the plain copy of the table with every variant.
-const model::Variant& in_plain(const model::Variant& traced) {
-  const auto& stages = experiment_table_traced().stages;
-  for (std::size_t i = 0; i < stages.size(); ++i) {
-    for (std::size_t v = 0; v < stages[i].variants.size(); ++v) {
-      if (&stages[i].variants[v] == &traced) return experiment_table_plain().stages[i].variants[v];
-    }
-  }
-  FAIL("that variant is in no table");
-  std::abort();
-}
-
 const model::Gpu& limits() {
   return *model::find_gpu("H200");
 }
@@ -84,13 +72,15 @@ struct Outcome {
   model::Counts counts;
 };
 
-// Traces all blocks if `where` is the traced copy.
+// Traces all blocks if `where` is the traced copy. The result is compared as the stage rounds, or
+// as fp32 does.
 Outcome multiply(
     Where where, const model::Variant& variant, const Case& c,
-    model::Precision precision = model::kFp32) {
+    const model::Stage* stage = nullptr) {
   const lab::Problem p =
       lab::random_problem({c.M, c.N, c.K}, c.alpha, c.beta, 1, c.misaligned_floats);
   const lab::Gemm gemm = lab::gemm_of(table_of(where), variant, c.sms);
+  const model::Precision precision = stage ? precision_of(*stage, variant) : model::kFp32;
   lab::Floats result = p.C;
   model::Counts counts;
   if (where == Where::traced) {
@@ -99,9 +89,11 @@ Outcome multiply(
     const lab::Kernel kernel{.traced = gemm, .sample = lab::sample_of(p, variant, c.sms)};
     counts = *lab::measure(p, kernel, {{&limits()}}, result).counts;
   } else if (where == Where::measured) {
+    const model::StageTable& plain = experiment_table_plain();
     const lab::Kernel kernel{
         .traced = gemm,
-        .plain = lab::gemm_of(experiment_table_plain(), in_plain(variant), c.sms),
+        .plain =
+            lab::gemm_of(plain, find_kernel(plain, stage->number, variant.name).variant, c.sms),
         .precision = precision,
         .sample = lab::sample_of(p, variant, c.sms)};
     const lab::Reference reference = lab::compute_reference(p);
@@ -121,7 +113,7 @@ void check_right(
     Where where, const model::Stage& stage, const model::Variant& variant, const Case& c) {
   CAPTURE(std::string(variant.kernel.name));
   CAPTURE(c);
-  const Outcome outcome = multiply(where, variant, c, model::precision_of(stage, variant));
+  const Outcome outcome = multiply(where, variant, c, &stage);
   CHECK(outcome.error.bound_ok);
   CHECK(outcome.counts.hazards.empty());
 }
@@ -164,22 +156,6 @@ void check_ladder_is_among(const std::set<int>& checked, Where where) {
     }
   }
   if (where == Where::gpu) MESSAGE(ran, " of ", kernels, " stages ran on the GPU", others);
-}
-
-const model::Stage& stage_numbered(const model::StageTable& table, int number) {
-  const model::Stage* stage = model::find_stage(table.stages, number);
-  REQUIRE(stage != nullptr);
-  return *stage;
-}
-
-// The default is that stage's first variant.
-const model::Variant& variant_of(
-    const model::StageTable& table, int number, std::string_view name = "") {
-  for (const model::Variant& variant : stage_numbered(table, number).variants) {
-    if (name.empty() || variant.name == name) return variant;
-  }
-  FAIL("stage ", number, " has no variant ", name);
-  std::abort();
 }
 
 // What depends on the code alone: next to no work, one row or column of C, no K, no A and B.
@@ -490,8 +466,8 @@ TEST_CASE("a block that computes several tiles of C is right, and counted tile b
       if (variant.for_small != (sms == 2)) continue;
       const Case edges = several_tiles(variant, sms);
       check_right(Where::traced, stage, variant, edges);
-      check_right(
-          Where::plain, stage, variant_of(stage_table_plain, stage.number, variant.name), edges);
+      const auto plain = model::find_kernel(stage_table_plain, stage.number, variant.name);
+      check_right(Where::plain, plain.stage, plain.variant, edges);
       const Case whole{variant.BM, 3 * variant.BN, 4 * variant.BK, 1, 1, 0, sms};
       CAPTURE(whole);
       const model::Counts counts = multiply(Where::traced, variant, whole).counts;
@@ -849,8 +825,8 @@ TEST_CASE(
 }
 
 TEST_CASE("more block rows than a grid can have are computed in several launches") {
-  const model::Stage& naive = stage_numbered(stage_table_plain, 1);
-  check_right(Where::plain, naive, variant_of(stage_table_plain, 1, "8x8"), {65536 * 8 + 1, 1, 1});
+  const auto naive = model::find_kernel(stage_table_plain, 1, "8x8");
+  check_right(Where::plain, naive.stage, naive.variant, {65536 * 8 + 1, 1, 1});
 }
 
 TEST_CASE("the three copies of the stage table are equal") {
@@ -951,7 +927,8 @@ TEST_CASE("loads per thread equal the published hand counts") {
   for (const Source& source : sources) {
     CAPTURE(source.stage);
     CAPTURE(std::string(source.variant));
-    const model::Variant& variant = variant_of(stage_table_traced, source.stage, source.variant);
+    const model::Variant& variant =
+        model::find_kernel(stage_table_traced, source.stage, source.variant).variant;
     const model::Counts counts =
         multiply(Where::traced, variant, {variant.BM, variant.BN, kK}).counts;
     check_every_thread(counts.gmem_loads.floats, source.gmem_per_k * kK, "global memory");
@@ -964,7 +941,7 @@ TEST_CASE("coarsening by s makes M N K / 32 (1 + 1/s) requests to shared memory 
   for (int s : {1, 2, 4, 8, 16}) {
     CAPTURE(s);
     const model::Variant& variant =
-        variant_of(stage_table_traced, 4, "16x16x16-tm" + std::to_string(s));
+        model::find_kernel(stage_table_traced, 4, "16x16x16-tm" + std::to_string(s)).variant;
     const model::Counts counts = multiply(Where::traced, variant, {kSize, kSize, kSize}).counts;
     // A block of 16 threads fills half a warp, so it needs twice the requests.
     const double warp_fill = s == 16 ? 0.5 : 1.0;
@@ -1012,7 +989,7 @@ TEST_CASE("every access of every stage belongs to a line of its kernel") {
 }
 
 TEST_CASE("an access in a helper belongs to the line that calls it, with the array's name") {
-  const model::Variant& variant = variant_of(stage_table_traced, 3, "16x16");
+  const model::Variant& variant = model::find_kernel(stage_table_traced, 3, "16x16").variant;
   model::Counts counts = multiply(Where::traced, variant, {32, 32, 32}).counts;
   const trace::SourceRange lines =
       trace::kernel_lines(reinterpret_cast<void*>(variant.kernel.function));
@@ -1046,7 +1023,7 @@ void check_equal(const std::vector<model::Counts>& counts) {
 }  // namespace
 
 TEST_CASE("the counts do not depend on the number of OpenMP threads") {
-  const model::Variant& variant = variant_of(stage_table_traced, 3, "16x16");
+  const model::Variant& variant = model::find_kernel(stage_table_traced, 3, "16x16").variant;
   const int threads_before = omp_get_max_threads();
   std::vector<model::Counts> counts;
   for (int threads : {1, 2, 3}) {
@@ -1079,7 +1056,7 @@ namespace {
 // K, so those of a few tiles are enough.
 model::Ceiling ceiling_of_stage(int number, const char* gpu_name, int size) {
   constexpr int kTraced = 256;
-  const model::Variant& variant = variant_of(stage_table_traced, number);
+  const model::Variant& variant = model::find_kernel(stage_table_traced, number).variant;
   const model::Gpu& gpu = *model::find_gpu(gpu_name);
   const model::Counts counts =
       multiply(Where::traced, variant, {variant.BM, variant.BN, kTraced}).counts;
@@ -1235,7 +1212,7 @@ TEST_CASE(
         {7, 32768, 98304},
         {8, 24576, 49152}}) {
     CAPTURE(counted.stage);
-    const model::Variant& variant = variant_of(stage_table_traced, counted.stage);
+    const model::Variant& variant = model::find_kernel(stage_table_traced, counted.stage).variant;
     const model::Counts counts =
         multiply(Where::traced, variant, {variant.BM, variant.BN, 256}).counts;
     const model::SharedLoads loads = model::shared_loads_as_compiled(
@@ -1265,7 +1242,8 @@ TEST_CASE("cp.async of tiles past an edge takes the wavefronts that an H200 coun
         {13, "64x64x32", 64, 272, 192, 7104}}) {
     CAPTURE(counted.stage);
     CAPTURE(counted.M);
-    const model::Variant& variant = variant_of(stage_table_traced, counted.stage, counted.variant);
+    const model::Variant& variant =
+        model::find_kernel(stage_table_traced, counted.stage, counted.variant).variant;
     const model::Counts counts =
         multiply(Where::traced, variant, {counted.M, counted.N, counted.K}).counts;
     CHECK(counts.async_smem.pieces == counted.wavefronts);
@@ -1292,7 +1270,7 @@ TEST_CASE("a kernel's shared arrays have the size that nvcc reports") {
 }
 
 TEST_CASE("a launch that the GPU would refuse is refused with the limit") {
-  const model::Variant& variant = variant_of(stage_table_plain, 9);
+  const model::Variant& variant = model::find_kernel(stage_table_plain, 9).variant;
   model::Gpu small = limits();
   small.smem_bytes_per_block = variant.shared_bytes - 1;
   const lab::Floats values(64);

@@ -68,12 +68,6 @@ struct Ladder {
   }
 };
 
-// A stage's number and its variant's name say which kernel is meant in every copy of the table.
-const model::Variant& variant_in(
-    const model::StageTable& copy, const model::Stage& stage, const model::Variant& variant) {
-  return flags::select_variant(*model::find_stage(copy.stages, stage.number), variant.name);
-}
-
 lab::Row named(const std::string& name, lab::Measurement measured) {
   lab::Row row{std::move(measured)};
   row.name = name;
@@ -144,6 +138,9 @@ lab::Measurement measure_variant(
   const int sms = ladder.run.gpu.sms;
   if (!model::is_traceable(stage, ladder.run.gpu)) return {};
   const auto& [own, traced, plain] = ladder.tables;
+  const auto variant_in = [&](const model::StageTable& copy) -> const model::Variant& {
+    return model::find_kernel(copy, stage.number, variant.name).variant;
+  };
   const lab::Grid grid = lab::grid(ladder.run, variant);
   const std::int64_t blocks = std::max<std::int64_t>(1, std::int64_t{grid.x} * grid.y);
   std::atomic<std::int64_t> ended = 0;
@@ -162,15 +159,13 @@ lab::Measurement measure_variant(
   const bool is_traced = ladder.flags.trace != lab::Trace::none;
   lab::Measurement counted;
   if (ladder.counted) {
-    counted.counts =
-        ladder.counted->count(traced, variant_in(traced, stage, variant), means.machine);
+    counted.counts = ladder.counted->count(traced, variant_in(traced), means.machine);
     if (model::has_fatal(*counted.counts)) return counted;
   }
   lab::Kernel kernel{
-      .traced = is_traced && !counted.counts
-                    ? lab::gemm_of(traced, variant_in(traced, stage, variant), sms)
-                    : lab::Gemm{},
-      .plain = lab::gemm_of(plain, variant_in(plain, stage, variant), sms),
+      .traced = is_traced && !counted.counts ? lab::gemm_of(traced, variant_in(traced), sms)
+                                             : lab::Gemm{},
+      .plain = lab::gemm_of(plain, variant_in(plain), sms),
       .precision = model::precision_of(stage, variant),
       .sample = lab::sample_of(p, variant, sms)};
   if (model::why_not_run(stage, ladder.run.gpu).empty()) {
@@ -217,8 +212,8 @@ lab::Row stage_row(
     row.occupancy = lab::occupancy_of(ladder.flags, ladder.run, *row.variant, launched.kernel);
   }
   if (row.counts) {
-    const auto& traced = that_ran(variant_in(ladder.tables.traced, stage, variant));
-    annotate_row(ladder, traced, row);
+    const auto traced = model::find_kernel(ladder.tables.traced, stage.number, variant.name);
+    annotate_row(ladder, that_ran(traced.variant), row);
   }
   return row;
 }

@@ -4,7 +4,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -37,21 +36,6 @@ const model::StageTable& own_table() {
   return experiment_table != nullptr ? experiment_table() : experiment_table_plain();
 }
 
-struct Found {
-  const model::Stage& stage;
-  const model::Variant& variant;
-};
-
-// The variant of that name in a copy of the table; "" is the stage's first.
-Found find(const model::StageTable& table, int number, const std::string& name) {
-  for (const model::Stage& stage : table.stages) {
-    for (const model::Variant& variant : stage.variants) {
-      if (stage.number == number && (name.empty() || name == variant.name)) return {stage, variant};
-    }
-  }
-  throw std::logic_error("no such variant: " + name);
-}
-
 bool has_own_shapes(const Experiment& experiment) {
   return experiment.otherwise.N == 0;
 }
@@ -69,8 +53,11 @@ lab::ProblemSize sides_of(const flags::Flags& flags, const Experiment& experimen
 
 // The kernel of an experiment with only one; --stage and --variant choose another. Where the
 // experiment has shapes of its own, every row has the same tile.
-Found kernel_of(const flags::Flags& flags, const model::Gpu& gpu, const Experiment& experiment) {
-  if (flags.stage.empty()) return find(own_table(), experiment.one_kernel, experiment.variant);
+model::NamedKernel kernel_of(
+    const flags::Flags& flags, const model::Gpu& gpu, const Experiment& experiment) {
+  if (flags.stage.empty()) {
+    return model::find_kernel(own_table(), experiment.one_kernel, experiment.variant);
+  }
   const std::vector<const model::Stage*> chosen =
       flags::select_stages(flags.stage, stage_table_plain.stages);
   if (chosen.size() != 1 || chosen.front()->variants.empty()) {
@@ -78,7 +65,7 @@ Found kernel_of(const flags::Flags& flags, const model::Gpu& gpu, const Experime
         "--stage " + text::echoed(flags.stage) + ": --experiment " + experiment.name +
         " tests one kernel; give one stage from 1 on");
   }
-  const model::Stage& stage = find(own_table(), chosen.front()->number, "").stage;
+  const model::Stage& stage = model::find_kernel(own_table(), chosen.front()->number).stage;
   const auto [M, N, K] = sides_of(flags, experiment);
   return {
       stage, has_own_shapes(experiment)
@@ -116,7 +103,7 @@ std::vector<Launch> launches_of(
     const flags::Flags& flags, const lab::Run& about, const Experiment& experiment) {
   Plan plan{sides_of(flags, experiment), about.gpu, nullptr, nullptr, std::nullopt};
   if (experiment.one_kernel > 0) {
-    const Found chosen = kernel_of(flags, about.gpu, experiment);
+    const model::NamedKernel chosen = kernel_of(flags, about.gpu, experiment);
     plan.stage = &chosen.stage;
     plan.variant = &chosen.variant;
     plan.occupancy = lab::occupancy_of(flags, about, *plan.variant, plan.variant->kernel);
@@ -419,11 +406,11 @@ void time_launch(Laboratory& lab, const model::Variant& variant, Trial& trial) {
 Trial make_trial(Laboratory& lab, const Launch& launch, const lab::ProblemSize& sides) {
   take(lab, sides);
   const auto with_padding = [&](const model::StageTable& table) {
-    model::Variant variant = find(table, launch.stage, launch.variant).variant;
+    model::Variant variant = model::find_kernel(table, launch.stage, launch.variant).variant;
     variant.shared_bytes += launch.padding_bytes;
     return variant;
   };
-  const model::Stage& stage = find(own_table(), launch.stage, launch.variant).stage;
+  const model::Stage& stage = model::find_kernel(own_table(), launch.stage, launch.variant).stage;
   Trial trial{
       launch.setting, lab.about, {}, std::make_shared<model::Variant>(with_padding(own_table()))};
   const model::Variant& variant = *trial.variant;

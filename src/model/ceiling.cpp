@@ -543,10 +543,4 @@ std::optional<Waiting> with_waiting(
   return result;
 }
 
-std::array<double, kUnits> busy_on_average(const Waiting& waiting, const Ceiling& ceiling) {
-  std::array<double, kUnits> result = waiting.busy;
-  for (const int unit : {kFma, kTensor, kIssue, kSmem, kL1}) result[unit] *= ceiling.busy_share;
-  return result;
-}
-
 }  // namespace model

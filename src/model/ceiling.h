@@ -201,8 +201,4 @@ std::optional<Waiting> with_waiting(
     const Gpu& gpu, const Product& product, const Variant& variant, const Ceiling& ceiling,
     const CompiledKernel& record, const Occupancy& occupancy);
 
-// `busy` of all SMs on average, as a profiler counts it: in the last wave some have no block. The
-// L2 cache and DRAM belong to all.
-std::array<double, kUnits> busy_on_average(const Waiting& waiting, const Ceiling& ceiling);
-
 }  // namespace model

@@ -418,16 +418,6 @@ std::vector<std::vector<std::string>> experiment(const std::string& name, std::s
   return rows;
 }
 
-const Variant& variant_of(const std::string& kernel) {
-  for (const Stage& stage : stage_table_traced.stages) {
-    for (const Variant& variant : stage.variants) {
-      if (variant.kernel.name == kernel) return variant;
-    }
-  }
-  FAIL("no such kernel: " << kernel);
-  return stage_table_traced.stages[0].variants[0];
-}
-
 const Product k4096{4096, 4096, 4096, false, 132};  // tiles are cut for an H200's SMs
 constexpr double kClose = 10;                       // points
 
@@ -443,16 +433,18 @@ TEST_CASE("with waiting, each unit of each stage is as busy as ncu counted, with
     if (variant.multiplier != Multiplier::ffma) continue;
     const Forecast made = forecast(k4096, variant, counts_of(variant, k4096.K));
     CHECK(made.waiting.tflops <= made.ceiling.tflops * (1 + 1e-12));
-    const std::array<double, kUnits> busy = busy_on_average(made.waiting, made.ceiling);
     for (int unit = 0; unit < kUnits; ++unit) {
+      // ncu counts on average: in the last wave, some SMs have no block. L2 and DRAM belong to all.
+      const double share = unit == kL2 || unit == kDram ? 1 : made.ceiling.busy_share;
+      const double predicted = 100 * share * made.waiting.busy[unit];
       // The tiling kernel reads A and B from DRAM more than once; the ceilings count them once. And
       // the register pipeline issues 83 % of the time where 94 % are predicted.
       const bool is_known = unit == kDram || row.number == 10;
       const double allowed = is_known ? kClose + 1.5 : kClose;
       const double counted = row.busy[unit];
       CHECK_MESSAGE(
-          std::abs(100 * busy[unit] - counted) <= allowed, stage.name, ": ", kUnitNames[unit], " ",
-          100 * busy[unit], ", ncu ", counted);
+          std::abs(predicted - counted) <= allowed, stage.name, ": ", kUnitNames[unit], " ",
+          predicted, ", ncu ", counted);
     }
   }
 }
@@ -490,7 +482,7 @@ TEST_CASE("with waiting, fewer resident blocks cost what they cost an H200, with
           measured);
     }
   };
-  check("occupancy", variant_of("shared_memory_tiling<16, 16, 16>"));
+  check("occupancy", find_kernel(stage_table_traced, 3, "16x16").variant);
 }
 
 TEST_CASE("with waiting, coarsened threads are as fast as on an H200, within 10 points") {
@@ -498,8 +490,7 @@ TEST_CASE("with waiting, coarsened threads are as fast as on an H200, within 10 
   const auto rows = experiment("coarsening", 11);
   CHECK(rows.size() == 5);
   for (const std::vector<std::string>& row : rows) {
-    const std::string kernel = "thread_coarsening_1d<16, 16, 16, " + row[0] + ">";
-    const Variant& variant = variant_of(kernel);
+    const Variant& variant = find_kernel(stage_table_traced, 4, "16x16x16-tm" + row[0]).variant;
     const Product product{1024, 1024, 2048, false};
     const Forecast made = forecast(product, variant, counts_of(variant, product.K));
     const double measured = std::stod(row[9]);

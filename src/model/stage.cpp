@@ -281,6 +281,15 @@ Spread spread(const Variant& variant, const Gpu& gpu, int M, int N, int K) {
           clocks_of(variant, gpu, static_cast<double>(results), static_cast<double>(of_busiest))};
 }
 
+NamedKernel find_kernel(const StageTable& table, int number, std::string_view name) {
+  for (const Stage& stage : table.stages) {
+    for (const Variant& variant : stage.variants) {
+      if (stage.number == number && (name.empty() || name == variant.name)) return {stage, variant};
+    }
+  }
+  throw std::logic_error("no such kernel: " + std::to_string(number) + " " + std::string(name));
+}
+
 const Variant& first_variant(const Stage& stage, const Gpu& gpu) {
   for (const Variant& variant : stage.variants) {
     if (fits(variant, gpu) && !variant.for_few_results) return variant;

@@ -253,6 +253,14 @@ struct StageTable {
   int (*stood_in)() = nullptr;
 };
 
+// A kernel, as a stage's number and a variant's name name it in every copy of the table; "" is the
+// stage's first. Throws std::logic_error if there is none.
+struct NamedKernel {
+  const Stage& stage;
+  const Variant& variant;
+};
+NamedKernel find_kernel(const StageTable& table, int number, std::string_view variant = "");
+
 // Evaluates the formulas of the stage table, so that the formula that a reader sees is the one that
 // is computed.
 

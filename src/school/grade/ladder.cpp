@@ -1,6 +1,5 @@
 // Runs one of the ladder's kernels in place of an answer (index_mutants.cpp): none of them may
 // pass.
-#include <algorithm>
 #include <cstdlib>
 
 #include "cli/walk.h"
@@ -10,8 +9,8 @@
 
 void run(Shape shape, const float* A, const float* B, float* C) {
   const int number = std::atoi(std::getenv("LADDER_STAGE"));
-  const auto stage = std::ranges::find(stage_table_traced.stages, number, &model::Stage::number);
-  stage_table_traced.run(stage->variants[0], 0, shape.M, shape.N, shape.K, 1, A, B, 0, C);
+  const model::Variant& variant = model::find_kernel(stage_table_traced, number).variant;
+  stage_table_traced.run(variant, 0, shape.M, shape.N, shape.K, 1, A, B, 0, C);
 }
 
 // The ladder's own main needs it; nothing calls it here.
