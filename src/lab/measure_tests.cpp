@@ -398,11 +398,11 @@ TEST_CASE("of an input that is too small for tf32's bits, tf32 may lose a step")
 TEST_CASE("a kernel that does not fit on the GPU, or multiplies nothing, has no ceiling") {
   Run run = example::traced_run();
   run.rows[3].occupancy->blocks_per_sm = 0;
-  CHECK(!compiled_ceiling(run, run.rows[3]));
-  CHECK(!written_ceiling(run, run.rows[3]));
-  CHECK(compiled_ceiling(run, run.rows[2]));
+  CHECK(!ceilings(run, run.rows[3]).compiled);
+  CHECK(!ceilings(run, run.rows[3]).written);
+  CHECK(ceilings(run, run.rows[2]).compiled);
   run.alpha = 0;
-  CHECK(!compiled_ceiling(run, run.rows[2]));
+  CHECK(!ceilings(run, run.rows[2]).compiled);
 }
 
 TEST_CASE("a speed is compared with the ceiling at its own size") {
@@ -411,8 +411,8 @@ TEST_CASE("a speed is compared with the ceiling at its own size") {
   REQUIRE(small.M == 256);
   Run large = small;
   large.M = large.N = 8192;
-  const double at_small = compiled_ceiling(small, row)->tflops,
-               at_large = compiled_ceiling(large, row)->tflops;
+  const double at_small = ceilings(small, row).compiled->tflops,
+               at_large = ceilings(large, row).compiled->tflops;
   // 4 blocks of 128 x 128 keep 4 of 82 SMs busy, 4096 blocks 99.9 % of them.
   CHECK(at_large / at_small == doctest::Approx(4096.0 / (50 * 82) / (4.0 / 82)));
 }

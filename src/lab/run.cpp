@@ -81,47 +81,26 @@ model::Product product_of(const Run& run) {
   return {run.M, run.N, run.alpha != 0 ? run.K : 0, run.beta != 0, run.gpu.sms};
 }
 
-std::optional<model::CompiledKernel> compiled_loop(const Run& run, const Row& row) {
-  if (!row.variant) return std::nullopt;
-  return model::find_compiled_loop(kernel_name(row), run.gpu.compute_capability);
-}
-
-namespace {
-
-// The run's GPU, at the clock that it had while the row was timed.
-model::Gpu gpu_of(const Run& run, const Row& row) {
-  model::Gpu gpu = run.gpu;
+Ceilings ceilings(const Run& run, const Row& row) {
+  Ceilings all;
+  if (!row.variant) return all;
+  all.record = model::find_compiled_loop(kernel_name(row), run.gpu.compute_capability);
+  const bool can_run = !row.occupancy || row.occupancy->blocks_per_sm > 0;
+  if (!row.counts || !can_run || !model::has_clock(run.gpu)) return all;
+  model::Gpu gpu = run.gpu;  // at the clock that it had while the row was timed
   if (row.time && row.time->device && row.time->device->counted_mhz) {
     gpu.boost_ghz = *row.time->device->counted_mhz / 1000;
   }
-  return gpu;
-}
-
-bool has_ceiling(const Run& run, const Row& row) {
-  const bool can_run = !row.occupancy || row.occupancy->blocks_per_sm > 0;
-  return row.variant && row.counts && can_run && model::has_clock(run.gpu);
-}
-
-}  // namespace
-
-std::optional<model::Ceiling> written_ceiling(const Run& run, const Row& row) {
-  if (!has_ceiling(run, row)) return std::nullopt;
-  return model::ceiling_as_written(gpu_of(run, row), product_of(run), *row.variant, *row.counts);
-}
-
-std::optional<model::Ceiling> compiled_ceiling(const Run& run, const Row& row) {
-  const std::optional<model::CompiledKernel> record = compiled_loop(run, row);
-  if (!record || !has_ceiling(run, row)) return std::nullopt;
-  return model::ceiling_as_compiled(
-      gpu_of(run, row), product_of(run), *row.variant, *row.counts, *record);
-}
-
-std::optional<model::Waiting> with_waiting(const Run& run, const Row& row) {
-  const std::optional<model::Ceiling> ceiling = compiled_ceiling(run, row);
-  if (!ceiling || !row.occupancy) return std::nullopt;
-  return model::with_waiting(
-      gpu_of(run, row), product_of(run), *row.variant, *ceiling, *compiled_loop(run, row),
-      *row.occupancy);
+  const model::Product product = product_of(run);
+  const model::Variant& v = *row.variant;
+  all.written = model::ceiling_as_written(gpu, product, v, *row.counts);
+  if (all.record) {
+    all.compiled = model::ceiling_as_compiled(gpu, product, v, *row.counts, *all.record);
+  }
+  if (all.compiled && row.occupancy) {
+    all.waiting = model::with_waiting(gpu, product, v, *all.compiled, *all.record, *row.occupancy);
+  }
+  return all;
 }
 
 double results_per_thread(const model::Variant& variant) {

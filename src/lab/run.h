@@ -133,17 +133,16 @@ std::string joined(int argc, char** argv);  // the command as typed
 // time.
 std::optional<double> tflops(const Run& run, const Row& row);
 
-// The compiler's record of the kernel that ran, for the run's GPU or the nearest older one.
-std::optional<model::CompiledKernel> compiled_loop(const Run& run, const Row& row);
-
 // Ceilings on the run's GPU, from the trace alone and with the compiler's instructions. Nothing if
-// nothing is multiplied, nothing was traced, no block fits, or the GPU has no clock. The second
-// also needs a record.
-std::optional<model::Ceiling> written_ceiling(const Run& run, const Row& row);
-std::optional<model::Ceiling> compiled_ceiling(const Run& run, const Row& row);
-
-// The same kernel if its blocks also wait. Needs the compiled ceiling and an occupancy.
-std::optional<model::Waiting> with_waiting(const Run& run, const Row& row);
+// nothing is multiplied, nothing was traced, no block fits, or the GPU has no clock.
+struct Ceilings {
+  // The compiler's, of the kernel that ran, for the run's GPU or the nearest older one.
+  std::optional<model::CompiledKernel> record;
+  std::optional<model::Ceiling> written;
+  std::optional<model::Ceiling> compiled;  // needs the record
+  std::optional<model::Waiting> waiting;   // if blocks also wait: needs an occupancy, too
+};
+Ceilings ceilings(const Run& run, const Row& row);
 
 // The product as the kernels see it: if alpha is 0, K is 0.
 model::Product product_of(const Run& run);

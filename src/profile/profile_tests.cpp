@@ -159,7 +159,7 @@ std::string ncu_unit_csv(const std::string& values) {
 Comparison units_of(const std::string& csv, double of_ceiling) {
   lab::Run run = timed_run();
   run.rows = {run.rows[3]};
-  const model::Ceiling ceiling = *lab::compiled_ceiling(run, run.rows[0]);
+  const model::Ceiling ceiling = *lab::ceilings(run, run.rows[0]).compiled;
   run.rows[0].time->median_ms = ceiling.ms[ceiling.bound_by] / of_ceiling;
   return compared(csv, run);
 }

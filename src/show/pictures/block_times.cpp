@@ -86,7 +86,7 @@ std::vector<SpanStep> steps_of(const BlockPlan& plan) {
 }  // namespace
 
 Pace pace_of(const lab::Run& run, const lab::Row& row) {
-  const auto ceiling = lab::compiled_ceiling(run, row);
+  const auto ceiling = lab::ceilings(run, row).compiled;
   if (!ceiling || !row.occupancy || row.variant->BK == 0) {
     throw std::logic_error("no pace: the kernel has no ceiling");
   }

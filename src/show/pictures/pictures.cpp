@@ -98,7 +98,7 @@ std::optional<Pace> pace(const model::StageTable& table, const Traced& traced, i
   lab::Row row = traced.row;
   row.occupancy = lab::occupancy_of({}, run, *row.variant, row.variant->kernel);
   row.counts = model::extrapolated(*near.counts, *row.counts, (size - kShort) / (kSide - kShort));
-  if (!lab::compiled_ceiling(run, row)) return std::nullopt;
+  if (!lab::ceilings(run, row).compiled) return std::nullopt;
   return pace_of(run, row);
 }
 

@@ -273,7 +273,7 @@ TEST_CASE("explanations of made-up runs are those of their golden file") {
     changed(
         "a part of the ceiling", timed_run(),
         [&](Run& run, Row& row, Counts&) {
-          const double ceiling = lab::compiled_ceiling(run, row)->tflops;
+          const double ceiling = lab::ceilings(run, row).compiled->tflops;
           row.time->median_ms = 2.0 * 256 * 256 * 256 * 1e-9 / (part * ceiling);
         },
         {"ceiling"});

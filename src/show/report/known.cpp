@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <string_view>
 
 #include "show/pictures/recorded_gpus.h"
+#include "show/report/words.h"
 
 namespace report {
 
@@ -36,6 +38,87 @@ std::optional<FirstWave> first_wave_of(const lab::Run& run, const lab::Row& row,
   return wave;
 }
 
+std::optional<Choice> choice_of(
+    const lab::Run& run, const model::Stage& stage, const model::Variant& first,
+    const model::Variant& chosen) {
+  if (!model::has_clock(run.gpu) || run.M == 0 || run.N == 0) return std::nullopt;
+  const auto spread = [&](const model::Variant& v) {
+    return model::spread(v, run.gpu, run.M, run.N, run.K);
+  };
+  const bool is_first = &chosen == &first;
+  const model::Variant* other = is_first ? nullptr : &first;
+  for (const model::Variant& v : stage.variants) {
+    if (!is_first || &v == &first || !v.for_small) continue;
+    if (v.shared_bytes > run.gpu.smem_bytes_per_block) continue;
+    if (other == nullptr || spread(v).clocks < spread(*other).clocks) other = &v;
+  }
+  if (other == nullptr) return std::nullopt;
+  return Choice{&chosen, other, is_first, spread(chosen), spread(*other)};
+}
+
+// `loads`: those of all warps of a block.
+LoopOfWarp loop_of_warp(
+    const lab::Run& run, const lab::Row& row, const model::CompiledKernel& record,
+    const model::SharedLoads& loads) {
+  using Mix = model::InstructionMix;
+  const model::Counts& counts = *row.counts;
+  const model::Variant& v = *row.variant;
+  const model::Product product = lab::product_of(run);
+  const model::Rounds times = model::rounds_along_K(product, v, record);
+  const double warps = run.gpu.warp.warps_of(v.threads());
+  const double traced_warps = warps * model::traced_tiles(product, v, counts);
+  const auto written = [&](std::int64_t total) {
+    return static_cast<double>(total) / traced_warps;
+  };
+  const auto compiled = [&](auto kind) {
+    return times.loop * std::invoke(kind, record.loop) +
+           times.inner * std::invoke(kind, record.inner);
+  };
+  const bool tensor = v.multiplier != model::Multiplier::ffma;
+  const double products = model::multiplications_of_a_warp(product, v);
+  const double accesses = written(
+      counts.gmem_loads.requests + counts.gmem_stores.requests + counts.smem_loads.requests +
+      counts.smem_stores.requests - counts.async_smem.requests);
+  LoopOfWarp loop{
+      {products, compiled(tensor ? &Mix::mma : &Mix::ffma)},
+      {written(counts.smem_loads.requests), loads.requests / warps},
+      {written(counts.smem_loads.pieces), loads.wavefronts / warps},
+      {products + model::additions_of_a_warp(product, v) + accesses, compiled(&Mix::all)},
+      {{"LDS.32", compiled(&Mix::lds32)},
+       {"LDS.64", compiled(&Mix::lds64)},
+       {"LDS.128", compiled(&Mix::lds128)},
+       {"LDSM", compiled(&Mix::ldsm1)},
+       {"LDSM.2", compiled(&Mix::ldsm2)},
+       {"LDSM.4", compiled(&Mix::ldsm4)}}};
+  std::erase_if(loop.loads_by_width, [](const auto& width) { return width.second == 0; });
+  return loop;
+}
+
+// The reasons are those of the first variants; other tiles have others, and then there is no text.
+std::string why_lower_of(const std::vector<Known>& rows) {
+  std::string text;
+  const model::Ceiling* before = nullptr;
+  for (const Known& known : rows) {
+    if (!known.compiled || !known.row.why_not_run.empty()) continue;
+    if (!known.is_first) return "";
+    const model::Ceiling& now = *known.compiled;
+    if (before && tflops_words(now.tflops) != tflops_words(before->tflops) &&
+        now.tflops < before->tflops) {
+      const auto with_full_sms = [](const model::Ceiling& c) { return c.tflops / c.busy_share; };
+      const bool by_tail = now.busy_share < 0.99 * before->busy_share &&
+                           with_full_sms(now) > 0.99 * with_full_sms(*before);
+      const char* const why = now.before_ms > before->before_ms ? " reads B twice"
+                              : by_tail ? " leaves more SMs without a block at its end"
+                              : now.bound_by == model::kTensor
+                                  ? " makes three tf32 products for each fp32 product"
+                                  : " waits less, which a ceiling does not show";
+      text += (text.empty() ? "stage " : "; ") + std::to_string(known.row.number) + why;
+    }
+    before = &now;
+  }
+  return text;
+}
+
 std::optional<double> recorded(
     const lab::Run& run, const lab::Row& row, const model::Variant& suited) {
   const bool is_cube = run.M == run.N && run.M == run.K && run.program.empty();
@@ -51,7 +134,8 @@ std::optional<double> recorded(
 
 }  // namespace
 
-Known::Known(const lab::Run& of_run, const lab::Row& of_row) : run(of_run), row(of_row) {
+Known::Known(const lab::Run& of_run, const lab::Row& of_row)
+    : lab::Ceilings(lab::ceilings(of_run, of_row)), run(of_run), row(of_row) {
   const model::Counts* const counts = row.counts ? &*row.counts : nullptr;
   traced = counts && counts->blocks_traced > 0 ? counts : nullptr;
   total = counts && lab::is_total(*counts) ? counts : nullptr;
@@ -61,31 +145,38 @@ Known::Known(const lab::Run& of_run, const lab::Row& of_row) : run(of_run), row(
     return other->time->median_ms / row.time->median_ms;
   };
   cublas_ratio = times_as_fast_as(run.cublas());
-  const auto before = std::ranges::find(run.rows, row.before_number, &lab::Row::number);
-  const bool has_before = row.before_number >= 0 && before != run.rows.end();
+  const auto found = std::ranges::find(run.rows, row.before_number, &lab::Row::number);
+  const bool has_before = row.before_number >= 0 && found != run.rows.end();
   // A contrast is the only row of its stage.
-  if (has_before && row.before_number != row.number) times_before = times_as_fast_as(&*before);
+  if (has_before && row.before_number != row.number) before = &*found;
+  times_before = times_as_fast_as(before);
   if (!row.variant) return;
   const model::Variant& v = *row.variant;
   const model::Product product = lab::product_of(run);
-  const lab::Grid grid = lab::grid(run, v);
-  const int tiles = row.stage ? model::tiles_of(v, run.M, run.N) : 0;
+  grid = lab::grid(run, v);
   kernel = lab::kernel_name(row);
   aligned = row.aligned;
-  blocks = counts ? counts->blocks : grid.x * grid.y;
-  quantization = quantization_of(run, v, grid);
+  blocks = counts ? counts->blocks : grid->x * grid->y;
+  quantization = quantization_of(run, v, *grid);
   if (row.occupancy) {
-    waves = model::waves(run.gpu, *row.occupancy, grid.x * grid.y);
-    first_wave = first_wave_of(run, row, grid);
+    waves = model::waves(run.gpu, *row.occupancy, grid->x * grid->y);
+    first_wave = first_wave_of(run, row, *grid);
   }
   if (row.stage) {
     const model::Variant& suited = model::suited_variant(*row.stage, run.gpu, run.M, run.N, run.K);
-    is_first = &v == &model::first_variant(*row.stage, run.gpu);
+    const model::Variant& first = model::first_variant(*row.stage, run.gpu);
+    is_first = &v == &first;
+    choice = choice_of(run, *row.stage, first, suited);
     is_for_small = &v == &suited && !is_first;
     recorded_tflops = recorded(run, row, suited);
-    shares = lab::shares(run, v);
-    cut_tiles = tiles - shares->whole;
-    workspace_bytes = 4 * model::floats_of_sums(*shares, v, tiles);
+  }
+  if (row.stage || written) {
+    const model::ShareOut parts = lab::shares(run, v);
+    const int tiles = model::tiles_of(v, run.M, run.N);
+    const int k_tiles = v.BK > 0 ? model::padded_K(product, v) / v.BK : 0;
+    shares = {
+        parts, tiles, k_tiles, model::is_in_turns(parts, tiles),
+        4 * model::floats_of_sums(parts, v, tiles)};
   }
   if (traced) {
     const auto all = static_cast<double>(traced->barriers);
@@ -98,15 +189,13 @@ Known::Known(const lab::Run& of_run, const lab::Row& of_row) : run(of_run), row(
     }
   }
   predicted = report::predicted(run, row);
-  record = lab::compiled_loop(run, row);
-  if (record && traced && row.stage) {
-    compiled_loads = model::shared_loads_as_compiled(product, v, *traced, *record);
-    compiled_loads->requests *= tiles;
-    compiled_loads->wavefronts *= tiles;
+  if (record && traced) {
+    const auto of_block = model::shared_loads_as_compiled(product, v, *traced, *record);
+    loop = loop_of_warp(run, row, *record, of_block);
+    if (row.stage) {
+      compiled_loads = {of_block.requests * shares->tiles, of_block.wavefronts * shares->tiles};
+    }
   }
-  written = lab::written_ceiling(run, row);
-  compiled = lab::compiled_ceiling(run, row);
-  waiting = lab::with_waiting(run, row);
   if (!compiled || !tflops) return;
   ceiling_ratio = *tflops / compiled->tflops;
   kernel_ms =
@@ -122,6 +211,7 @@ KnownRun::KnownRun(const lab::Run& of_run) : run(of_run) {
     rows.emplace_back(run, row);
     if (row.time && row.time->device) states.push_back(*row.time->device);
   }
+  why_lower = why_lower_of(rows);
   device = model::together(states);
 }
 

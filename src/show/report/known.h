@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "lab/run.h"
@@ -33,29 +35,54 @@ struct BoundBy {
 };
 inline constexpr int kBusy = 80;
 
+// How the tiles of C are shared out among the SMs. If no tile is cut, each has one part.
+struct SharedOut : model::ShareOut {
+  int tiles, k_tiles;       // of C, and along K of each
+  bool in_turns;            // blocks compute several tiles, or parts, one after the other
+  std::int64_t sums_bytes;  // that the parts' sums take in memory
+
+  int cut_tiles() const { return tiles - whole; }
+};
+
+// The variant that suits C, and the one to compare it with: the stage's first, or if that is
+// chosen, the one for small C with which the busiest SM is done first.
+struct Choice {
+  const model::Variant *chosen, *other;
+  bool is_first;  // `chosen` is the stage's
+  model::Spread now, instead;
+};
+
+// A warp's instructions along all of K: as the trace saw the source, and as the compiler made them.
+struct LoopOfWarp {
+  struct {
+    double written, compiled;
+  } products, smem_loads, wavefronts, all;
+  std::vector<std::pair<const char*, double>> loads_by_width;  // as compiled, those that it has
+};
+
 // Of a row. Found before any of it is told. Empty, or null: not known.
-struct Known {
+struct Known : lab::Ceilings {
   Known(const lab::Run& run, const lab::Row& row);
 
   const lab::Run& run;
   const lab::Row& row;
-  const model::Counts* traced;   // if any block was
-  const model::Counts* total;    // if all blocks were
-  const char* kernel = nullptr;  // that ran, in C++ syntax
-  bool is_first = false;         // its tile is the first of its stage ...
-  bool is_for_small = false;     // ... or another because C is small
+  const model::Counts* traced;       // if any block was
+  const model::Counts* total;        // if all blocks were
+  const lab::Row* before = nullptr;  // the row of the stage before, in the same run
+  const char* kernel = nullptr;      // that ran, in C++ syntax
+  bool is_first = false;             // its tile is the first of its stage ...
+  bool is_for_small = false;         // ... or another because C is small
   std::optional<bool> aligned;
-  std::optional<std::int64_t> blocks, workspace_bytes;
-  std::optional<int> cut_tiles;
-  std::optional<model::ShareOut> shares;  // if no tile is cut, each has one part
+  std::optional<std::int64_t> blocks;
+  std::optional<lab::Grid> grid;
+  std::optional<SharedOut> shares;
+  std::optional<Choice> choice;  // where the stage has several variants to choose from
   std::optional<Quantization> quantization;
   std::optional<FirstWave> first_wave;
   std::optional<double> waves, barriers_per_block, barriers_per_k_tile;
   std::optional<PredictedCounts> predicted;
-  std::optional<model::CompiledKernel> record;
+  std::optional<LoopOfWarp> loop;
   std::optional<model::SharedLoads> compiled_loads;  // of the launch
-  std::optional<model::Ceiling> written, compiled;
-  std::optional<model::Waiting> waiting;
   std::optional<BoundBy> bound;
   // The measured speed: divided by the ceiling, by that of cuBLAS fp32 in the same run (1 is
   // equal), and by that of the stage before.
@@ -75,6 +102,7 @@ struct KnownRun {
 
   const lab::Run& run;
   std::vector<Known> rows;
+  std::string why_lower;  // of each stage with a lower ceiling than the one before
   std::optional<model::DeviceState> device;  // while its rows were timed, all together
 };
 

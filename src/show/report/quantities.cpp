@@ -242,6 +242,9 @@ Quantities facts_in_order() {
   const auto if_any = [](double value) { return value > 0 ? rounded(value) : "–"; };
   const auto in_percent = [](double ratio) { return text::brief(100 * ratio); };
   const auto tile = [](auto member) { return of(&Row::variant, member); };
+  const auto shares = [](auto member) {
+    return [=](const K& k) { return k.row.stage ? value_of(k.shares, member) : FactValue(); };
+  };
   return joined(
       {{{"number",
          [](const K& k) { return k.row.number < 0 ? FactValue() : k.row.number; },
@@ -273,11 +276,11 @@ Quantities facts_in_order() {
         {"threads_per_block", of(&Row::variant, &Variant::threads)},
         {"results_per_thread", of(&Row::variant, lab::results_per_thread)},
         {"blocks", of(&K::blocks)},
-        {"shares.whole_tiles", of(&K::shares, &model::ShareOut::whole)},
-        {"shares.cut_tiles", of(&K::cut_tiles)},
-        {"shares.parts", of(&K::shares, &model::ShareOut::parts)},
-        {"shares.depth", of(&K::shares, &model::ShareOut::depth)},
-        {"shares.workspace_bytes", of(&K::workspace_bytes)},
+        {"shares.whole_tiles", shares(&SharedOut::whole)},
+        {"shares.cut_tiles", shares(&SharedOut::cut_tiles)},
+        {"shares.parts", shares(&SharedOut::parts)},
+        {"shares.depth", shares(&SharedOut::depth)},
+        {"shares.workspace_bytes", shares(&SharedOut::sums_bytes)},
         // Totals of the launch, exact or null, and beside them those of the traced blocks.
         {"blocks_traced", of(&Row::counts, &Counts::blocks_traced)}},
        requests("", &K::total),

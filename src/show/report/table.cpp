@@ -186,33 +186,6 @@ std::string after_a_split(const std::vector<Known>& rows) {
   return " (" + (first == last ? first : first + " to " + last) + ": after the split)";
 }
 
-// For each stage with a lower ceiling than the stage before: the reason.
-std::string why_lower(const std::vector<Known>& rows) {
-  std::string text;
-  std::optional<model::Ceiling> before;
-  for (const Known& known : rows) {
-    const std::optional<model::Ceiling>& now = known.compiled;
-    const lab::Row& row = known.row;
-    // The reasons are those of the first variants; other tiles have others.
-    if (!now || !row.why_not_run.empty()) continue;
-    if (!known.is_first) return "";
-    if (before && tflops_words(now->tflops) != tflops_words(before->tflops) &&
-        now->tflops < before->tflops) {
-      const auto with_full_sms = [](const model::Ceiling& c) { return c.tflops / c.busy_share; };
-      const bool by_tail = now->busy_share < 0.99 * before->busy_share &&
-                           with_full_sms(*now) > 0.99 * with_full_sms(*before);
-      const char* const why = now->before_ms > before->before_ms ? " reads B twice"
-                              : by_tail ? " leaves more SMs without a block at its end"
-                              : now->bound_by == model::kTensor
-                                  ? " makes three tf32 products for each fp32 product"
-                                  : " waits less, which a ceiling does not show";
-      text += (text.empty() ? "" : "; ") + std::to_string(row.number) + why;
-    }
-    before = now;
-  }
-  return text;
-}
-
 // The most urgent first.
 std::vector<Legend> entries_of(const KnownRun& known, const std::string& left_out) {
   const lab::Run& run = known.run;
@@ -260,8 +233,7 @@ std::vector<Legend> entries_of(const KnownRun& known, const std::string& left_ou
       "the busiest unit and the % of the time that it is busy. " + latency_words());
   add(any([](const Known& k) { return !k.row.time && k.compiled; }), "ceiling",
       "the most that this GPU can reach: its unit is always busy" + after_a_split(known.rows));
-  const std::string lower = why_lower(known.rows);
-  add(!timed && !has_idle_sms && !lower.empty(), "lower", "stage " + lower);
+  add(!timed && !has_idle_sms && !known.why_lower.empty(), "lower", known.why_lower);
   add(!timed && any([](const Known& k) { return k.recorded_tflops.has_value(); }), "recorded",
       "the speed on this GPU at this size, as recorded in results/");
   add(true, "loads",
@@ -330,16 +302,14 @@ std::vector<Cells> cells_of(
 // not have the stage before, or no count differs.
 const Quantity* most_changed(
     const std::vector<const Quantity*>& columns, const std::vector<Known>& rows, const Known& row) {
-  const int number = row.row.before_number;
-  const auto before = std::ranges::find_if(
-      rows, [&](const Known& other) { return number >= 0 && other.row.number == number; });
-  if (before == rows.end() || number == row.row.number) return nullptr;
+  if (row.before == nullptr) return nullptr;
+  const Known& before = rows[row.before - row.run.rows.data()];
   constexpr double kLeast = 0.05;  // a ragged edge
   const Quantity* found = nullptr;
   double most = kLeast;
   for (const Quantity* column : quantities(kCompared)) {
     if (std::ranges::count(columns, column) == 0) continue;
-    const FactValue now = column->value(row), then = column->value(*before);
+    const FactValue now = column->value(row), then = column->value(before);
     if (now.kind == FactValue::null || then.kind == FactValue::null) continue;
     // One is added to both counts, so that there is a ratio if one of them is 0.
     const double change = std::abs(std::log2((now.number + 1) / (then.number + 1)));
@@ -416,12 +386,26 @@ namespace {
 
 constexpr const char* kSerial = "serial";  // stage 0 is not a kernel, and is in no stage table
 
-bool is_chosen(const model::Stage& stage, const model::Variant& v, const ChoiceFor& choice) {
-  return &v == &model::suited_variant(stage, choice.gpu, choice.M, choice.N, choice.K);
+struct Listed {
+  const model::Stage& stage;
+  const model::Variant& variant;
+  bool chosen;  // it runs, unless --variant names another
+};
+
+std::vector<Listed> listed(std::span<const model::Stage> stages, const ChoiceFor& choice) {
+  std::vector<Listed> all;
+  for (const model::Stage& stage : stages) {
+    for (const model::Variant& v : stage.variants) {
+      const auto& suited = model::suited_variant(stage, choice.gpu, choice.M, choice.N, choice.K);
+      all.push_back({stage, v, &v == &suited});
+    }
+  }
+  return all;
 }
 
-// "default" is the stage's first variant, for large products, and "chosen" the one that runs.
-std::vector<Fact> facts_of(const model::Stage& stage, const model::Variant& v, bool chosen) {
+// "default" is the stage's first variant, for large products.
+std::vector<Fact> facts_of(const Listed& listed) {
+  const auto& [stage, v, chosen] = listed;
   return {
       {"number", stage.number},
       {"name", stage.name},
@@ -443,17 +427,6 @@ std::vector<Fact> facts_of(const model::Stage& stage, const model::Variant& v, b
       {"kernel", v.kernel.name},
       {"kernel_any", v.kernel_any.name},
       {"needs_compute_capability", stage.needs.hardware}};
-}
-
-std::vector<std::vector<Fact>> all_facts(
-    std::span<const model::Stage> stages, const ChoiceFor& choice) {
-  std::vector<std::vector<Fact>> all;
-  for (const model::Stage& stage : stages) {
-    for (const model::Variant& variant : stage.variants) {
-      all.push_back(facts_of(stage, variant, is_chosen(stage, variant, choice)));
-    }
-  }
-  return all;
 }
 
 // "8x8", or nothing if a stage has no such tile.
@@ -487,27 +460,16 @@ std::string laid_out(const std::vector<Cells>& lines) {
   return text;
 }
 
-// How the variants of a stage with several are marked.
-std::string mark(const model::Stage& stage, const model::Variant& v, const ChoiceFor& choice) {
-  if (stage.variants.size() == 1) return "";
-  if (is_chosen(stage, v, choice)) return " *";
-  const bool may_run = v.for_small || v.for_few_results || &v == stage.variants.data();
-  return may_run ? " +" : "";
-}
-
 // The stages that need memory besides A, B and C.
-std::string memory_for_sums(
-    std::span<const model::Stage> stages, const ChoiceFor& choice, int term) {
+std::string memory_for_sums(const std::vector<Listed>& list, const ChoiceFor& choice, int term) {
   std::string numbers;
   std::int64_t most = 0;  // floats
-  for (const model::Stage& stage : stages) {
-    bool cuts = false;
-    for (const model::Variant& v : stage.variants) {
-      if (v.share_out == nullptr || v.contrast != nullptr) continue;
-      cuts = true;
-      most = std::max(most, std::int64_t{2} * v.BM * v.BN * choice.gpu.sms);
-    }
-    if (cuts) numbers += (numbers.empty() ? "" : ", ") + std::to_string(stage.number);
+  const model::Stage* last = nullptr;
+  for (const auto& [stage, v, chosen] : list) {
+    if (v.share_out == nullptr || v.contrast != nullptr) continue;
+    most = std::max(most, std::int64_t{2} * v.BM * v.BN * choice.gpu.sms);
+    if (std::exchange(last, &stage) == &stage) continue;
+    numbers += (numbers.empty() ? "" : ", ") + std::to_string(stage.number);
   }
   if (most == 0) return "";
   return text::labelled(
@@ -518,25 +480,26 @@ std::string memory_for_sums(
           ", allocated once");
 }
 
-std::string as_table(std::span<const model::Stage> stages, const ChoiceFor& choice) {
+std::string as_table(const std::vector<Listed>& list, const ChoiceFor& choice) {
   const std::string none = "–";
   std::vector<Cells> lines = {
       {"", "", "", "block", "", "warp", "thread", "", "threads", "dynamic", "needs"},
       {"#", "stage", "variant", "BMxBN", "BK", "WMxWN", "TMxTN", "tiles", "per block", "SMEM B",
        "sm_"},
       {"0", kSerial, "", none, none, none, none, none, none, none, none}};
-  for (const model::Stage& stage : stages) {
-    for (const model::Variant& v : stage.variants) {
-      const bool first = &v == stage.variants.data();
-      lines.push_back(
-          {first ? std::to_string(stage.number) : "", first ? stage.name : "",
-           std::string(v.name) + mark(stage, v, choice), tile(v.BM, v.BN), count(v.BK),
-           tile(v.WM, v.WN), tile(v.TM, v.TN), count(v.pipeline), text::grouped(v.threads()),
-           v.shared_bytes > 0 ? text::grouped(v.shared_bytes) : none,
-           stage.needs.hardware > 0
-               ? std::to_string(stage.needs.hardware) + (stage.needs.only_there ? "a" : "")
-               : "any"});
-    }
+  for (const auto& [stage, v, chosen] : list) {
+    const bool first = &v == stage.variants.data();
+    const bool may_run = first || v.for_small || v.for_few_results;
+    const bool is_only = stage.variants.size() == 1;
+    const char* const mark = is_only ? "" : chosen ? " *" : may_run ? " +" : "";
+    lines.push_back(
+        {first ? std::to_string(stage.number) : "", first ? stage.name : "",
+         std::string(v.name) + mark, tile(v.BM, v.BN), count(v.BK), tile(v.WM, v.WN),
+         tile(v.TM, v.TN), count(v.pipeline), text::grouped(v.threads()),
+         v.shared_bytes > 0 ? text::grouped(v.shared_bytes) : none,
+         stage.needs.hardware > 0
+             ? std::to_string(stage.needs.hardware) + (stage.needs.only_there ? "a" : "")
+             : "any"});
   }
   std::string gpus;
   for (const model::Gpu& gpu : model::known_gpus()) gpus += (gpus.empty() ? "" : ", ") + gpu.name;
@@ -557,8 +520,7 @@ std::string as_table(std::span<const model::Stage> stages, const ChoiceFor& choi
          text::labelled(
              "SMEM", kSign,
              "shared memory requested at launch; what a kernel declares is added to it") +
-         memory_for_sums(stages, choice, kSign) +
-         text::labelled("GPUs", kSign, "for --gpu: " + gpus);
+         memory_for_sums(list, choice, kSign) + text::labelled("GPUs", kSign, "for --gpu: " + gpus);
 }
 
 }  // namespace
@@ -566,14 +528,17 @@ std::string as_table(std::span<const model::Stage> stages, const ChoiceFor& choi
 void print_list(
     std::FILE* out, std::span<const model::Stage> stages, const ChoiceFor& choice,
     flags::Format format) {
+  const std::vector<Listed> list = listed(stages, choice);
+  std::vector<std::vector<Fact>> all;
+  for (const Listed& one : list) all.push_back(facts_of(one));
   std::string text;
   if (format == flags::Format::table) {
-    text = as_table(stages, choice);
+    text = as_table(list, choice);
   } else if (format == flags::Format::json) {
-    text = "{\n" + json_array("variants", all_facts(stages, choice)) + "\n}\n";
+    text = "{\n" + json_array("variants", all) + "\n}\n";
   } else {
-    text = csv_names(facts_of(model::Stage{}, model::Variant{}, false));
-    for (const std::vector<Fact>& facts : all_facts(stages, choice)) text += csv_values(facts);
+    text = csv_names(all.front());
+    for (const std::vector<Fact>& facts : all) text += csv_values(facts);
   }
   std::fputs(text.c_str(), out);
 }

@@ -52,7 +52,7 @@ lab::Run recorded_ladder() {
 // The tiling, with a speed at which its unit is busy for this part of the time.
 lab::Run busy_for(double part) {
   lab::Run run = timed_run();
-  const double ceiling = lab::compiled_ceiling(run, run.rows[3])->tflops;
+  const double ceiling = lab::ceilings(run, run.rows[3]).compiled->tflops;
   run.rows[3].time->median_ms = 2.0 * 256 * 256 * 256 * 1e-9 / (part * ceiling);
   return run;
 }

@@ -375,21 +375,10 @@ SectionParts explain_occupancy(const Explained& explained) {
 
 namespace {
 
-// A warp's instructions along all of K, as the trace saw the source and as the compiler made them.
 std::string as_compiled(const Known& known, text::Style style) {
-  const std::optional<model::CompiledKernel>& record = known.record;
-  if (!record || !known.traced) return "";
-  const model::Counts& counts = *known.traced;
-  const model::Variant& v = *known.row.variant;
-  const model::Product product = lab::product_of(known.run);
-  const model::SharedLoads loads = model::shared_loads_as_compiled(product, v, counts, *record);
-  const model::Rounds times = model::rounds_along_K(product, v, *record);
-  const double warps = known.run.gpu.warp.warps_of(v.threads());
-  const double traced_warps = warps * model::traced_tiles(product, v, counts);
-  const auto a_warp = [&](std::int64_t total) { return static_cast<double>(total) / traced_warps; };
-  const auto compiled = [&](int model::InstructionMix::*kind) {
-    return times.loop * record->loop.*kind + times.inner * record->inner.*kind;
-  };
+  if (!known.loop) return "";
+  const auto& [products, loads, wavefronts, all, by_width] = *known.loop;
+  const model::Traffic& traced = known.traced->smem_loads;
   const auto number = [](double value) { return text::grouped(std::llround(value)); };
   const int wide = text::report_width() < text::kReportWidth ? 11 : 14;
   const auto columns = [&](const char* what, const std::string& written, const std::string& made,
@@ -398,61 +387,33 @@ std::string as_compiled(const Known& known, text::Style style) {
         text::printed("  %-22s %*s %*s  ", what, wide, written.c_str(), wide, made.c_str());
     return text::labelled(cells, text::display_width(cells), note);
   };
-  const auto line = [&](const char* what, double written, double made, const std::string& note) {
-    return columns(what, number(written), number(made), note);
-  };
-  struct Width {
-    const char* name;
-    int model::InstructionMix::*kind;
+  const auto line = [&](const char* what, const auto& of, const std::string& note = "") {
+    return columns(what, number(of.written), number(of.compiled), note);
   };
   std::string widths;
-  for (const auto& [name, kind] :
-       {Width{"LDS.32", &model::InstructionMix::lds32},
-        {"LDS.64", &model::InstructionMix::lds64},
-        {"LDS.128", &model::InstructionMix::lds128},
-        {"LDSM", &model::InstructionMix::ldsm1},
-        {"LDSM.2", &model::InstructionMix::ldsm2},
-        {"LDSM.4", &model::InstructionMix::ldsm4}}) {
-    if (compiled(kind) == 0) continue;
-    widths += (widths.empty() ? "" : " + ") + number(compiled(kind)) + " " + name;
+  for (const auto& [name, each] : by_width) {
+    widths += (widths.empty() ? "" : " + ") + number(each) + " " + name;
   }
-  const bool tensor = v.multiplier != model::Multiplier::ffma;
-  const double multiplications = model::multiplications_of_a_warp(product, v);
-  const double written =
-      multiplications + model::additions_of_a_warp(product, v) +
-      a_warp(
-          counts.gmem_loads.requests + counts.gmem_stores.requests + counts.smem_loads.requests +
-          counts.smem_stores.requests - counts.async_smem.requests);
-  const double made = times.loop * record->loop.all() + times.inner * record->inner.all();
-  const double loads_written = a_warp(counts.smem_loads.requests);
-
-  const int cc = record->compute_capability;
   std::string text = heading(
-      text::printed("What the compiler makes of a warp's loop over K (recorded for sm_%d)", cc),
+      text::printed(
+          "What the compiler makes of a warp's loop over K (recorded for sm_%d)",
+          known.record->compute_capability),
       style);
   text += columns("", "as written", "as compiled", "");
-  text += tensor ? line(
-                       "matrix products (MMA)", multiplications,
-                       compiled(&model::InstructionMix::mma), "of the tensor cores")
-                 : line(
-                       "multiply-adds (FFMA)", multiplications,
-                       compiled(&model::InstructionMix::ffma), "");
-  if (counts.smem_loads.requests > 0) {
-    text += line("loads from SMEM", loads_written, loads.requests / warps, widths);
-    text +=
-        line("  their wavefronts", a_warp(counts.smem_loads.pieces), loads.wavefronts / warps, "");
+  text += known.row.variant->multiplier != model::Multiplier::ffma
+              ? line("matrix products (MMA)", products, "of the tensor cores")
+              : line("multiply-adds (FFMA)", products);
+  if (traced.requests > 0) {
+    text += line("loads from SMEM", loads, widths) + line("  their wavefronts", wavefronts);
   }
-  text += line("all instructions", written, made, "with addresses, branches and barriers");
-  const bool loads_wide = counts.smem_loads.floats.sum != counts.smem_loads.accesses.sum;
-  if (loads.requests / warps < 0.99 * loads_written && loads_wide) {
+  text += line("all instructions", all, "with addresses, branches and barriers");
+  if (loads.compiled < 0.99 * loads.written) {
     text += verdict(
-        "Only the loop that multiplies is recorded. The other loads are those of warps that "
-        "prepare the tiles.");
-  } else if (loads.requests / warps < 0.99 * loads_written) {
-    text += verdict(
-        "Where a thread loads neighbouring words, the compiler made one wide load of several: "
-        "fewer "
-        "instructions and fewer wavefronts.");
+        traced.floats.sum != traced.accesses.sum
+            ? "Only the loop that multiplies is recorded. The other loads are those of warps that "
+              "prepare the tiles."
+            : "Where a thread loads neighbouring words, the compiler made one wide load of "
+              "several: fewer instructions and fewer wavefronts.");
   }
   return text;
 }
@@ -525,14 +486,10 @@ std::string what_it_cannot_see(const Known& known) {
 }
 
 // What all SMs have to do, and the one with the most.
-std::string work_of_an_sm(const Known& known) {
-  const lab::Run& run = known.run;
-  const model::Variant& v = *known.row.variant;
-  const model::ShareOut shares = lab::shares(run, v);
-  const int tiles = model::tiles_of(v, run.M, run.N), sms = run.gpu.sms;
+std::string work_of_an_sm(const SharedOut& shares, int sms) {
+  const int tiles = shares.tiles;
   if (shares.parts == 1) {
-    const char* const what = model::is_in_turns(shares, tiles) ? " tiles" : " blocks";
-    return text::grouped(tiles) + what +
+    return text::grouped(tiles) + (shares.in_turns ? " tiles" : " blocks") +
            text::printed(" on %d SMs, at most %d on one", sms, (tiles + sms - 1) / sms);
   }
   const bool all = shares.whole == 0;
@@ -542,9 +499,7 @@ std::string work_of_an_sm(const Known& known) {
                                             : std::to_string(of_an_sm) + " whole ones and ";
   return text::grouped(tiles) + text::printed(" tiles on %d SMs, ", sms) +
          (all ? "all" : text::grouped(tiles - shares.whole)) + " of them cut: at most " + whole +
-         text::printed(
-             "%d of %d K tiles on one", shares.depth,
-             model::padded_K(lab::product_of(run), v) / v.BK);
+         text::printed("%d of %d K tiles on one", shares.depth, shares.k_tiles);
 }
 
 std::string ceilings(const Known& known, text::Style style) {
@@ -585,7 +540,7 @@ std::string ceilings(const Known& known, text::Style style) {
                                "blocks overlap it");
   }
   text += fact(
-      "tail", work_of_an_sm(known) +
+      "tail", work_of_an_sm(*known.shares, run.gpu.sms) +
                   text::printed(
                       ": an SM is busy %.0f %% of the time on average", 100 * ceiling.busy_share));
   const bool on_an_sm = ceiling.bound_by != model::kL2 && ceiling.bound_by != model::kDram;

@@ -99,7 +99,7 @@ std::string instructions(const model::CompiledLine& line) {
   return text;
 }
 
-std::string as_compiled(const lab::Row& row, text::Style style) {
+std::string loads_as_compiled(const lab::Row& row, text::Style style) {
   const model::CompiledLoads& compiled = *row.shared_loads->compiled;
   if (compiled.lines.empty()) return "";
   const auto columns = [](const text::Cells& cells) {
@@ -164,7 +164,8 @@ std::string that_may_be_merged(const lab::Row& row, text::Style style) {
 // them it may merge. Empty for a stage, and if there is nothing of the kind.
 std::string shared_loads_of(const lab::Row& row, text::Style style) {
   if (!row.shared_loads || !row.counts) return "";
-  return row.shared_loads->compiled ? as_compiled(row, style) : that_may_be_merged(row, style);
+  return row.shared_loads->compiled ? loads_as_compiled(row, style)
+                                    : that_may_be_merged(row, style);
 }
 
 }  // namespace
@@ -276,40 +277,19 @@ std::string problem(const lab::Run& run) {
          (run.checked ? fact("checked", checked_words(run)) : "");
 }
 
-// The variant that may be chosen in place of the first, and with which the busiest SM is done
-// first. Null if there is none.
-const model::Variant* best_other(
-    const lab::Run& run, const model::Stage& stage, const model::Variant& first) {
-  const model::Variant* best = nullptr;
-  const auto clocks = [&](const model::Variant& v) {
-    return model::spread(v, run.gpu, run.M, run.N, run.K).clocks;
-  };
-  for (const model::Variant& v : stage.variants) {
-    if (!v.for_small || &v == &first || v.shared_bytes > run.gpu.smem_bytes_per_block) continue;
-    if (best == nullptr || clocks(v) < clocks(*best)) best = &v;
-  }
-  return best;
-}
-
 // Why this variant runs, where the stage has several to choose from.
-std::string choice(const lab::Run& run, const lab::Row& row) {
-  if (!model::has_clock(run.gpu) || run.M == 0 || run.N == 0) return "";
-  const model::Variant& first = model::first_variant(*row.stage, run.gpu);
-  const model::Variant& chosen = model::suited_variant(*row.stage, run.gpu, run.M, run.N, run.K);
-  const bool is_first = &chosen == &first;
-  const model::Variant* const other = is_first ? best_other(run, *row.stage, first) : &first;
-  if (other == nullptr) return "";
-  const std::string name = chosen.name, of_other = other->name;
-  if (row.variant != &chosen) {
+std::string choice(const Known& known) {
+  if (!known.choice) return "";
+  const auto& [chosen, other, is_first, now, instead] = *known.choice;
+  const int sms = known.run.gpu.sms;
+  const std::string name = chosen->name, of_other = other->name;
+  if (known.row.variant != chosen) {
     return fact("choice", "by --variant; without it, " + name + " would be chosen for this C");
   }
-  const model::Spread now = model::spread(chosen, run.gpu, run.M, run.N, run.K);
-  const model::Spread instead = model::spread(*other, run.gpu, run.M, run.N, run.K);
-  const bool cuts = chosen.share_out != nullptr;
+  const bool cuts = chosen->share_out != nullptr;
   std::string why = name + " was chosen: with " + of_other + (cuts ? " and no tile cut, " : ", ");
-  if (!is_first && instead.tiles < run.gpu.sms) {
-    why +=
-        text::printed("only %lld of %d SMs would have a block, and ", instead.tiles, run.gpu.sms);
+  if (!is_first && instead.tiles < sms) {
+    why += text::printed("only %lld of %d SMs would have a block, and ", instead.tiles, sms);
   }
   const std::string results = text::grouped(instead.results) + " results";
   why += "the busiest SM would " +
@@ -319,7 +299,7 @@ std::string choice(const lab::Run& run, const lab::Row& row) {
   if (!is_first && instead.results == now.results) {
     why += text::printed(", but with %lld warps instead of %lld", instead.warps, now.warps);
   }
-  const bool tensor = chosen.multiplier != model::Multiplier::ffma;
+  const bool tensor = chosen->multiplier != model::Multiplier::ffma;
   if (tensor) {
     why += text::printed(
         ". Its products and loads would take at least %.0f clocks for each step of K, instead of "
@@ -333,18 +313,9 @@ std::string choice(const lab::Run& run, const lab::Row& row) {
                       : ". --variant " + of_other + " overrides."));
 }
 
-std::string grid_of_blocks(const lab::Run& run, const model::Variant& v) {
-  const lab::Grid blocks = lab::grid(run, v);
-  return fact(
-      "grid", text::printed(
-                  "ceil(N/BN) x ceil(M/BM) = ceil(%d/%d) x ceil(%d/%d) = %lld x %lld = ", run.N,
-                  v.BN, run.M, v.BM, blocks.x, blocks.y) +
-                  text::grouped(blocks.x * blocks.y) + " blocks");
-}
-
 // "2 parts of 459 and 53 K tiles", "8 parts of 4 K tiles", "5 parts of 7 K tiles, the last of 4".
-std::string parts_of_a_tile(const model::ShareOut& shares, int k_tiles) {
-  const int last = k_tiles - (shares.parts - 1) * shares.depth;
+std::string parts_of_a_tile(const SharedOut& shares) {
+  const int last = shares.k_tiles - (shares.parts - 1) * shares.depth;
   if (shares.parts == 2 && last != shares.depth) {
     return text::printed("2 parts of %d and %d K tiles", shares.depth, last);
   }
@@ -353,25 +324,27 @@ std::string parts_of_a_tile(const model::ShareOut& shares, int k_tiles) {
 }
 
 // For a launch whose blocks are not arranged like the tiles of C.
-std::string row_of_blocks(const lab::Run& run, const model::Variant& v) {
-  const model::ShareOut shares = lab::shares(run, v);
+std::string row_of_blocks(const Known& known) {
+  const lab::Run& run = known.run;
+  const model::Variant& v = *known.row.variant;
+  const SharedOut& shares = *known.shares;
   const int rows = (run.M + v.BM - 1) / v.BM, cols = (run.N + v.BN - 1) / v.BN;
-  const int tiles = rows * cols, cut = tiles - shares.whole;
+  const int tiles = shares.tiles, cut = shares.cut_tiles();
   std::string text = fact(
       "tiles", text::printed(
                    "ceil(M/BM) x ceil(N/BN) = ceil(%d/%d) x ceil(%d/%d) = %d x %d = ", run.M, v.BM,
                    run.N, v.BN, rows, cols) +
                    text::grouped(tiles) + " of C");
-  const std::string blocks = text::grouped(model::blocks_of(shares, tiles)) + " blocks in one row";
+  const std::string blocks = text::grouped(known.grid->x) + " blocks in one row";
   if (v.sharing == model::Sharing::persistent) {
     return text + fact(
-                      "grid", blocks +
-                                  (model::is_in_turns(shares, tiles)
-                                       ? text::printed(
-                                             ", one per SM: block b takes tiles b, b + %d, ...",
-                                             shares.blocks)
-                                       : ", one per tile") +
-                                  ", in an order of the kernel's own");
+                      "grid",
+                      blocks +
+                          (shares.in_turns ? text::printed(
+                                                 ", one per SM: block b takes tiles b, b + %d, ...",
+                                                 shares.blocks)
+                                           : ", one per tile") +
+                          ", in an order of the kernel's own");
   }
   if (cut == 0) {
     std::string why;
@@ -383,16 +356,14 @@ std::string row_of_blocks(const lab::Run& run, const model::Variant& v) {
     }
     return text + fact("grid", blocks + ", one per tile, in an order of the kernel's own" + why);
   }
-  const int k_tiles = model::padded_K(lab::product_of(run), v) / v.BK;
-  const double bytes = 4.0 * static_cast<double>(model::floats_of_sums(shares, v, tiles));
   const std::string which =
       shares.whole == 0 ? "all" : text::grouped(shares.whole) + " whole, " + text::grouped(cut);
-  text += fact("shared out", which + " cut along K in " + parts_of_a_tile(shares, k_tiles));
+  text += fact("shared out", which + " cut along K in " + parts_of_a_tile(shares));
   text += fact(
       "grid",
       blocks + (shares.whole > 0 ? ", one per whole tile and one per part" : ", one per part"));
   return text + fact(
-                    "sums", text::significant(bytes / 1e6) +
+                    "sums", text::significant(1e-6 * static_cast<double>(shares.sums_bytes)) +
                                 " MB in memory for the sums of the parts, allocated once");
 }
 
@@ -409,12 +380,12 @@ std::string traced_words(const model::Counts& counts) {
          text::grouped(counts.threads_traced) + " threads";
 }
 
-std::string traced_blocks(
-    const lab::Run& run, const model::Variant& v, const model::Counts& counts) {
-  const model::ShareOut shares = lab::shares(run, v);
-  const bool in_turns = model::is_in_turns(shares, model::tiles_of(v, run.M, run.N));
-  const std::string sample = counts.along_part_of_K ? along_part(counts, v, in_turns)
-                             : in_turns          ? " (one with most tiles, the one with the last)"
+std::string traced_blocks(const Known& known) {
+  const model::Counts& counts = *known.row.counts;
+  const SharedOut& shares = *known.shares;
+  const std::string sample = counts.along_part_of_K
+                                 ? along_part(counts, *known.row.variant, shares.in_turns)
+                             : shares.in_turns   ? " (one with most tiles, the one with the last)"
                              : shares.parts == 1 ? " (corners, edges, middle)"
                              : shares.whole == 0 ? " (all parts of two tiles)"
                                                  : " (a whole tile, and all parts of another)";
@@ -424,7 +395,9 @@ std::string traced_blocks(
                                                     : sample + "; --trace all traces all"));
 }
 
-std::string launch_shape(const lab::Run& run, const lab::Row& row, text::Style style, bool whole) {
+std::string launch_shape(const Known& known, text::Style style, bool whole) {
+  const lab::Run& run = known.run;
+  const lab::Row& row = known.row;
   const model::Variant& v = *row.variant;
   std::string text = heading("The launch", style) + problem(run);
   text += fact("kernel", lab::kernel_name(row));
@@ -445,7 +418,7 @@ std::string launch_shape(const lab::Run& run, const lab::Row& row, text::Style s
   const std::string depth =
       v.BK > 0 ? text::printed(", %d of K at a time: BM x BN, BK", v.BK) : ": BM x BN";
   text += fact("block's tile", text::printed("%d x %d of C", v.BM, v.BN) + depth);
-  text += choice(run, row);
+  text += choice(known);
   // What the picture below says as well.
   if (v.WM > 0 && !whole)
     text += fact("warp's tile", text::printed("%d x %d of C: WM x WN", v.WM, v.WN));
@@ -460,8 +433,16 @@ std::string launch_shape(const lab::Run& run, const lab::Row& row, text::Style s
       "block", text::printed(
                    "%d x %d = %d threads, %d warps", v.block_x, v.block_y, v.threads(),
                    run.gpu.warp.warps_of(v.threads())));
-  text += v.sharing == model::Sharing::grid ? grid_of_blocks(run, v) : row_of_blocks(run, v);
-  if (row.counts) text += traced_blocks(run, v, *row.counts);
+  if (v.sharing != model::Sharing::grid) {
+    text += row_of_blocks(known);
+  } else {
+    text += fact(
+        "grid", text::printed(
+                    "ceil(N/BN) x ceil(M/BM) = ceil(%d/%d) x ceil(%d/%d) = %lld x %lld = ", run.N,
+                    v.BN, run.M, v.BM, known.grid->x, known.grid->y) +
+                    text::grouped(known.grid->x * known.grid->y) + " blocks");
+  }
+  if (row.counts) text += traced_blocks(known);
   return text;
 }
 
@@ -489,7 +470,7 @@ std::string own_launch_shape(const lab::Run& run, const lab::Row& row, text::Sty
 
 SectionParts explain_launch(const Explained& explained) {
   const auto& [known, run, row, style, whole, format] = explained;
-  if (row.stage && row.variant) return {{launch_shape(run, row, style, whole)}};
+  if (row.stage && row.variant) return {{launch_shape(known, style, whole)}};
   if (row.launch && row.variant && row.counts) return {{own_launch_shape(run, row, style)}};
   return {{heading("The problem", style) + problem(run)}};
 }
