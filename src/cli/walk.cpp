@@ -145,11 +145,7 @@ lab::Measurement measure_variant(
   const std::int64_t blocks = std::max<std::int64_t>(1, std::int64_t{grid.x} * grid.y);
   std::atomic<std::int64_t> ended = 0;
   lab::Means means = ladder.means();
-  means.machine = {
-      .gpu = &ladder.run.gpu,
-      .blocks =
-          ladder.flags.trace == lab::Trace::all ? machine::Blocks::kAll : machine::Blocks::kSample,
-      .hazards = ladder.flags.hazards};
+  means.machine = lab::machine_for(ladder.flags, ladder.run.gpu);
   if (!ladder.counted) {
     means.machine.progress = [&](std::int64_t more) {
       const std::int64_t blocks_done = std::min(ended += more, blocks);

@@ -345,12 +345,11 @@ lab::Problem problem_of(const Laboratory& lab) {
 
 model::Counts trace_launch(Laboratory& lab, const model::Variant& variant) {
   const model::Gpu& gpu = lab.about.gpu;
-  machine::Machine machine{&gpu, machine::Blocks::kSample, lab.flags.hazards};
+  const machine::Machine machine = lab::machine_for(lab.flags, gpu);
   const model::StageTable& table = experiment_table_traced();
   if (lab.flags.trace != lab::Trace::all) {
     return lab.of_problem->counted.count(table, variant, machine);
   }
-  machine.blocks = machine::Blocks::kAll;
   const lab::Problem p = problem_of(lab);
   lab::Floats C;
   return *lab::measure(

@@ -53,6 +53,11 @@ machine::SampleOf sample_of(const Problem& p, const model::Variant& variant, int
   };
 }
 
+machine::Machine machine_for(const Request& request, const model::Gpu& gpu) {
+  const bool all = request.trace == Trace::all;
+  return {&gpu, all ? machine::Blocks::kAll : machine::Blocks::kSample, request.hazards};
+}
+
 Measurement measure(const Problem& p, const Kernel& kernel, const Means& means, Floats& result) {
   Measurement measurement;
   result = p.C;

@@ -51,6 +51,9 @@ struct Kernel {
 // each block computes a tile.
 machine::SampleOf sample_of(const Problem& p, const model::Variant& variant, int sms);
 
+// Traces what is asked for, with the limits of that GPU.
+machine::Machine machine_for(const Request& request, const model::Gpu& gpu);
+
 // What a measurement uses.
 struct Means {
   machine::Machine machine{nullptr, machine::Blocks::kSample};  // for `traced`, which needs a GPU

@@ -14,6 +14,7 @@
 #include "model/error.h"
 #include "model/gpus.h"
 #include "model/stage.h"
+#include "simulator/machine/grid.h"
 
 namespace lab {
 
@@ -37,13 +38,9 @@ double milliseconds_of(const std::function<void()>& work);
 // Requires at least one time.
 Timing summary(std::vector<double> times_ms);
 
-// How a kernel that is not a stage was launched.
-struct LaunchShape {
-  struct Extent {
-    unsigned x, y, z;
-  } grid, block;
-  int static_shared_bytes, dynamic_shared_bytes;
-  int launches;  // for this kernel; the launch shape is that of the first launch
+// How a kernel that is not a stage was launched first.
+struct LaunchShape : machine::RequestedLaunch {
+  int launches = 1;  // for this kernel
 };
 
 // A user's loads from shared memory as nvcc made them, or why that is not known.

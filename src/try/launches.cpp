@@ -372,11 +372,8 @@ guard::Outcome run_program(
       lab::new_run(flags, access(for_gpu.c_str(), X_OK) == 0 && lab::choose_device(flags), command);
   run.program = options.file;
 
-  machine::Machine machine{&run.gpu};
-  machine.hazards = flags.hazards;
+  machine::Machine machine = lab::machine_for(flags, run.gpu);
   machine.host_variables = true;
-  machine.blocks =
-      flags.trace == lab::Trace::all ? machine::Blocks::kAll : machine::Blocks::kSample;
   ShowRecorder recorder(options.show);
   recorder.title = text::shortened(options.file, text::kReportWidth);
   machine.recorder = recorder.wanted();
@@ -393,11 +390,12 @@ guard::Outcome run_program(
   const auto fill_rows = [&] {
     run.rows.clear();
     for (Kernels::Entry& entry : launches.kernels.entries) {
-      entry.shape.launches = launches.launches_of(entry.function);
+      entry.row.launch->launches = launches.launches_of(entry.row.launch->kernel);
       run.rows.push_back(
           row_of(run.gpu, entry, options.registers, static_cast<int>(run.rows.size()) + 1));
-      lab::annotate(run.rows.back(), entry.function);
-      run.rows.back().shared_loads = shared_loads_of(run.rows.back(), entry.name, run.gpu);
+      lab::Row& row = run.rows.back();
+      lab::annotate(row, row.launch->kernel);
+      row.shared_loads = shared_loads_of(row, row.name, run.gpu);
     }
   };
   // If the program never ends, this is its report.

@@ -27,14 +27,11 @@ namespace attempt {
 
 // The kernels of a user's file, with the counts of their launches added up.
 
-// A launch's kernel as a report needs it, and the counts of all its launches.
+// A launch's kernel as a report needs it, with the counts of all its launches.
 struct Kernels {
   struct Entry {
-    const void* function;
-    std::string name;
     model::Variant variant;
-    lab::LaunchShape shape;
-    model::Counts counts;
+    lab::Row row;
   };
   std::deque<Entry> entries;  // in the order of their first launches; never moved
 
@@ -50,7 +47,7 @@ struct Kernels {
   bool all_traced() const;  // every block
 };
 
-// Points into `entry`. `registers` are per thread; none: as nvcc compiled it, if known.
+// With its occupancy. `registers` are per thread; none: as nvcc compiled it, if known.
 lab::Row row_of(
     const model::Gpu& model, const Kernels::Entry& entry, std::optional<int> registers, int number);
 

@@ -187,11 +187,8 @@ guard::Outcome try_sgemm(
   lab::Floats result = p.C;
   Kernels kernels;
   const std::vector<machine::GlobalArray> arrays = p.arrays(result);
-  machine::Machine machine{&run.gpu};
-  machine.hazards = flags.hazards;
+  machine::Machine machine = lab::machine_for(flags, run.gpu);
   machine.host_variables = true;
-  machine.blocks =
-      flags.trace == lab::Trace::all ? machine::Blocks::kAll : machine::Blocks::kSample;
   machine.launched = [&](const machine::RequestedLaunch& launch, const model::Counts& counts) {
     kernels.add_launch(launch, counts, p.M, p.N);
   };
@@ -224,7 +221,7 @@ guard::Outcome try_sgemm(
         "shared_bytes, arguments...)");
   }
   if (!found.empty() && found.back().kind == model::HazardKind::never_written) {
-    kernels.entries.back().counts.hazards.push_back(found.back());
+    kernels.entries.back().row.counts->hazards.push_back(found.back());
   }
   const bool is_whole = kernels.all_traced() && !kernels.several_launches();
   if (machine.blocks == machine::Blocks::kSample && !run.gpu_present && !is_whole &&
@@ -259,7 +256,7 @@ guard::Outcome try_sgemm(
   // If there are several kernels, one may load what another stored.
   if (run.rows.size() == 1) lab::note_never_written(p, result, *run.rows[0].counts);
   for (std::size_t i = 0; i < run.rows.size(); ++i) {
-    lab::annotate(run.rows[i], kernels.entries[i].function);
+    lab::annotate(run.rows[i], run.rows[i].launch->kernel);
     run.rows[i].shared_loads = shared_loads_of(run.rows[i], run.rows[i].name, run.gpu);
   }
   if (run.rows.size() == 1) {

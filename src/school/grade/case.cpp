@@ -53,7 +53,7 @@ std::vector<int> lines_that_run(const Case& c, bool are_rows) {
   const auto& grid = c.row.launch->grid;
   const auto each = static_cast<int>(are_rows ? grid.y : grid.x);
   const int width = (static_cast<int>(lines.size()) + each - 1) / each;
-  for (const std::int64_t block : blocks_of_large({grid.x, grid.y, grid.z})) {
+  for (const std::int64_t block : blocks_of_large(grid)) {
     const int first = static_cast<int>(are_rows ? block / grid.x : block % grid.x) * width;
     for (int i = first; i < first + width && i < std::ssize(lines); ++i) run[i] = true;
   }
@@ -239,9 +239,8 @@ void run_traced(Case& c, machine::Machine machine) {
     machine.blocks = machine::Blocks::kSample;
     machine.sample = blocks_of_large;
   }
-  std::optional<machine::RequestedLaunch> first;
   machine.launched = [&](const machine::RequestedLaunch& launch, const model::Counts&) {
-    if (!first) first = launch;
+    if (!c.row.launch) c.row.launch = lab::LaunchShape{launch};
   };
   machine.wrote = [&](std::span<const std::uint64_t> last) {
     c.writers.assign(last.begin(), last.end());
@@ -250,14 +249,6 @@ void run_traced(Case& c, machine::Machine machine) {
       !on_fenced(c, [&](std::span<const machine::GlobalArray> arrays, const auto& kernel) {
         c.row.counts = trace::trace(machine, arrays, kernel);
       });
-  const machine::RequestedLaunch& launch = first.value();
-  c.row.launch = lab::LaunchShape{
-      {launch.grid.x, launch.grid.y, launch.grid.z},
-      {launch.block.x, launch.block.y, launch.block.z},
-      launch.static_shared_bytes,
-      launch.dynamic_shared_bytes,
-      1};
-  c.kernel = launch.kernel;
 }
 
 void run_recorded(Case& c, model::Recorder& recorder) {
@@ -320,11 +311,11 @@ void measure(Case& c) {
   c.hazards = std::count_if(
       counts.hazards.begin(), counts.hazards.end(),
       [](const model::Hazard& hazard) { return !model::is_note(hazard.kind); });
-  const lab::LaunchShape& launch = *c.row.launch;
+  const machine::RequestedLaunch& launch = c.row.launch.value();
   c.launched.name = "";
   c.launched.block_x = static_cast<int>(launch.block.x);
   c.launched.block_y = static_cast<int>(launch.block.y * launch.block.z);
-  c.name = machine::function_name(c.kernel);
+  c.row.name = machine::function_name(launch.kernel);
 
   Values& values = c.measures;
   values = exercise.variants.at(variant);
@@ -393,17 +384,16 @@ bool Case::runs(int r, int column) const {
     return at / ((size + blocks - 1) / blocks);
   };
   const std::int64_t block = number(r, shape.M, grid.y) * grid.x + number(column, shape.N, grid.x);
-  return std::ranges::count(blocks_of_large({grid.x, grid.y, grid.z}), block) > 0;
+  return std::ranges::count(blocks_of_large(grid), block) > 0;
 }
 
 void annotate(Case& c) {
-  c.row.name = c.name;
-  c.launched.kernel.name = c.name.c_str();
+  c.launched.kernel.name = c.row.name.c_str();
   c.row.variant = &c.launched;
   c.run.M = c.shape.M;
   c.run.N = c.shape.N;
   c.run.K = c.shape.K;
-  annotate(c.row, c.kernel);
+  annotate(c.row, c.row.launch->kernel);
 }
 
 namespace {

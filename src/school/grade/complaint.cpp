@@ -134,7 +134,7 @@ std::string who_reaches(const Case& c, const model::LineCounts& line) {
   Case again = c;
   run_recorded(again, recorder);
   model::Recording& recording = recorder.launches.at(0);
-  trace::resolve_lines(recording, trace::kernel_lines(c.kernel));
+  trace::resolve_lines(recording, trace::kernel_lines(c.row.launch->kernel));
   const std::string where = line.line > 0 ? text::printed("line %d: ", line.line) : "";
   const std::optional<Reach> reach = first_reach(c, recording, line);
   if (!reach) return where + "some thread of the launch does it";
@@ -444,7 +444,7 @@ Complaint about_wrong_result(const Case& c) {
 // An access of the kernel there is not counted, or an access is counted that it does not make.
 Complaint about_surprise(const Case& c) {
   model::Audit audit = c.audit;
-  trace::resolve_lines(audit, trace::kernel_lines(c.kernel));
+  trace::resolve_lines(audit, trace::kernel_lines(c.row.launch->kernel));
   const int line = audit.surprises.front().line;
   return {
       "the tracer cannot count what the kernel does to memory",

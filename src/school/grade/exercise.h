@@ -98,8 +98,6 @@ struct Case {
   Shape shape{};
   Values measures{};
   lab::Floats A{}, B{}, C{};  // as they lie in memory
-  std::string name{};         // of the kernel
-  const void* kernel = nullptr;
   model::Variant launched{};  // the block that it was launched with
   lab::Row row{};             // its counts, with lines of the student's file after annotate()
   lab::Run run{};

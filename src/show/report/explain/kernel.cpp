@@ -449,14 +449,13 @@ std::string launch_shape(const Known& known, text::Style style, bool whole) {
 // For a kernel that is not a stage.
 std::string own_launch_shape(const lab::Run& run, const lab::Row& row, text::Style style) {
   const lab::LaunchShape& shape = *row.launch;
-  const auto extent = [](lab::LaunchShape::Extent e) {
+  const auto extent = [](machine::Extent e) {
     return text::printed("%u x %u x %u", e.x, e.y, e.z);
   };
-  const auto volume = [](lab::LaunchShape::Extent e) { return 1LL * e.x * e.y * e.z; };
   std::string text = heading("The launch", style) + problem(run);
   text +=
-      fact("block", extent(shape.block) + " = " + text::grouped(volume(shape.block)) + " threads");
-  text += fact("grid", extent(shape.grid) + " = " + text::grouped(volume(shape.grid)) + " blocks");
+      fact("block", extent(shape.block) + " = " + text::grouped(shape.block.volume()) + " threads");
+  text += fact("grid", extent(shape.grid) + " = " + text::grouped(shape.grid.volume()) + " blocks");
   text += fact(
       "shared memory", text::grouped(shape.static_shared_bytes) + " B static, " +
                            text::grouped(shape.dynamic_shared_bytes) + " B dynamic");
