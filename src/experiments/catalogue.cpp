@@ -11,8 +11,8 @@ namespace experiments {
 
 namespace {
 
-std::vector<Launch> coarsening(const Plan&) {
-  std::vector<Launch> launches;
+std::vector<PlannedLaunch> coarsening(const Plan&) {
+  std::vector<PlannedLaunch> launches;
   for (const char* stride : {"1", "2", "4", "8", "16"}) {
     launches.push_back({stride, 4, std::string("16x16x16-tm") + stride});
   }
@@ -20,15 +20,15 @@ std::vector<Launch> coarsening(const Plan&) {
 }
 
 // A block's threads as in the launch, x by y.
-std::vector<Launch> block_shape(const Plan&) {
+std::vector<PlannedLaunch> block_shape(const Plan&) {
   return {{"8x8", 1, "8x8"},     {"16x16", 1, "16x16"},      {"32x8", 1, "32x8"},
           {"32x32", 1, "32x32"}, {"8x8", 2, "8x8"},          {"16x16", 2, "16x16"},
           {"32x8", 2, "8x32"},   {"32x32", 2, "32x32"},      {"8x8", 3, "8x8"},
           {"16x16", 3, "16x16"}, {"32x8", 4, "8x32x32-tm1"}, {"32x32", 3, "32x32"}};
 }
 
-std::vector<Launch> swapped_grid(const Plan&) {
-  std::vector<Launch> launches;
+std::vector<PlannedLaunch> swapped_grid(const Plan&) {
+  std::vector<PlannedLaunch> launches;
   for (int stage = 1; stage <= 3; ++stage) {
     launches.push_back({"as it is", stage, "32x32"});
     launches.push_back({"swapped", stage, "swapped-grid"});
@@ -36,8 +36,8 @@ std::vector<Launch> swapped_grid(const Plan&) {
   return launches;
 }
 
-std::vector<Launch> tile_sizes(const Plan&) {
-  std::vector<Launch> launches;
+std::vector<PlannedLaunch> tile_sizes(const Plan&) {
+  std::vector<PlannedLaunch> launches;
   const auto add = [&](int stage, std::initializer_list<const char*> variants) {
     for (const char* variant : variants)
       launches.push_back({std::to_string(stage), stage, variant});
@@ -49,7 +49,7 @@ std::vector<Launch> tile_sizes(const Plan&) {
   return launches;
 }
 
-std::vector<Launch> padding(const Plan&) {
+std::vector<PlannedLaunch> padding(const Plan&) {
   return {
       {"none", 7, "unpadded"},
       {"+1", 7, "padded-by-1"},
@@ -58,7 +58,7 @@ std::vector<Launch> padding(const Plan&) {
 }
 
 // A depth of 1 is not a pipeline: copy, wait, multiply, as stage 8 does with the same tile.
-std::vector<Launch> pipeline_stages(const Plan&) {
+std::vector<PlannedLaunch> pipeline_stages(const Plan&) {
   return {
       {"1", 8, "any-registers-128x256"},
       {"2", 9, "128x256x8-2"},
@@ -68,7 +68,7 @@ std::vector<Launch> pipeline_stages(const Plan&) {
 }
 
 // From stage 3 to stage 11, one change at a time; then separate changes.
-std::vector<Launch> one_change(const Plan&) {
+std::vector<PlannedLaunch> one_change(const Plan&) {
   return {
       {"stage 3", 3, "32x32"},
       {"TM 8", 4, "32x32x32-tm8"},
@@ -130,7 +130,7 @@ std::vector<Launch> one_change(const Plan&) {
 // Unsupervised Multitask Learners, 2019, table 2, and its published hyperparameters). Llama-3-8B:
 // 4096 wide, 8 of 32 heads of 128 for keys and values, 14336 in between (Grattafiori et al., The
 // Llama 3 Herd of Models, 2024, table 3).
-std::vector<Launch> shapes(const Plan& plan) {
+std::vector<PlannedLaunch> shapes(const Plan& plan) {
   const int side = plan.sides.K, tokens = plan.sides.M;
   const int quarter = side / 4, four = side > (1 << 28) ? side : 4 * side;
   using Sides = lab::ProblemSize;
@@ -160,8 +160,8 @@ std::vector<Launch> shapes(const Plan& plan) {
 
 // From as many blocks as an SM holds down to one, each time with the largest shared memory per
 // block that leaves room for them.
-std::vector<Launch> occupancy_walk(const Plan& plan) {
-  std::vector<Launch> launches;
+std::vector<PlannedLaunch> occupancy_walk(const Plan& plan) {
+  std::vector<PlannedLaunch> launches;
   const auto add = [&](int blocks, int padding_bytes) {
     launches.push_back(
         {text::printed("%d", blocks), plan.stage->number, plan.variant->name, {}, padding_bytes});

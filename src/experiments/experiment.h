@@ -25,7 +25,7 @@ const model::StageTable& experiment_table_plain();
 namespace experiments {
 
 // A launch to make.
-struct Launch {
+struct PlannedLaunch {
   std::string setting;                   // how it differs from the others: "8x8", "+4"
   int stage;                             // with `variant`, in the table of kernels.cu
   std::string variant = "";              // "": the stage's first
@@ -74,7 +74,7 @@ struct Experiment {
   int one_kernel = 0;        // the stage whose kernel all launches use; 0: each launch says it
   const char* variant = "";  // its variant, "" for the stage's first
   lab::ProblemSize otherwise{4096, 4096, 4096};  // the problem, unless flags change it
-  std::vector<Launch> (*launches)(const Plan& plan);
+  std::vector<PlannedLaunch> (*launches)(const Plan& plan);
   const char* columns;  // paths of quantities (show/report/quantities.h)
   bool best_first = false;
   Conclusion conclusion;

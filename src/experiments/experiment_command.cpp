@@ -99,7 +99,7 @@ void refuse_useless_flags(const flags::Flags& flags, const Experiment& experimen
 }
 
 // The experiment's launches, or those of --stage. `about` has the GPU.
-std::vector<Launch> launches_of(
+std::vector<PlannedLaunch> launches_of(
     const flags::Flags& flags, const lab::Run& about, const Experiment& experiment) {
   Plan plan{sides_of(flags, experiment), about.gpu, nullptr, nullptr, std::nullopt};
   if (experiment.one_kernel > 0) {
@@ -109,11 +109,11 @@ std::vector<Launch> launches_of(
     plan.occupancy = lab::occupancy_of(flags, about, *plan.variant, plan.variant->kernel);
     return experiment.launches(plan);
   }
-  std::vector<Launch> launches = experiment.launches(plan);
+  std::vector<PlannedLaunch> launches = experiment.launches(plan);
   if (flags.stage.empty()) return launches;
   const std::vector<const model::Stage*> chosen =
       flags::select_stages(flags.stage, stage_table_plain.stages);
-  std::erase_if(launches, [&](const Launch& launch) {
+  std::erase_if(launches, [&](const PlannedLaunch& launch) {
     return std::none_of(chosen.begin(), chosen.end(), [&](const model::Stage* stage) {
       return stage->number == launch.stage;
     });
@@ -402,7 +402,7 @@ void time_launch(Laboratory& lab, const model::Variant& variant, Trial& trial) {
   trial.run.rows = {of.cublas_row};
 }
 
-Trial make_trial(Laboratory& lab, const Launch& launch, const lab::ProblemSize& sides) {
+Trial make_trial(Laboratory& lab, const PlannedLaunch& launch, const lab::ProblemSize& sides) {
   take(lab, sides);
   const auto with_padding = [&](const model::StageTable& table) {
     model::Variant variant = model::find_kernel(table, launch.stage, launch.variant).variant;
@@ -459,9 +459,9 @@ int run_experiment(const flags::Flags& flags, const std::string& command) {
 
   std::vector<Trial> trials;
   {
-    const std::vector<Launch> launches = launches_of(flags, about, experiment);
+    const std::vector<PlannedLaunch> launches = launches_of(flags, about, experiment);
     lab::Progress progress(experiment.name, static_cast<std::int64_t>(launches.size()));
-    for (const Launch& launch : launches) {
+    for (const PlannedLaunch& launch : launches) {
       trials.push_back(make_trial(lab, launch, launch.of.value_or(problem)));
       progress.advance(1);
     }

@@ -94,13 +94,13 @@ std::vector<Parameter> parameters_of(
 }
 
 // The definitions of functions called sgemm or main, outside of classes and named namespaces.
-struct Found {
+struct Definitions {
   std::vector<Definition> sgemms;
   bool main = false;
 };
 
-Found find(const std::vector<Token>& tokens) {
-  Found found;
+Definitions definitions_in(const std::vector<Token>& tokens) {
+  Definitions found;
   std::vector<bool> transparent;  // of the open braces: extern "C" { or namespace {
   bool extern_c_block = false;
   std::size_t declaration = 0;
@@ -234,12 +234,12 @@ std::string call_of(const Definition& definition) {
 }  // namespace
 
 bool defines_main(std::string_view source) {
-  return find(code_of(source)).main;
+  return definitions_in(code_of(source)).main;
 }
 
 std::string sgemm(std::string_view source) {
   const std::vector<Token> tokens = code_of(source);
-  Found found = find(tokens);
+  Definitions found = definitions_in(tokens);
   if (found.main || found.sgemms.empty()) return std::string(source);
   if (std::any_of(found.sgemms.begin(), found.sgemms.end(), is_kSgemm)) return std::string(source);
   Definition& definition = found.sgemms.front();

@@ -62,14 +62,14 @@ __global__ void loads_matrix(unsigned* d, bool is_pointer) {
 struct Size {
   float x, y, z;
 };
-struct Shape {
+struct Solid {
   __device__ virtual Size size(float scale) const = 0;
 };
-struct Box : Shape {
+struct Box : Solid {
   __device__ Size size(float scale) const override { return {scale, scale, 2}; }
 };
 __global__ void measures(Size* sizes, bool into_one) {
-  __shared__ Shape* shapes[1];
+  __shared__ Solid* shapes[1];
   if (T == 0) shapes[0] = new Box;
   __syncthreads();
   sizes[into_one ? 0 : T] = shapes[T / 32]->size(T);
