@@ -26,27 +26,15 @@ void check_refused(const Output& output, const std::string& because) {
   CHECK(testing::is_sentence(lines[0]));
 }
 
-// All command lines that write to stdout, in every format.
-const std::vector<std::string> kOutputs = {
-    "--stage 1 --size 16",
-    "--stage 1 --size 16 --format json",
-    "--stage 1 --size 16 --format csv",
-    "--stage 1 --size 16 --explain",
-    "--stage 1 --size 16 --explain --format markdown",
-    "--ask --stage 1 --size 16",
-    "--help",
-    "--version",
-    "--list",
-    "--list --format json",
-    "--ncu-metrics counts",
-    "--experiment list",
-    "--experiment coarsening --size 16",
-    "--step --print"};
-
 }  // namespace
 
 TEST_CASE("an output that cannot be written ends with one sentence, in every format") {
-  for (const std::string& arguments : kOutputs) {
+  for (const std::string arguments :
+       {"--stage 1 --size 16", "--stage 1 --size 16 --format json",
+        "--stage 1 --size 16 --format csv", "--stage 1 --size 16 --explain",
+        "--stage 1 --size 16 --explain --format markdown", "--ask --stage 1 --size 16", "--help",
+        "--version", "--list", "--list --format json", "--ncu-metrics counts", "--experiment list",
+        "--experiment coarsening --size 16", "--step --print"}) {
     CAPTURE(arguments);
     check_refused(testing::gemm_steps(arguments + " >/dev/full"), "(No space left on device)");
     check_refused(testing::gemm_steps(arguments + " >&-"), "(it is closed)");

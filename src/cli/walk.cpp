@@ -356,15 +356,6 @@ int walk_stages(
   return report_failures(run) || !agrees ? 1 : 0;
 }
 
-// What would run with these flags is marked.
-void list_stages(const flags::Flags& flags, const model::StageTable& table) {
-  const bool on_gpu = lab::choose_device(flags);
-  const model::Gpu gpu = lab::choose_model(flags, on_gpu);
-  const lab::ProblemSize sides =
-      lab::size_to_run(flags, on_gpu || counts_apart(flags, on_gpu, gpu));
-  report::print_list(stdout, table.stages, {gpu, sides.M, sides.N, sides.K}, flags.format);
-}
-
 int run_program(int argc, char** argv, const model::StageTable& table) {
   const flags::Flags flags = flags::parse_flags(argc, argv);
   lab::prepare_threads();
@@ -375,31 +366,33 @@ int run_program(int argc, char** argv, const model::StageTable& table) {
   if (!flags.ncu_metrics.empty()) {
     return std::puts(profile::ncu_metrics(flags.ncu_metrics).c_str()), 0;
   }
-  if (flags.list) return list_stages(flags, table), 0;
+  if (flags.list) {  // what would run with these flags is marked
+    const bool on_gpu = lab::choose_device(flags);
+    const model::Gpu gpu = lab::choose_model(flags, on_gpu);
+    const auto [M, N, K] = lab::size_to_run(flags, on_gpu || counts_apart(flags, on_gpu, gpu));
+    report::print_list(stdout, table.stages, {gpu, M, N, K}, flags.format);
+    return 0;
+  }
   const auto ladder = [&] { return walk_stages(flags, table, command); };
   const std::optional<int> other = run_other(flags, command, table, ladder);
   return other ? *other : ladder();
-}
-
-int run_or_refuse(int argc, char** argv, const model::StageTable& stages) {
-  try {
-    return run_program(argc, argv, stages);
-  } catch (const model::Refusal& refusal) {
-    std::fprintf(stderr, "gemm_steps: %s\n", refusal.what());
-  } catch (const machine::KernelFault& fault) {
-    std::fprintf(stderr, "gemm_steps: %s\n", fault.what());
-    return 1;
-  } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "gemm_steps: there is not enough memory; choose a smaller --size\n");
-  }
-  return 2;
 }
 
 }  // namespace
 
 int walk(int argc, char** argv, const model::StageTable& stages) {
   text::open_standard_streams();
-  const int exit_code = run_or_refuse(argc, argv, stages);
+  int exit_code = 2;
+  try {
+    exit_code = run_program(argc, argv, stages);
+  } catch (const model::Refusal& refusal) {
+    std::fprintf(stderr, "gemm_steps: %s\n", refusal.what());
+  } catch (const machine::KernelFault& fault) {
+    std::fprintf(stderr, "gemm_steps: %s\n", fault.what());
+    exit_code = 1;
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "gemm_steps: there is not enough memory; choose a smaller --size\n");
+  }
   if (exit_code == 2) end_others(exit_code);
   return text::finished("gemm_steps", exit_code);
 }

@@ -16,8 +16,7 @@ bool is_wanted(const flags::Flags& flags);
 // `ladder` comes before it, in this process, if it would not take many minutes. `own` is the table
 // whose kernels run on the GPU, and `plain` the one for the CPU. Returns 1 if a result failed its
 // check or a count is not the formula's, else 0, or what `ladder` returned. Throws a Refusal for a
-// request that cannot be met, or if some process that mpirun started runs another program or
-// command.
+// request that cannot be met, or if some process that mpirun started has other flags.
 int run(
     const flags::Flags& flags, const model::StageTable& own, const model::StageTable& plain,
     const std::string& command, const std::function<int()>& ladder);

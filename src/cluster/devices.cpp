@@ -4,17 +4,14 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
 #include <new>
 #include <numeric>
 #include <random>
-#include <sstream>
 #include <string>
 #include <utility>
 
 #include "cpu_reference.h"
 #include "model/refusal.h"
-#include "text/numbers.h"
 
 namespace cluster {
 
@@ -78,23 +75,6 @@ bool started_by_mpirun() {
     if (size != nullptr && std::atoi(size) > 1) return true;
   }
   return false;
-}
-
-void require_equal(Processes& processes, const std::string& command) {
-  if (processes.size() == 1) return;
-  std::ostringstream both;
-  both << std::ifstream("/proc/self/exe", std::ios::binary).rdbuf();
-  // The program may have another path on another machine.
-  both << command.substr(std::min(command.find(' '), command.size()));
-  const std::size_t own = std::hash<std::string>()(both.str());
-  std::size_t first = own;
-  processes.share(&first, sizeof first);
-  const double other = processes.largest(own == first ? 0 : processes.rank());
-  if (other == 0) return;
-  throw model::Refusal(text::printed(
-      "process %.0f runs another build of gemm_steps, or has other flags, than process 0; give all "
-      "of them the same",
-      other));
 }
 
 Played::Played(int devices, Processes& processes, std::function<model::Kernel> gemm)
@@ -173,42 +153,32 @@ Product::Product(const Schedule& schedule, Devices& devices, HostMatrices matric
   }
 }
 
-namespace {
-
-// Of a matrix whose rows are `pitch` floats long.
-HostBlock block_of(float* matrix, std::int64_t pitch, Interval rows, Interval columns) {
-  return {matrix + rows.begin * pitch + columns.begin, pitch, rows.size, columns.size};
+void Product::copy(int device, int i, Lane lane, float* Places::*what) {
+  const PanelStep& step = s_.steps[device][i];
+  const bool is_A = what == &Places::A, is_B = what == &Places::B;
+  float* const matrix = is_A ? matrices_.A : is_B ? matrices_.B : matrices_.C;
+  const Interval rows = is_B ? step.k : step.rows, columns = is_A ? step.k : step.columns;
+  const std::int64_t pitch = is_A ? s_.size.K : s_.size.N;
+  devices_.copy(
+      device, lane, places_[device][i].*what,
+      {matrix + rows.begin * pitch + columns.begin, pitch, rows.size, columns.size});
 }
-
-}  // namespace
 
 void Product::load() {
   for (const int device : devices_.here()) {
     for (int i = 0; !s_.from_host && i < s_.turns(); ++i) {
       const PanelStep& step = s_.steps[device][i];
-      const Places& place = places_[device][i];
-      if (!step.A_arrives)
-        devices_.copy(
-            device, Lane::arrive, place.A, block_of(matrices_.A, s_.size.K, step.rows, step.k));
-      if (!step.B_arrives)
-        devices_.copy(
-            device, Lane::arrive, place.B, block_of(matrices_.B, s_.size.N, step.k, step.columns));
-      if (step.first)
-        devices_.copy(
-            device, Lane::arrive, place.C,
-            block_of(matrices_.C, s_.size.N, step.rows, step.columns));
+      if (!step.A_arrives) copy(device, i, Lane::arrive, &Places::A);
+      if (!step.B_arrives) copy(device, i, Lane::arrive, &Places::B);
+      if (step.first) copy(device, i, Lane::arrive, &Places::C);
     }
   }
   devices_.finish();
 }
 
-void Product::store() const {
+void Product::store() {
   for (const int device : devices_.here()) {
-    if (s_.from_host) continue;
-    const PanelStep& first = s_.steps[device][0];
-    devices_.copy(
-        device, Lane::leave, places_[device][0].C,
-        block_of(matrices_.C, s_.size.N, first.rows, first.columns));
+    if (!s_.from_host) copy(device, 0, Lane::leave, &Places::C);
   }
   devices_.finish();
 }
@@ -220,9 +190,6 @@ void Product::fetch(int i) {
     const PanelStep& step = steps[i];
     std::vector<Places>& places = places_[device];
     const auto wait = [&](Mark mark) { devices_.wait(device, Lane::arrive, mark); };
-    const auto copy = [&](bool is_wanted, float* to, const HostBlock& from) {
-      if (is_wanted) devices_.copy(device, Lane::arrive, to, from);
-    };
     // A panel needs the place of the panel before the last, ...
     if (i >= 2 && steps[i - 2].arrives()) wait(places[i - 2].multiplied);
     // ... B's columns of another pass that of those before, ...
@@ -231,9 +198,9 @@ void Product::fetch(int i) {
     if (i > s_.turns() && step.first) wait(places[i - s_.turns() - 1].left);
     places[i].requested = devices_.mark(device, Lane::arrive);
     if (!s_.from_host) continue;
-    copy(step.A_arrives, places[i].A, block_of(matrices_.A, s_.size.K, step.rows, step.k));
-    copy(step.B_arrives, places[i].B, block_of(matrices_.B, s_.size.N, step.k, step.columns));
-    copy(step.C_arrives, places[i].C, block_of(matrices_.C, s_.size.N, step.rows, step.columns));
+    if (step.A_arrives) copy(device, i, Lane::arrive, &Places::A);
+    if (step.B_arrives) copy(device, i, Lane::arrive, &Places::B);
+    if (step.C_arrives) copy(device, i, Lane::arrive, &Places::C);
   }
   if (!s_.from_host) devices_.transfer(transfers_of(i));
   for (const int device : devices_.here()) {
@@ -276,8 +243,7 @@ void Product::multiply_step(int device, int i, float alpha, float beta) {
   if (!step.C_leaves) return;
   devices_.wait(device, Lane::leave, place.multiplied);
   place.leaves = devices_.mark(device, Lane::leave);
-  devices_.copy(
-      device, Lane::leave, place.C, block_of(matrices_.C, s_.size.N, step.rows, step.columns));
+  copy(device, i, Lane::leave, &Places::C);
   place.left = devices_.mark(device, Lane::leave);
 }
 

@@ -50,10 +50,6 @@ class Processes {
 // Whether mpirun, or its counterpart in another MPI, started this process.
 bool started_by_mpirun();
 
-// Throws a Refusal in every process unless all of them run the same program with the same
-// command.
-void require_equal(Processes& processes, const std::string& command);
-
 // A rectangle of a row-major matrix in the host's memory, whose rows are `pitch` floats apart.
 struct HostBlock {
   float* first;
@@ -184,7 +180,7 @@ class Product {
 
   // The parts that stay on the devices of this process, and C's parts back.
   void load();
-  void store() const;
+  void store();
 
   // C = alpha * A * B + beta * C, on the devices or in the host's memory, which must be pinned for
   // GPUs. Returns when it is done.
@@ -210,6 +206,8 @@ class Product {
   bool arrives(int device, int step) const {
     return has(device, step) && s_.steps[device][step].arrives();
   }
+  // Between the host and the step's place for A, B or C.
+  void copy(int device, int step, Lane lane, float* Places::*what);
   void fetch(int step);  // to all devices, when the step's places are free
   std::vector<Transfer> transfers_of(int step) const;
   void multiply_step(int device, int step, float alpha, float beta);

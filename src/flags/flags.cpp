@@ -54,11 +54,10 @@ std::string plain_name(std::string_view name) {
 std::size_t numbered(
     const std::string& digits, const std::string& text, std::span<const model::Stage> stages) {
   int number = -1;
-  const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  for (std::size_t at = 0; at < stages.size(); ++at) {
-    if (parsed.ec == std::errc() && stages[at].number == number) return at;
-  }
-  refuse_stage(text, "there is no stage " + text::echoed(digits), stages);
+  std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  const model::Stage* const stage = model::find_stage(stages, number);
+  if (stage == nullptr) refuse_stage(text, "there is no stage " + text::echoed(digits), stages);
+  return stage - stages.data();
 }
 
 }  // namespace

@@ -93,11 +93,6 @@ TEST_CASE("every flag reaches its field, as --flag value and as --flag=value") {
   const Flags flags = parse("--a A.npy --b B.npy --c C.npy");
   CHECK(std::tie(flags.a, flags.b, flags.c) == std::tuple("A.npy", "B.npy", "C.npy"));
   CHECK(parse("--gpus 2 --resident host").resident == Resident::host);
-  const Flags none = parse("");
-  CHECK((none.stage.empty() && !none.size && !none.explain && none.hazards));
-  CHECK(std::tie(none.alpha, none.beta) == std::tuple(1, 0));
-  CHECK(none.device == lab::Device::automatic);
-  CHECK(none.trace == lab::Trace::sample);
 }
 
 TEST_CASE("numbers are read as typed, and of a repeated flag the last one") {
