@@ -301,17 +301,17 @@ DeviceGrid checked_request(
 // Returns whether the result and every count are right, and prints what is wrong.
 bool is_right(const Report& report) {
   const Way& first = report.ways.front();
-  const bool is_right = !first.error || first.error->bound_ok;
   const bool are_counted = report.counted.empty() || report.counted == report.predicted;
-  // The process that computed it knows which element is wrong.
-  if (!is_right && first.error->first) {
-    std::fprintf(
-        stderr, "gemm_steps: %s\n", report::wrong_sentence(first.name, *first.error).c_str());
-  }
   if (!are_counted) {
     std::fprintf(stderr, "gemm_steps: %s: the counts are not the formulas'\n", first.name.c_str());
   }
-  return is_right && are_counted;
+  if (!first.error || first.error->bound_ok) return are_counted;
+  // The process that computed it knows which element is wrong.
+  if (first.error->first) {
+    std::fprintf(
+        stderr, "gemm_steps: %s\n", report::wrong_sentence(first.name, *first.error).c_str());
+  }
+  return false;
 }
 
 }  // namespace
@@ -366,20 +366,10 @@ int run(
       machine::run({.gpu = &gpu, .hazards = false}, [&] { of_table(arguments...); });
     };
   }
-  const Setting setting{
-      .flags = flags,
-      .table = table,
-      .processes = processes,
-      .on_gpu = on_gpu,
-      .is_computed = is_computed,
-      .gpu = gpu,
-      .grid = grid,
-      .matrices = {problem.A.data(), problem.B.data(), problem.C.data()},
-      .size = size,
-      .multiplied = {size.M, size.N, flags.alpha == 0 ? 0 : size.K},
-      .stage = stage,
-      .variant = variant,
-      .gemm = gemm};
+  const HostMatrices matrices{problem.A.data(), problem.B.data(), problem.C.data()};
+  const ProblemSize multiplied{size.M, size.N, flags.alpha == 0 ? 0 : size.K};
+  const Setting setting{flags,    table, processes,  on_gpu, is_computed, gpu, grid,
+                        matrices, size,  multiplied, stage,  variant,     gemm};
 
   if (!has_ladder && processes.is_first()) {
     lab::Run without_rows = lab::new_run(flags, on_gpu, command);

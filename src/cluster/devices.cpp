@@ -28,29 +28,24 @@ float* Devices::allocate(int device, std::int64_t rows, std::int64_t columns) {
   return memory;
 }
 
+void Devices::count(int device, bool arrives, std::int64_t floats) {
+  Load& load = loads_[device];
+  (arrives ? load.bytes_received : load.bytes_sent) += floats * std::int64_t{sizeof(float)};
+  ++(arrives ? load.messages_received : load.messages_sent);
+}
+
 void Devices::copy(int device, Lane lane, float* memory, const HostBlock& host) {
   if (host.rows == 0 || host.columns == 0) return;
   start_copy(device, lane, memory, host);
-  const bool arrives = lane == Lane::arrive;
-  Load& load = loads_[device];
-  (arrives ? load.bytes_received : load.bytes_sent) +=
-      std::int64_t{sizeof(float)} * host.rows * host.columns;
-  ++(arrives ? load.messages_received : load.messages_sent);
+  count(device, lane == Lane::arrive, std::int64_t{host.rows} * host.columns);
 }
 
 void Devices::transfer(const std::vector<Transfer>& transfers) {
   if (transfers.empty()) return;
   start_transfers(transfers);
   for (const Transfer& t : transfers) {
-    const std::int64_t bytes = t.floats * std::int64_t{sizeof(float)};
-    if (t.source != nullptr) {
-      loads_[t.from].bytes_sent += bytes;
-      ++loads_[t.from].messages_sent;
-    }
-    if (t.target != nullptr) {
-      loads_[t.to].bytes_received += bytes;
-      ++loads_[t.to].messages_received;
-    }
+    if (t.source != nullptr) count(t.from, false, t.floats);
+    if (t.target != nullptr) count(t.to, true, t.floats);
   }
 }
 
@@ -311,14 +306,9 @@ class Modelled : public Devices {
  public:
   Modelled(const Schedule& s, const Link& link, const Rate& rate)
       : Devices(s.grid.devices()),
-        grid_(s.grid),
+        s_(s),
+        link_(link),
         rate_(rate),
-        latency_ms_(1e-3 * link.latency_us),
-        gb_per_s_(
-            s.from_host
-                ? std::min(
-                      link.host_gb_per_s, link.host_pair_gb_per_s / std::min(s.grid.devices(), 2))
-                : link.gb_per_s),
         lanes_(s.grid.devices()),
         launches_(s.grid.devices()) {}
 
@@ -353,8 +343,8 @@ class Modelled : public Devices {
   // What is copied after one mark has one latency.
   void start_copy(int device, Lane lane, float*, const HostBlock& host) override {
     LaneTime& of = at(device, lane);
-    of.ms +=
-        (of.ms == marks_[of.last] ? latency_ms_ : 0) + travel_ms(double(host.rows) * host.columns);
+    of.ms += (of.ms == marks_[of.last] ? 1e-3 * link_.latency_us : 0) +
+             travel_ms(double(host.rows) * host.columns);
   }
   // Panels travel when all devices of a row and column have a place for one.
   void start_transfers(const std::vector<Transfer>& transfers) override {
@@ -365,10 +355,10 @@ class Modelled : public Devices {
       if (floats[device] == 0) continue;
       LaneTime& lane = at(device, Lane::arrive);
       for (const int other : here()) {
-        if (grid_.are_in_line(device, other))
+        if (s_.grid.are_in_line(device, other))
           begin_at(lane, std::max(lane.ms, before[other][0].ms));
       }
-      lane.ms += latency_ms_ + travel_ms(floats[device]);
+      lane.ms += 1e-3 * link_.latency_us + travel_ms(floats[device]);
     }
   }
 
@@ -378,13 +368,17 @@ class Modelled : public Devices {
     Mark last = 0;
   };
   LaneTime& at(int device, Lane lane) { return lanes_[device][static_cast<int>(lane)]; }
-  double travel_ms(double floats) const { return sizeof(float) * floats / (1e6 * gb_per_s_); }
+  double travel_ms(double floats) const {
+    const double ports = std::min(s_.grid.devices(), 2);
+    const double host = std::min(link_.host_gb_per_s, link_.host_pair_gb_per_s / ports);
+    return sizeof(float) * floats / (1e6 * (s_.from_host ? host : link_.gb_per_s));
+  }
   // What follows the lane's last mark begins later, and so does the mark.
   void begin_at(LaneTime& lane, double ms) { lane.ms = marks_[lane.last] = ms; }
 
-  const DeviceGrid grid_;
+  const Schedule& s_;
+  const Link& link_;
   const Rate& rate_;
-  const double latency_ms_, gb_per_s_;
   double overhead_ms_ = 0;  // of the first device
   std::vector<std::array<LaneTime, 3>> lanes_;
   std::vector<int> launches_;

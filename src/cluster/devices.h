@@ -116,6 +116,8 @@ class Devices {
   virtual void free_memory() {}
 
  private:
+  void count(int device, bool arrives, std::int64_t floats);
+
   std::vector<Load> loads_;
   std::vector<int> here_;
 };

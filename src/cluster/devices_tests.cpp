@@ -9,6 +9,7 @@
 #include <limits>
 #include <memory>
 #include <random>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -19,6 +20,7 @@
 #include "cluster/schedule.h"
 #include "cpu_reference.h"
 #include "model/refusal.h"
+#include "testing/pattern.h"
 #include "testing/program.h"
 
 namespace cluster {
@@ -42,12 +44,6 @@ bool is_alone() {
   const bool is_alone = !has_mpirun || !Processes::can_be_several();
   if (is_alone) MESSAGE("skipped: install openmpi-bin and libopenmpi-dev, and build again");
   return is_alone;
-}
-
-int count(const std::string& text, const std::string& words) {
-  int times = 0;
-  for (std::size_t at = 0; (at = text.find(words, at)) != text.npos; at += words.size()) ++times;
-  return times;
 }
 
 testing::Output mpirun(const std::string& arguments) {
@@ -100,8 +96,8 @@ TEST_CASE("four processes print the same result and counts as one for four GPUs"
     CHECK(four.exit_code == 0);
     std::string output = four.out;
     std::erase(output, '\r');
-    CHECK(count(output, "More than one GPU") == 1);
-    CHECK(count(output, "problem ") == 1);
+    CHECK(testing::all_matches(output, "More than one GPU").size() == 1);
+    CHECK(testing::all_matches(output, "problem ").size() == 1);
     for (const char* line : {"schedule:", "check:", "GPU 0 ", "GPU 3 "}) {
       CHECK(line_with(output, line) == line_with(one.out, line));
     }
@@ -144,9 +140,9 @@ TEST_CASE("if a process is killed, the others end soon, say why, and leave no fi
         "ps -o stat= -p $(cat $folder/process.[01] | paste -sd,) | grep -vc Z; exit $code");
     check_ended(run);
     CHECK(run.out == "0\n");  // processes that are left
-    const std::string survivor = std::to_string(1 - rank);
-    CHECK(
-        count(run.err, "gemm_steps: process " + survivor + " ends, since another has ended") == 1);
+    const std::string says =
+        "gemm_steps: process " + std::to_string(1 - rank) + " ends, since another has ended";
+    CHECK(testing::all_matches(run.err, says).size() == 1);
     CHECK(testing::run("ls " + folder.path().string()).out == "out\nprocess.0\nprocess.1\n");
   }
 }
@@ -225,18 +221,19 @@ class Lazy : public Played {
   void start_copy(int device, Lane lane, float* memory, const HostBlock& host) override {
     add(device, lane, [=, this] { Played::start_copy(device, lane, memory, host); });
   }
-  // Begins when the lanes of both devices have reached it, and neither continues before it is done.
+  // Begins when the lanes of both devices have reached it, which are then done with it.
   void start_transfers(const std::vector<Transfer>& transfers) override {
     for (const Transfer& t : transfers) {
-      const auto come = std::make_shared<int>(0);
+      const auto come = std::make_shared<std::set<int>>();
+      const auto have_come = [=](int device) {
+        come->insert(device);
+        return come->size() >= 2;
+      };
+      const auto travel = [=, this] {
+        if (come->insert(-1).second) Played::start_transfers({t});
+      };
       for (const int device : {t.from, t.to}) {
-        add(device, Lane::arrive, [=, this] {
-          if (++*come == 2) Played::start_transfers({t});
-        });
-      }
-      for (const int device : {t.from, t.to}) {
-        add(
-            device, Lane::arrive, [] {}, [come] { return *come == 2; });
+        add(device, Lane::arrive, travel, [=] { return have_come(device); });
       }
     }
   }

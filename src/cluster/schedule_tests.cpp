@@ -168,19 +168,6 @@ TEST_CASE("a schedule of too many steps to list is refused with their number") {
       from_host({INT_MAX, INT_MAX, INT_MAX}, {1, 2}, 4096, false, kNoLimit), model::Refusal);
 }
 
-namespace {
-
-int passes_of(const Schedule& s, int device) {
-  int passes = 0, column = -1;
-  for (const PanelStep& step : s.steps[device]) {
-    passes += step.columns.begin != column;
-    column = step.columns.begin;
-  }
-  return passes;
-}
-
-}  // namespace
-
 TEST_CASE(
     "a byte less than one pass needs makes two, and too little is refused with both numbers") {
   const ProblemSize size{2048, 1024, 1024};
@@ -189,7 +176,6 @@ TEST_CASE(
   CHECK(with(bytes).columns == 1024);
   const Schedule two = with(bytes - 1);
   CHECK(two.columns == 512);
-  CHECK(passes_of(two, 0) == 2);
   CHECK(predicted_load(two, 0).bytes_received == 4 * (1024 * 1024 + 3 * 2048 * 1024));
   CHECK_THROWS_WITH_AS(
       with(1e6),
@@ -219,7 +205,6 @@ TEST_CASE("the largest sides that flags allow are cut, and counted, without over
 
 namespace {
 
-constexpr double kRounding = 1e-9;  // ms
 const Link kAtOnce{"at once", 0, kNoLimit, kNoLimit, kNoLimit, ""};
 const Link kSlow{"slow", 5, 0.01, 0.02, 0.05, ""};
 
@@ -291,28 +276,25 @@ TEST_CASE("the model's time of a product equals a calculation by hand") {
 }
 
 TEST_CASE("the hidden part of transfers is that during which the same device multiplies") {
-  const auto span = [](Lane lane) {
-    return [=](int device, double begin, double end) {
-      return BusyTime{device, lane, 0, begin, end};
-    };
-  };
-  const auto arrives = span(Lane::arrive), multiplies = span(Lane::multiply);
-  const auto leaves = span(Lane::leave);
+  constexpr Lane in = Lane::arrive, work = Lane::multiply, out = Lane::leave;
   for (const auto& [spans, hidden] : std::vector<std::pair<std::vector<BusyTime>, double>>{
            {{}, 1},
-           {{multiplies(0, 0, 5)}, 1},
-           {{arrives(0, 0, 2), multiplies(0, 2, 5)}, 0},
-           {{arrives(0, 0, 4), multiplies(0, 3, 5)}, 0.25},
-           {{arrives(0, 1, 2), multiplies(0, 0, 5)}, 1},
-           {{arrives(0, 0, 2), multiplies(1, 0, 2)}, 0},
-           {{arrives(0, 0, 2), multiplies(0, 0, 1), arrives(1, 0, 6), multiplies(1, 0, 6)},
-            7.0 / 8},
+           {{{0, work, 0, 0, 5}}, 1},
+           {{{0, in, 0, 0, 2}, {0, work, 0, 2, 5}}, 0},
+           {{{0, in, 0, 0, 4}, {0, work, 0, 3, 5}}, 0.25},
+           {{{0, in, 0, 1, 2}, {0, work, 0, 0, 5}}, 1},
+           {{{0, in, 0, 0, 2}, {1, work, 0, 0, 2}}, 0},
+           {{{0, in, 0, 0, 2}, {0, work, 0, 0, 1}, {1, in, 0, 0, 6}, {1, work, 0, 0, 6}}, 7.0 / 8},
            // Several spans of a lane, one of which lies over several of the other's.
-           {{arrives(0, 0, 1), arrives(0, 2, 8), arrives(0, 9, 10), multiplies(0, 1, 3),
-             multiplies(0, 4, 5), multiplies(0, 7, 10)},
+           {{{0, in, 0, 0, 1},
+             {0, in, 0, 2, 8},
+             {0, in, 0, 9, 10},
+             {0, work, 0, 1, 3},
+             {0, work, 0, 4, 5},
+             {0, work, 0, 7, 10}},
             4.0 / 8},
            // Results that leave count like panels that arrive.
-           {{leaves(0, 4, 8), multiplies(0, 0, 5)}, 0.25}}) {
+           {{{0, out, 0, 4, 8}, {0, work, 0, 0, 5}}, 0.25}}) {
     const Timeline timeline{spans};
     CHECK(timeline.hidden() == doctest::Approx(hidden));
   }
