@@ -1,11 +1,15 @@
 #include "cluster/cluster_command.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <functional>
 #include <limits>
 #include <memory>
+#include <numeric>
+#include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cluster/devices.h"
@@ -18,6 +22,7 @@
 #include "lab/measure.h"
 #include "lab/problem.h"
 #include "lab/progress.h"
+#include "lab/reference.h"
 #include "model/ceiling.h"
 #include "model/error.h"
 #include "model/gpus.h"
@@ -40,7 +45,8 @@ struct Setting {
   bool is_computed;  // else there are only the formulas and the model
   const model::Gpu& gpu;
   DeviceGrid grid;
-  HostMatrices matrices;
+  lab::Problem& problem;
+  HostMatrices matrices;  // its
   ProblemSize size;
   ProblemSize multiplied;  // the same, but K is 0 if alpha is: A and B are not read then
   // What multiplies on each device.
@@ -132,6 +138,21 @@ std::string in_words(const Schedule& s) {
                    text::brief(4e-6 * floats_that_travel(s.size, s.grid)) + " MB travel in all";
 }
 
+// Brings these rows of C, whose parts the processes have computed, to the first process.
+void gather_rows(const Setting& setting, const std::vector<int>& rows) {
+  Processes& processes = setting.processes;
+  for (int device = 1; device < processes.size(); ++device) {
+    const Interval m = setting.grid.M_of(setting.size, device);
+    const Interval n = setting.grid.N_of(setting.size, device);
+    for (const int row : rows) {
+      if (row < m.begin || row >= m.end()) continue;
+      float* const part = setting.matrices.C + std::int64_t{row} * setting.size.N + n.begin;
+      if (processes.rank() == device) processes.send(part, n.size, 0);
+      if (processes.is_first()) processes.receive(part, n.size, device);
+    }
+  }
+}
+
 // Computes C once, counts and checks it, and times it on GPUs. Returns the speed for the model:
 // that of this process's first GPU with its first step alone, or without GPUs the one that is
 // known.
@@ -139,7 +160,9 @@ KnownSpeed compute(
     const Setting& setting, Devices& devices, Product& product, const KnownSpeed& known,
     Report& report) {
   const flags::Flags& flags = setting.flags;
-  const RowsCheck check(setting.size, setting.matrices, flags.alpha, flags.beta, flags.seed);
+  const std::vector<int> rows = rows_to_check(setting.size, flags.seed);
+  lab::Floats before;
+  if (flags.beta != 0) before = rows_of(setting.problem.C, rows, setting.size.N);
   const auto multiply = [&] { product.multiply(flags.alpha, flags.beta); };
   product.load();
   devices.reset_counters();
@@ -154,15 +177,14 @@ KnownSpeed compute(
     }
   }
   product.store();
-  // The worst of all processes. Each keeps its own first wrong element.
-  model::Error error = check.compare(setting.grid, devices.here(), setting.stage.precision);
-  error.relative = setting.processes.largest(error.relative);
-  error.max_abs = setting.processes.largest(error.max_abs);
-  error.bound_ok = setting.processes.largest(error.bound_ok ? 0 : 1) == 0;
-  report.ways.front().error = error;
+  gather_rows(setting, rows);
+  if (setting.processes.is_first()) {
+    report.ways.front().error =
+        check_rows(setting.problem, rows, std::move(before), setting.stage.precision);
+  }
+  const bool are_all = static_cast<int>(rows.size()) == setting.size.M;
   report.about.push_back(
-      "check: " +
-      (check.rows() == setting.size.M ? "all" : text::printed("%d random", check.rows())) +
+      "check: " + (are_all ? "all" : text::printed("%zu random", rows.size())) +
       " rows of C, against fp64");
   if (!setting.on_gpu) return known;
   report.ways.front().time = time_all(setting, multiply);
@@ -235,7 +257,7 @@ void distribute(const Setting& setting, std::vector<Schedule> schedules, Report&
 }
 
 // The times of one GPU alone and of NVIDIA's own library for several.
-void add_yardsticks(const Setting& setting, lab::Problem& problem, Report& report) {
+void add_yardsticks(const Setting& setting, Report& report) {
   if (!setting.processes.is_first()) return;
   const flags::Flags& flags = setting.flags;
   Way xt{.name = "cuBLASXt", .gpus = setting.gpus()};
@@ -245,7 +267,7 @@ void add_yardsticks(const Setting& setting, lab::Problem& problem, Report& repor
     xt.why_not = "it uses the GPUs of one process";
   } else {
     const std::function<model::Kernel> several = cublas_xt(setting.gpus());
-    xt.time = time_all(setting, problem.product_by(several, problem.C));
+    xt.time = time_all(setting, setting.problem.product_by(several, setting.problem.C));
   }
   report.ways.push_back(xt);
   if (!setting.on_gpu) return;
@@ -260,7 +282,7 @@ void add_yardsticks(const Setting& setting, lab::Problem& problem, Report& repor
     const model::Variant& whole =
         model::suited_variant(setting.stage, setting.gpu, setting.size.M, setting.size.N);
     const lab::Gemm gemm = lab::gemm_of(setting.table, whole, setting.gpu.sms);
-    one.time = lab::OnGpu(problem).time(gemm, flags.reps.value_or(0));
+    one.time = lab::OnGpu(setting.problem).time(gemm, flags.reps.value_or(0));
     report.one_gpu_tflops = tflops(setting.size, one.time->median_ms);
   }
   report.ways.push_back(one);
@@ -306,15 +328,45 @@ bool is_right(const Report& report) {
     std::fprintf(stderr, "gemm_steps: %s: the counts are not the formulas'\n", first.name.c_str());
   }
   if (!first.error || first.error->bound_ok) return are_counted;
-  // The process that computed it knows which element is wrong.
-  if (first.error->first) {
-    std::fprintf(
-        stderr, "gemm_steps: %s\n", report::wrong_sentence(first.name, *first.error).c_str());
-  }
+  std::fprintf(
+      stderr, "gemm_steps: %s\n", report::wrong_sentence(first.name, *first.error).c_str());
   return false;
 }
 
 }  // namespace
+
+std::vector<int> rows_to_check(ProblemSize size, std::uint64_t seed) {
+  constexpr double kAFewSeconds = 0x1p33, kFewestRows = 16;  // multiplications
+  const double in_a_row = std::max(1.0, double(size.N) * size.K);
+  const double count = std::max(kFewestRows, std::floor(kAFewSeconds / in_a_row));
+  std::vector<int> rows(size.M), drawn;
+  std::iota(rows.begin(), rows.end(), 0);
+  std::mt19937_64 random(seed);
+  std::sample(
+      rows.begin(), rows.end(), std::back_inserter(drawn),
+      static_cast<int>(std::min<double>(size.M, count)), random);
+  return drawn;
+}
+
+lab::Floats rows_of(const lab::Floats& matrix, const std::vector<int>& rows, std::int64_t columns) {
+  lab::Floats all;
+  for (const int row : rows) {
+    all.insert(all.end(), matrix.begin() + row * columns, matrix.begin() + (row + 1) * columns);
+  }
+  return all;
+}
+
+model::Error check_rows(
+    lab::Problem& p, const std::vector<int>& rows, lab::Floats before, model::Precision precision) {
+  const auto count = static_cast<int>(rows.size());
+  lab::Problem checked{
+      count, p.N, p.K, p.alpha, p.beta, rows_of(p.A, rows, p.K), std::move(p.B), std::move(before)};
+  model::Error error = lab::compare(
+      checked, lab::compute_reference(checked), rows_of(p.C, rows, p.N), count, precision);
+  p.B = std::move(checked.B);  // which is lent, since it may be large
+  if (error.first) error.first->row = rows[error.first->row];
+  return error;
+}
 
 bool is_wanted(const flags::Flags& flags) {
   if (flags.gpus || started_by_mpirun()) return true;
@@ -368,8 +420,8 @@ int run(
   }
   const HostMatrices matrices{problem.A.data(), problem.B.data(), problem.C.data()};
   const ProblemSize multiplied{size.M, size.N, flags.alpha == 0 ? 0 : size.K};
-  const Setting setting{flags,    table, processes,  on_gpu, is_computed, gpu, grid,
-                        matrices, size,  multiplied, stage,  variant,     gemm};
+  const Setting setting{flags,   table,    processes, on_gpu,     is_computed, gpu,     grid,
+                        problem, matrices, size,      multiplied, stage,       variant, gemm};
 
   if (!has_ladder && processes.is_first()) {
     lab::Run without_rows = lab::new_run(flags, on_gpu, command);
@@ -396,7 +448,7 @@ int run(
     if (on_gpu) while_used.push_back(pinned(matrix->data(), matrix->size() * sizeof(float)));
   }
   if (report.ways.front().why_not.empty()) distribute(setting, schedules, report);
-  add_yardsticks(setting, problem, report);
+  add_yardsticks(setting, report);
   processes.wait_for_all();
   if (processes.is_first()) print(stdout, report);
   return std::max(exit_code, is_right(report) ? 0 : 1);

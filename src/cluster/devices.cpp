@@ -2,15 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdlib>
 #include <new>
 #include <numeric>
-#include <random>
 #include <string>
 #include <utility>
 
-#include "cpu_reference.h"
 #include "model/refusal.h"
 
 namespace cluster {
@@ -394,76 +391,6 @@ Timeline predict(const Schedule& schedule, const Link& link, const Rate& rate) {
   Timeline timeline = product.timeline();
   timeline.overhead_ms = devices.overhead_ms();
   return timeline;
-}
-
-namespace {
-
-constexpr double kAFewSeconds = 0x1p33;  // multiplications
-constexpr int kFewestRows = 16;
-
-std::vector<int> drawn_rows(ProblemSize size, std::uint64_t seed) {
-  const double in_a_row = std::max(1.0, double(size.N) * size.K);
-  const double count = std::max<double>(kFewestRows, std::floor(kAFewSeconds / in_a_row));
-  std::vector<int> rows(size.M), drawn;
-  std::iota(rows.begin(), rows.end(), 0);
-  std::mt19937_64 random(seed);
-  std::sample(
-      rows.begin(), rows.end(), std::back_inserter(drawn),
-      static_cast<int>(std::min<double>(size.M, count)), random);
-  return drawn;
-}
-
-// These columns of these rows of a matrix whose rows are `pitch` elements long.
-template <class T>
-std::vector<T> cut(
-    const T* matrix, std::int64_t pitch, const std::vector<int>& rows, Interval columns) {
-  std::vector<T> all;
-  for (const int row : rows) {
-    const T* const of_row = matrix + row * pitch;
-    all.insert(all.end(), of_row + columns.begin, of_row + columns.end());
-  }
-  return all;
-}
-
-}  // namespace
-
-RowsCheck::RowsCheck(
-    ProblemSize size, HostMatrices matrices, float alpha, float beta, std::uint64_t seed)
-    : size_(size), matrices_(matrices), alpha_(alpha), beta_(beta), rows_(drawn_rows(size, seed)) {
-  if (beta != 0) before_ = cut(matrices.C, size.N, rows_, {0, size.N});
-}
-
-model::Error RowsCheck::compare(
-    DeviceGrid grid, const std::vector<int>& devices, model::Precision precision) const {
-  const auto [M, N, K] = size_;
-  const std::vector<float> A = cut(matrices_.A, K, rows_, {0, K});
-  std::vector<double> exact(rows_.size() * N), magnitude(rows_.size() * N);
-  reference_gemm(rows(), N, K, alpha_, A.data(), matrices_.B, beta_, before_.data(), exact.data());
-  reference_magnitude(rows(), N, K, K, alpha_, A.data(), matrices_.B, magnitude.data());
-
-  model::Error worst{0, 0, true, {}};
-  for (const int device : devices) {
-    const Interval m = grid.M_of(size_, device), n = grid.N_of(size_, device);
-    const auto first = std::ranges::lower_bound(rows_, m.begin);
-    const std::vector<int> of_C(first, std::ranges::lower_bound(rows_, m.end()));
-    std::vector<int> checked(of_C.size());  // where they are among all that are checked
-    std::iota(checked.begin(), checked.end(), static_cast<int>(first - rows_.begin()));
-    std::vector<float> before;
-    if (beta_ != 0) before = cut(before_.data(), N, checked, n);
-    model::Error error = model::compare(
-        static_cast<int>(of_C.size()), n.size, K, cut(matrices_.C, N, of_C, n).data(),
-        cut(exact.data(), N, checked, n).data(), cut(magnitude.data(), N, checked, n).data(), beta_,
-        before.data(), precision, alpha_);
-    if (error.first && !worst.first) {
-      worst.first = error.first;
-      worst.first->row = of_C[error.first->row];
-      worst.first->column += n.begin;
-    }
-    worst.relative = std::max(worst.relative, error.relative);
-    worst.max_abs = std::max(worst.max_abs, error.max_abs);
-    worst.bound_ok = worst.bound_ok && error.bound_ok;
-  }
-  return worst;
 }
 
 }  // namespace cluster

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "cluster/schedule.h"
-#include "model/error.h"
 #include "model/stage.h"
 
 namespace cluster {
@@ -223,27 +222,5 @@ class Product {
 
 // When the product's parts begin and end by the model: as if on GPUs that take this long.
 Timeline predict(const Schedule& schedule, const Link& link, const Rate& rate);
-
-// The check of a C that may be too large for a whole reference.
-
-// Random rows of C, with their values before the product. All rows if that takes at most a few
-// seconds.
-class RowsCheck {
- public:
-  RowsCheck(ProblemSize size, HostMatrices matrices, float alpha, float beta, std::uint64_t seed);
-
-  int rows() const { return static_cast<int>(rows_.size()); }
-
-  // Compares the parts of C that these devices of the grid have computed with fp64 on this CPU.
-  model::Error compare(
-      DeviceGrid grid, const std::vector<int>& devices, model::Precision precision) const;
-
- private:
-  const ProblemSize size_;
-  const HostMatrices matrices_;
-  const float alpha_, beta_;
-  std::vector<int> rows_;  // ascending
-  std::vector<float> before_;
-};
 
 }  // namespace cluster
