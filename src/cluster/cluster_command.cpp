@@ -124,18 +124,17 @@ Schedule schedule_from_host(const Setting& setting, Devices& devices) {
       kShare * smallest(setting.processes, least));
 }
 
-// "schedule: ..."
 std::string in_words(const Schedule& s) {
-  return s.from_host
-             ? "schedule: from the host's memory, C in a grid of " + in_words(s.grid) +
-                   text::printed(
-                       ", blocks of %d rows and %d columns, panels of %d", s.rows, s.columns,
-                       s.panel)
-             : "schedule: C in a grid of " + in_words(s.grid) +
-                   text::printed(
-                       ", %d panels of %d of K, and each GPU begins with its own; ", s.turns(),
-                       s.panel) +
-                   text::brief(4e-6 * floats_that_travel(s.size, s.grid)) + " MB travel in all";
+  const std::string of_C = "C in a grid of " + in_words(s.grid);
+  if (s.from_host) {
+    return "schedule: from the host's memory, " + of_C +
+           text::printed(
+               ", blocks of %d rows and %d columns, panels of %d", s.rows, s.columns, s.panel);
+  }
+  return "schedule: " + of_C +
+         text::printed(
+             ", %d panels of %d of K, and each GPU begins with its own; ", s.turns(), s.panel) +
+         text::brief(4e-6 * floats_that_travel(s.size, s.grid)) + " MB travel in all";
 }
 
 // Brings these rows of C, whose parts the processes have computed, to the first process.

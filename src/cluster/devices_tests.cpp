@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -24,6 +25,7 @@
 #include "model/refusal.h"
 #include "testing/pattern.h"
 #include "testing/program.h"
+#include "text/numbers.h"
 
 namespace cluster {
 
@@ -160,31 +162,23 @@ constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
 // A product, and the right C. The numbers are small and whole, so that sums are exact in fp32,
 // whatever their order.
-struct Problem {
-  ProblemSize size;
-  float alpha, beta;
-  std::vector<float> A, B, C, expected;
-
-  HostMatrices matrices() { return {A.data(), B.data(), C.data()}; }
+struct Exact {
+  lab::Problem p;
+  lab::Floats C;
 };
 
-Problem random_problem(ProblemSize size, float alpha, float beta, std::mt19937& random) {
-  const auto filled = [&](std::int64_t rows, std::int64_t columns) {
-    std::vector<float> values(rows * columns);
-    for (float& value : values) value = static_cast<float>(random() % 15) - 7;
-    return values;
-  };
-  const auto [M, N, K] = size;
-  Problem p{size, alpha, beta, filled(M, K), filled(K, N), filled(M, N), {}};
-  p.expected = p.C;
-  openmp_gemm(M, N, K, alpha, p.A.data(), p.B.data(), beta, p.expected.data());
+Exact exact_product(ProblemSize size, float alpha, float beta, unsigned seed) {
+  lab::Problem p = lab::random_problem(size, alpha, beta, seed);
+  for (lab::Floats* matrix : {&p.A, &p.B, &p.C}) {
+    for (float& x : *matrix) x = std::round(7 * x);
+  }
+  lab::Floats C = p.C;
+  p.product_by(openmp_gemm, C)();
   // A matrix that BLAS does not read may contain anything.
-  const auto spoil = [](std::vector<float>& values) {
-    std::fill(values.begin(), values.end(), std::numeric_limits<float>::quiet_NaN());
-  };
-  if (beta == 0) spoil(p.C);
-  if (alpha == 0) spoil(p.A), spoil(p.B);
-  return p;
+  for (lab::Floats* matrix : {&p.A, &p.B}) {
+    if (alpha == 0) std::fill(matrix->begin(), matrix->end(), lab::kCanary);
+  }
+  return {std::move(p), C};
 }
 
 // Devices that do nothing until a caller waits, and then do the work of random lanes, as lanes of
@@ -282,22 +276,17 @@ class Lazy : public Played {
 
 // Twice: what the devices remember of the first product must not matter. The counts are those of
 // the multiplication alone, without the loads before it.
-void check_product(Problem p, const Schedule& plan, Devices& devices) {
-  CAPTURE(p.size.M);
-  CAPTURE(p.size.N);
-  CAPTURE(p.size.K);
-  CAPTURE(plan.grid.rows);
-  CAPTURE(plan.grid.columns);
-  CAPTURE(plan.panel);
-  CAPTURE(plan.from_host);
-  CAPTURE(p.alpha);
-  CAPTURE(p.beta);
-  Product product(plan, devices, p.matrices());
+void check_product(Exact exact, const Schedule& plan, Devices& devices) {
+  lab::Problem& p = exact.p;
+  const std::string what = text::printed(
+      "%d x %d x %d, alpha %g, beta %g, on a grid of ", p.M, p.N, p.K, p.alpha, p.beta);
+  INFO(what, in_words(plan.grid), ", panels of ", plan.panel, ", from the host: ", plan.from_host);
+  Product product(plan, devices, {p.A.data(), p.B.data(), p.C.data()});
   for (const PanelStep& step : plan.steps[0]) {
     if (plan.from_host) CHECK((step.rows.size <= plan.rows && step.columns.size <= plan.columns));
     CHECK(step.k.size <= plan.panel);
   }
-  const std::vector<float> before = p.C;
+  const lab::Floats before = p.C;
   for (int times = 0; times < 2; ++times) {
     std::copy(before.begin(), before.end(), p.C.begin());
     product.load();
@@ -307,7 +296,7 @@ void check_product(Problem p, const Schedule& plan, Devices& devices) {
       CHECK(devices.load(device) == predicted_load(plan, device));
     }
     product.store();
-    CHECK(p.C == p.expected);
+    CHECK(p.C == exact.C);
   }
 }
 
@@ -325,14 +314,14 @@ TEST_CASE(
     ++seed;
     CAPTURE(seed);
     const auto [alpha, beta] = kFactors[seed % kFactors.size()];
-    const Problem p = random_problem(size, alpha, beta, random);
+    const Exact exact = exact_product(size, alpha, beta, seed);
     // For the narrowest pass from the host, or more, or all.
     const double narrow = 4.0 * (size.K * 128 + 2 * 256 * std::min(panel, size.K) + 2 * 256 * 128);
     const double memory = seed % 3 == 0 ? kUnlimited : (1 + 0.6 * (seed % 3 - 1)) * narrow;
     for (const Schedule& plan :
          {schedule(size, grid, panel), from_host(size, grid, panel, beta != 0, memory)}) {
       Lazy devices(grid.devices(), seed);
-      check_product(p, plan, devices);
+      check_product(exact, plan, devices);
       passes = std::max(
           passes,
           plan.from_host ? part_of(size.N, grid.columns, 0).size / std::max(plan.columns, 1) : 0);

@@ -17,33 +17,26 @@ gpus=$(printf '%s' "$names" | grep -c .) || :
 }
 gpu=$(printf '%s\n' "$names" | head -n 1 | sed -E 's/(NVIDIA|GeForce|Tesla) //g; s/ [0-9]+GB.*//' | tr 'A-Z ' 'a-z-')
 trap 'rm -f "$results"/*.tmp' EXIT
-started=$(date +%s)
 failed=0
 
 # The first argument is the file's name; what follows is run, if there are so many GPUs.
 record() {
-  file=$results/$1-$gpu-$2.txt
-  count=$3
+  file=$results/$1-$gpu-$2.txt count=$3
   shift 3
   [ "$count" -le "$gpus" ] || return 0
-  before=$(date +%s)
-  left=$((limit - before + started))
-  if [ "$left" -le 0 ]; then
+  before=$SECONDS
+  if [ "$SECONDS" -ge "$limit" ]; then
     echo "$file: left out, after $limit s" >&2
-    return 0
-  fi
-  if timeout "$left" "$@" > "$file.tmp" < /dev/null; then
+  elif timeout $((limit - SECONDS)) "$@" > "$file.tmp" < /dev/null; then
     mv "$file.tmp" "$file"
-    outcome=
+    echo "$file: $((SECONDS - before)) s" >&2
   else
-    outcome=", FAILED with exit code $?"
+    echo "$file: $((SECONDS - before)) s, FAILED with exit code $?" >&2
     failed=1
   fi
-  echo "$file: $(($(date +%s) - before)) s$outcome" >&2
 }
 product() {
-  name=$1
-  n=$2
+  name=$1 n=$2
   shift 2
   record gpus "$n-$name" "$n" "$program" --gpus "$n" --no-color "$@"
 }
@@ -77,5 +70,5 @@ done
 for n in 1 4; do product host "$n" --size 16384 --resident host; done
 for n in 4 2; do product weak "$n" --m 16384 --n $((n * 16384)) --k 16384; done
 
-echo "$(($(date +%s) - started)) s in all" >&2
+echo "$SECONDS s in all" >&2
 exit $failed

@@ -253,12 +253,6 @@ double Timeline::ms() const {
   return last;
 }
 
-int Timeline::devices() const {
-  int last = -1;
-  for (const BusyTime& time : times) last = std::max(last, time.device);
-  return last + 1;
-}
-
 double Timeline::hidden() const {
   std::vector<std::vector<BusyTime>> multiply(devices());
   for (const BusyTime& time : times) {

@@ -152,11 +152,11 @@ struct BusyTime {
 };
 
 struct Timeline {
-  std::vector<BusyTime> times;  // of each lane of a device in order
+  std::vector<BusyTime> times;  // device after device, and of each of its lanes in order
   double overhead_ms = 0;       // of the first device: what its launches take beside their work
 
-  double ms() const;    // until the last of them ends
-  int devices() const;  // that are busy
+  double ms() const;  // until the last of them ends
+  int devices() const { return times.empty() ? 0 : times.back().device + 1; }
   // Of the time in which panels or results travel on some device, the part in which that device
   // also multiplies; 1 if nothing travels.
   double hidden() const;

@@ -67,10 +67,7 @@ TEST_CASE("the parts of a side follow one another without a gap, and differ by a
 
 TEST_CASE("the panels are K, and each has one owner in a row and in a column") {
   for (const Schedule& s : random_schedules(300)) {
-    CAPTURE(s.size.K);
-    CAPTURE(s.grid.rows);
-    CAPTURE(s.grid.columns);
-    CAPTURE(s.panel);
+    INFO(s.size.K, " on a grid of ", in_words(s.grid), ", panels of ", s.panel);
     int end = 0, widest = 0;
     bool are_right = true;
     for (const Interval& panel : s.panels) {
@@ -136,9 +133,7 @@ TEST_CASE("of all grids of that many devices, the chosen one sends the fewest fl
       fewest = std::min(
           fewest, 1.0 * size.M * size.K * (columns - 1) + 1.0 * size.K * size.N * (rows - 1));
     }
-    CAPTURE(size.M);
-    CAPTURE(size.N);
-    CAPTURE(devices);
+    INFO(size.M, " x ", size.N, " on ", devices);
     try {
       const DeviceGrid grid = choose_grid(size, devices);
       CHECK((grid.devices() == devices && grid.rows <= size.M && grid.columns <= size.N));
