@@ -8,7 +8,6 @@
 #include <memory>
 #include <new>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>

@@ -1,5 +1,4 @@
 // Processes without MPI: there is only this one.
-#include <cstdlib>
 
 #include "cluster/devices.h"
 #include "model/refusal.h"

@@ -21,7 +21,6 @@
 #include "lab/gpu/gpu.h"
 #include "lab/measure.h"
 #include "lab/problem.h"
-#include "lab/progress.h"
 #include "lab/reference.h"
 #include "model/ceiling.h"
 #include "model/error.h"
@@ -57,24 +56,16 @@ struct Setting {
   int gpus() const { return grid.devices(); }
 };
 
-double bytes_of_C(ProblemSize size) {
-  return sizeof(float) * double(size.M) * size.N;
-}
-
 // The bytes of A, B and C.
 double bytes_of(ProblemSize size) {
-  return sizeof(float) * (double(size.M) + size.N) * size.K + bytes_of_C(size);
+  return sizeof(float) * ((double(size.M) + size.N) * size.K + double(size.M) * size.N);
 }
 
 // The bytes of the copies of A and B in parts, if the stage makes some (parts_in_memory in
 // lab/gpu/operands.h).
 double bytes_of_copies(const Setting& setting, ProblemSize size) {
-  return model::multiplies_parts(setting.variant) ? bytes_of(size) - bytes_of_C(size) : 0;
-}
-
-// The smallest value of all processes. All must call it.
-double smallest(Processes& processes, double value) {
-  return -processes.largest(-value);
+  return model::multiplies_parts(setting.variant) ? bytes_of(size) - bytes_of({size.M, size.N, 0})
+                                                  : 0;
 }
 
 // Times `multiply` from the common start of all processes until all are done, after one untimed
@@ -101,7 +92,7 @@ std::vector<Schedule> resident_schedules(const Setting& setting) {
   std::vector<Schedule> all = schedules(setting.multiplied, setting.grid);
   if (flags.panel) all = {schedule(setting.multiplied, setting.grid, *flags.panel)};
   if (flags.resident == flags::Resident::gpu || !setting.on_gpu) return all;
-  const double memory = 0.95 * smallest(setting.processes, static_cast<double>(gpu::free_bytes()));
+  const double memory = 0.95 * setting.processes.smallest(static_cast<double>(gpu::free_bytes()));
   std::erase_if(all, [&](const Schedule& s) {  // the parts of all devices are nearly equal
     const ProblemSize multiplied{s.M_of(0).size, s.N_of(0).size, s.panel};
     return static_cast<double>(predicted_load(s, 0).bytes_held) +
@@ -114,14 +105,13 @@ std::vector<Schedule> resident_schedules(const Setting& setting) {
 // Of matrices that pass through the devices. Copies of what one multiplies at a time take at most
 // as much of its memory as what it holds.
 Schedule schedule_from_host(const Setting& setting, Devices& devices) {
-  const bool copies = bytes_of_copies(setting, {1, 1, 1}) > 0;
-  const double kShare = copies ? 0.45 : 0.9;  // the rest is for the kernels
+  const double kShare = bytes_of_copies(setting, {1, 1, 1}) > 0 ? 0.45 : 0.9;  // kernels get the rest
   double least = std::numeric_limits<double>::infinity();
   for (const int device : devices.here()) least = std::min(least, devices.free_bytes(device));
   return from_host(
       setting.multiplied, setting.grid,
       setting.flags.panel.value_or(usual_panel(setting.multiplied.K)), setting.flags.beta != 0,
-      kShare * smallest(setting.processes, least));
+      kShare * setting.processes.smallest(least));
 }
 
 std::string in_words(const Schedule& s) {
@@ -349,6 +339,7 @@ std::vector<int> rows_to_check(ProblemSize size, std::uint64_t seed) {
 
 lab::Floats rows_of(const lab::Floats& matrix, const std::vector<int>& rows, std::int64_t columns) {
   lab::Floats all;
+  all.reserve(rows.size() * columns);
   for (const int row : rows) {
     all.insert(all.end(), matrix.begin() + row * columns, matrix.begin() + (row + 1) * columns);
   }

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <new>
 #include <numeric>
-#include <string>
 #include <utility>
 
 #include "model/refusal.h"

@@ -31,6 +31,7 @@ class Processes {
   void wait_for_all();
   void share(void* data, int bytes);  // the first process's, with all others
   double largest(double value);       // of every process's, for every process
+  double smallest(double value) { return -largest(-value); }
 
   // Sends from this process to that one, which calls receive, in the order of the calls.
   void send(const float* data, std::int64_t floats, int to);

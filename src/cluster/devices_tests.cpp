@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <filesystem>
@@ -31,8 +30,7 @@ namespace cluster {
 
 namespace {
 
-using testing::contains;
-using testing::line_with;
+using testing::contains, testing::line_with;
 
 // These settings let Open MPI start more processes than there are cores, even as root. A test that
 // hangs fails.
@@ -48,10 +46,6 @@ bool is_alone() {
   const bool is_alone = !has_mpirun || !Processes::can_be_several();
   if (is_alone) MESSAGE("skipped: install openmpi-bin and libopenmpi-dev, and build again");
   return is_alone;
-}
-
-testing::Output mpirun(const std::string& arguments) {
-  return testing::run(kMpirun + arguments);
 }
 
 void check_ended(const testing::Output& run) {
@@ -95,7 +89,7 @@ TEST_CASE("four processes print the same result and counts as one for four GPUs"
         "--beta 2"}) {
     CAPTURE(arguments);
     const testing::Output one = testing::run(testing::program() + arguments);
-    const testing::Output four = mpirun("-n 4 " + testing::program() + arguments);
+    const testing::Output four = testing::run(kMpirun + "-n 4 " + testing::program() + arguments);
     CAPTURE(four.err);
     CHECK(four.exit_code == 0);
     std::string output = four.out;
@@ -118,14 +112,14 @@ TEST_CASE(
     "mpirun's processes are a GPU each, or end with a sentence that says why they cannot be") {
   if (is_alone()) return;
   const std::string program = testing::program() + " --device cpu --size 64 --stage 0 --no-color";
-  CHECK(contains(line_with(mpirun("-n 3 " + program).out, "distributed"), "1 x 3"));
+  CHECK(contains(line_with(testing::run(kMpirun + "-n 3 " + program).out, "distributed"), "1 x 3"));
   for (const auto& [arguments, sentence] : std::vector<std::pair<std::string, const char*>>{
            {"-n 2 " + program + " : -n 1 " + program + " --seed 2",
             "process 2 has other flags than process 0"},
            {"-n 1 " + program + " : -n 1 " + program + " --frobnicate",
             "gemm_steps: --frobnicate: no such flag"},
            {"-n 2 " + program + " --gpus 3", "--gpus 3: mpirun started 2 processes"}}) {
-    const testing::Output run = mpirun(arguments);
+    const testing::Output run = testing::run(kMpirun + arguments);
     check_ended(run);
     CHECK(contains(run.err, sentence));
   }

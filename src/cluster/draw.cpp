@@ -1,8 +1,6 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <string>
-#include <vector>
 
 #include "cluster/report.h"
 #include "show/pictures/svg.h"

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <map>
-#include <string>
-#include <vector>
 
 #include "cluster/devices.h"
 #include "lab/problem.h"

@@ -103,13 +103,13 @@ void print_recorded(std::FILE* out, const std::string& gpu) {
   print_columns(out, lines);
 }
 
-// A line of at most `width` characters for each lane of each device: when panels arrive, and when
-// they are multiplied, each step by its number's last digit.
-void draw(std::FILE* out, const Timeline& timeline, int width) {
+// A line for each lane of each device: when panels arrive, and when they are multiplied, each step
+// by its number's last digit.
+void draw(std::FILE* out, const Timeline& timeline) {
   constexpr std::array kLanes = {"arrives", "multiplies", "leaves"};
   const int devices = timeline.devices();
   const int label = text::display_width(text::printed("GPU %d multiplies ", devices - 1));
-  const int columns = std::max(width - label - 1, 1);
+  const int columns = std::max(text::report_width() - label - 1, 1);
   const double ms_per_column = timeline.ms() / columns;
   std::map<std::pair<int, Lane>, std::string> lines;
   for (const BusyTime& time : timeline.times) {
@@ -134,10 +134,8 @@ void print_timeline(std::FILE* out, const char* what, const Timeline& timeline) 
       "%s: %s ms; %.0f %% of the time in which panels travel, their GPU also multiplies", what,
       text::significant(timeline.ms()).c_str(), 100 * timeline.hidden());
   std::fprintf(out, "\n");
-  for (const std::string& line : text::wrapped(sentence, text::report_width())) {
-    std::fprintf(out, "%s\n", line.c_str());
-  }
-  draw(out, timeline, text::report_width());
+  std::fputs(text::labelled("", 0, sentence).c_str(), out);
+  draw(out, timeline);
 }
 
 }  // namespace
@@ -148,10 +146,8 @@ double tflops(ProblemSize size, double ms) {
 
 void print(std::FILE* out, const Report& report) {
   std::fprintf(out, "\nMore than one GPU\n");
-  for (const std::string& about : report.about) {
-    for (const std::string& line : text::wrapped(about, text::report_width())) {
-      std::fprintf(out, "%s\n", line.c_str());
-    }
+  for (const std::string& line : report.about) {
+    std::fputs(text::labelled("", 0, line).c_str(), out);
   }
   std::fprintf(out, "\n");
   std::vector<Cells> lines{

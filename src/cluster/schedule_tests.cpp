@@ -2,14 +2,10 @@
 
 #include <algorithm>
 #include <climits>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <map>
 #include <random>
 #include <set>
-#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>

@@ -8,7 +8,6 @@
 #include <map>
 #include <numeric>
 #include <string_view>
-#include <utility>
 
 #include "flags/table.h"
 #include "model/refusal.h"

@@ -57,8 +57,8 @@ struct Flags : lab::Request {
   std::optional<int> frame;
   // --gpus and the flags that belong to it
   std::optional<int> gpus, panel;  // 1 or more
-  std::string grid;                // as typed; cluster::read_grid reads it
-  std::string link = "nvlink";     // as typed; cluster::find_link finds it
+  std::string grid;                // as typed; cluster::choose_grid finds it
+  std::string link = "nvlink";     // pcie4 or 100GbE
   Resident resident = Resident::automatic;
 };
 
