@@ -105,7 +105,7 @@ std::vector<Schedule> resident_schedules(const Setting& setting) {
 // Of matrices that pass through the devices. Copies of what one multiplies at a time take at most
 // as much of its memory as what it holds.
 Schedule schedule_from_host(const Setting& setting, Devices& devices) {
-  const double kShare = bytes_of_copies(setting, {1, 1, 1}) > 0 ? 0.45 : 0.9;  // kernels get the rest
+  const double kShare = bytes_of_copies(setting, {1, 1, 1}) > 0 ? 0.45 : 0.9;  // kernels: the rest
   double least = std::numeric_limits<double>::infinity();
   for (const int device : devices.here()) least = std::min(least, devices.free_bytes(device));
   return from_host(

@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 
-
 #include "testing/program.h"
 
 namespace testing {
