@@ -267,8 +267,9 @@ void climb(
 }
 
 void print(const flags::Flags& flags, const lab::Run& run) {
-  if (flags.format == flags::Format::json) return report::print_json(stdout, run);
-  if (flags.format == flags::Format::csv) return report::print_csv(stdout, run);
+  const auto put = [](const std::string& text) { std::fputs(text.c_str(), stdout); };
+  if (flags.format == flags::Format::json) return put(report::json_text(run));
+  if (flags.format == flags::Format::csv) return put(report::csv_text(run));
   const text::Style style{flags::wants_colour(flags, stdout)};
   if (!flags.explain) return report::print_table(stdout, run, style, flags.wide);
   const flags::Explaining how = flags::explaining(flags);

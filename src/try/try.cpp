@@ -59,12 +59,9 @@ bool print(
   if (!flags.ncu.empty()) {
     return profile::print_ncu(out, profile::read_ncu_file(flags.ncu), run);
   }
-  if (flags.format == flags::Format::json) {
-    report::print_json(out, run);
-    return true;
-  }
-  if (flags.format == flags::Format::csv) {
-    report::print_csv(out, run);
+  const bool json = flags.format == flags::Format::json;
+  if (json || flags.format == flags::Format::csv) {
+    std::fputs((json ? report::json_text(run) : report::csv_text(run)).c_str(), out);
     return true;
   }
   if (flags.explain) {

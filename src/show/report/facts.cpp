@@ -243,10 +243,6 @@ std::string json_text(const lab::Run& run) {
          json_array("yardsticks", yardsticks) + "\n}\n";
 }
 
-void print_json(std::FILE* out, const lab::Run& run) {
-  std::fputs(json_text(run).c_str(), out);
-}
-
 namespace {
 
 // RFC 4180: a field with a comma, a quote or a line break is put in quotes, and its quotes are
@@ -277,7 +273,7 @@ std::string csv_names(const std::vector<Fact>& facts) {
   return csv_values(names);
 }
 
-void print_csv(std::FILE* out, const lab::Run& run) {
+std::string csv_text(const lab::Run& run) {
   const std::vector<Fact> about_run = run_facts(run);
   const auto facts_of = [&](const lab::Row& row) {
     std::vector<Fact> facts = stage_facts(run, row);
@@ -286,7 +282,7 @@ void print_csv(std::FILE* out, const lab::Run& run) {
   };
   std::string text = csv_names(facts_of(lab::Row{}));
   for (const lab::Row& row : run.rows) text += csv_values(facts_of(row));
-  std::fputs(text.c_str(), out);
+  return text;
 }
 
 }  // namespace report

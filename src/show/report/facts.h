@@ -3,7 +3,6 @@
 #pragma once
 
 #include <concepts>
-#include <cstdio>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,7 +36,7 @@ struct FactValue {
   FactValue(std::string_view value) : kind(text), written(value) {}
   FactValue(std::string value) : kind(text), written(std::move(value)) {}
   FactValue(const char* value) : kind(value ? text : null), written(value ? value : "") {}
-  static FactValue json(std::string written);  // an array or object, for print_json alone
+  static FactValue json(std::string written);  // an array or object, for JSON alone
 };
 
 // The version of the paths below. It changes if one gets another meaning or is removed, not if one
@@ -64,7 +63,6 @@ struct InFlight {
 InFlight in_flight(const lab::Row& row, const model::LineCounts& line);
 
 // One object: problem, gpu, stages[], yardsticks[]. An unknown value is null, never left out.
-void print_json(std::FILE* out, const lab::Run& run);
 std::string json_text(const lab::Run& run);
 
 // The members of the outermost object, without its braces.
@@ -73,8 +71,8 @@ std::string json_members(const std::vector<Fact>& facts);
 // "name": [ {...}, ... ], indented as a member of the outermost object.
 std::string json_array(const std::string& name, const std::vector<std::vector<Fact>>& objects);
 
-// print_json's facts about each row, one line per row, after a line of names.
-void print_csv(std::FILE* out, const lab::Run& run);
+// JSON's facts about each row, one line per row, after a line of names.
+std::string csv_text(const lab::Run& run);
 
 // A line with its CRLF: the paths, or the values.
 std::string csv_names(const std::vector<Fact>& facts);

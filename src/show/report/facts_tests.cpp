@@ -25,10 +25,6 @@ using lab::example::timed_run;
 using lab::example::traced_run;
 using testing::StrictJson;
 
-std::string json_of(const lab::Run& run) {
-  return testing::written([&](std::FILE* out) { print_json(out, run); });
-}
-
 }  // namespace
 
 TEST_CASE("every word in a hazard's texts has a value, and all are those of their golden file") {
@@ -54,7 +50,7 @@ TEST_CASE("the JSON stays valid with hostile text, NaN and infinity") {
   run.command = "a \"quote\", a \\, a tab\t, \x01, \xff\xc3, \xed\xa0\x80 and ×";
   run.rows[2].error =
       model::Error{std::nan(""), std::numeric_limits<double>::infinity(), false, {}};
-  const StrictJson json(json_of(run));
+  const StrictJson json(json_text(run));
   CHECK(
       json.values.at("command") ==
       "a \\\"quote\\\", a \\\\, a tab\\u0009, \\u0001, \\ufffd\\ufffd, \\ufffd\\ufffd\\ufffd and "
@@ -62,7 +58,7 @@ TEST_CASE("the JSON stays valid with hostile text, NaN and infinity") {
   CHECK(json.values.at("stages.1.error.relative") == "null");
   CHECK(json.values.at("stages.1.error.max_abs") == "null");
   run.rows.clear();
-  CHECK(StrictJson(json_of(run)).values.at("stages") == "[]");
+  CHECK(StrictJson(json_text(run)).values.at("stages") == "[]");
 }
 
 TEST_CASE("--json writes the printed run to a file, too") {
@@ -88,18 +84,10 @@ TEST_CASE("--json writes the printed run to a file, too") {
   CHECK(list.err == "gemm_steps: --list does not use --json; leave --json out\n");
 }
 
-namespace {
-
-std::string csv_of(const lab::Run& run) {
-  return testing::written([&](std::FILE* out) { print_csv(out, run); });
-}
-
-}  // namespace
-
 TEST_CASE("the CSV has a line of names and a line per row, with equally many fields") {
   lab::Run run = lab::example::timed_run();
   run.command = "gemm_steps --a \"x, y.npy\"";
-  const std::string csv = csv_of(run);
+  const std::string csv = csv_text(run);
   const std::vector<std::string> lines = testing::lines_of(csv);
   REQUIRE(lines.size() == 1 + run.rows.size());
   // A field in quotes may have commas.

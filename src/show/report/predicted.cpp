@@ -72,9 +72,7 @@ std::string with_numbers(std::string_view formula, std::span<const model::Named>
       continue;
     }
     const std::string_view word = formula.substr(at, end - at);
-    const auto named = std::find_if(names.begin(), names.end(), [&](const model::Named& candidate) {
-      return candidate.name == word;
-    });
+    const auto named = std::ranges::find(names, word, &model::Named::name);
     text += named == names.end() ? std::string(word) : text::printed("%.15g", named->value);
     at = end;
   }

@@ -490,8 +490,7 @@ std::string as_table(const std::vector<Listed>& list, const ChoiceFor& choice) {
   for (const auto& [stage, v, chosen] : list) {
     const bool first = &v == stage.variants.data();
     const bool may_run = first || v.for_small || v.for_few_results;
-    const bool is_only = stage.variants.size() == 1;
-    const char* const mark = is_only ? "" : chosen ? " *" : may_run ? " +" : "";
+    const char* const mark = stage.variants.size() == 1 ? "" : chosen ? " *" : may_run ? " +" : "";
     lines.push_back(
         {first ? std::to_string(stage.number) : "", first ? stage.name : "",
          std::string(v.name) + mark, tile(v.BM, v.BN), count(v.BK), tile(v.WM, v.WN),

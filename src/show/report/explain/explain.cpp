@@ -14,6 +14,7 @@
 #include "show/report/predicted.h"
 #include "show/report/source.h"
 #include "show/report/words.h"
+#include "text/echoed.h"
 #include "text/numbers.h"
 
 namespace report {
@@ -111,13 +112,8 @@ SectionParts explain_idea(const Explained& explained) {
 }
 
 std::vector<std::string> source_lines(const lab::Row& row, int first, int last) {
-  std::vector<std::string> lines;
-  std::istringstream source(row.source);
-  std::string line;
-  for (int number = 1; number <= last && std::getline(source, line); ++number) {
-    if (number >= first) lines.push_back(line);
-  }
-  return lines;
+  const std::vector<std::string> all = text::shown_lines(row.source);
+  return {all.begin() + first - 1, all.begin() + std::min<std::ptrdiff_t>(last, std::ssize(all))};
 }
 
 // Which lines stand before a kernel's first statement or say what divides what: parameters of the
