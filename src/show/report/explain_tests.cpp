@@ -173,8 +173,18 @@ TEST_CASE("a narrow terminal has narrow lines, down to 80 columns") {
   enormous.rows[3].error =
       model::Error{0.5, 1e30, false, model::Mismatch{123456789, 987654321, -1.23456789e-30, 1e300}};
   enormous.M = enormous.N = enormous.K = 1000003;
-  for (const std::string_view name : flags::kExplained) {
-    CHECK(widest(section(name, enormous, enormous.rows[3])) <= 100);
+  model::Counts& counts = *enormous.rows[3].counts;
+  for (model::LineCounts& line : counts.lines) line.executions *= 10'000'000;
+  for (model::Traffic* traffic : {&counts.gmem_loads, &counts.smem_loads, &counts.smem_stores}) {
+    traffic->requests = traffic->pieces = 123'456'789'012;
+    traffic->accesses.max = traffic->floats.max = traffic->floats.sum = 8'102'400'001;
+  }
+  for (const int most : {100, 80}) {
+    const testing::Variable terminal("COLUMNS", std::to_string(most).c_str());
+    for (const std::string_view name : flags::kExplained) {
+      CAPTURE(std::string(name));
+      CHECK(widest(section(name, enormous, enormous.rows[3])) <= most);
+    }
   }
 }
 

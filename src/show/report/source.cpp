@@ -35,16 +35,19 @@ std::string access_line(
     text::Style style) {
   const double a_thread = static_cast<double>(line.executions) / static_cast<double>(threads);
   const std::string what = text::printed(
-      "%s| %s %-5s %-7s %2d B, %5s per thread, %5.2f %s/request,", where.c_str(),
-      line.shared ? "SMEM" : "GMEM", lab::name_of(line.direction), line.array.c_str(), line.bytes,
-      text::brief(a_thread).c_str(), per_request(line.pieces, line), pieces_name(line));
+      "%s| %s %-5s %-7s %2d B, %5s per thread,", where.c_str(), line.shared ? "SMEM" : "GMEM",
+      lab::name_of(line.direction), line.array.c_str(), line.bytes, text::brief(a_thread).c_str());
+  const std::string cost =
+      text::printed(" %5.2f %s/request,", per_request(line.pieces, line), pieces_name(line));
   const std::string ideal =
       text::printed(" ideal %.2f", per_request(line.ideal_pieces, line)) +
       (line.helper_line > 0 ? text::printed(", in line %d", line.helper_line) : "") +
       (line.helper_file.empty() ? "" : " of " + line.helper_file);
   const std::string signal = mark(line)[0] ? std::string(" ") + mark(line) : "";
-  const bool fits = text::display_width(what + ideal + signal) <= text::report_width();
-  return what + (fits ? "" : "\n      |  ") + ideal +
+  const std::string next = "\n      |  ";
+  const int width = text::display_width(what + cost), room = text::report_width();
+  const bool most = width <= room, all = width + text::display_width(ideal + signal) <= room;
+  return what + (most ? "" : next) + cost + (all || !most ? "" : next) + ideal +
          text::coloured(signal, text::Colour::yellow, style);
 }
 
@@ -117,7 +120,7 @@ std::string picture_of_banks(const model::LineCounts& line, int most_rows) {
   int row = 0;
   for (const model::Wavefront& wavefront : wavefronts) {
     if (++row > most_rows) {
-      text.back() = ' ';
+      text.replace(text.size() - 1, 1, text::report_width() < text::kReportWidth ? "\n " : " ");
       return text + text::printed(" ... and %zu more\n", wavefronts.size() - most_rows);
     }
     text += text::printed("  wavefront %d ", row) +

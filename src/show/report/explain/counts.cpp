@@ -51,6 +51,14 @@ std::string conflicts(const model::Traffic& traffic, const model::Traffic& copie
       share);
 }
 
+// A number and how it is written, in that many columns: rounded where they are too few.
+std::string fitted(const std::string& written, double value, int columns) {
+  for (const std::string& text : {written, text::brief(value)}) {
+    if (text::display_width(text) <= columns) return text;
+  }
+  return text::printed("%.3g", value);
+}
+
 // The part of the counts that is about warps.
 std::string requests_of_warps(const model::Counts& counts, text::Style style) {
   const bool narrow = text::report_width() < text::kReportWidth;
@@ -75,6 +83,9 @@ std::string requests_of_warps(const model::Counts& counts, text::Style style) {
       {"", "", "requests", text::printed("%d-byte sectors", counts.warp.sector_bytes),
        "per request", "ideal"},
       widths);
+  const auto cell = [&](std::int64_t count, int column) {
+    return fitted(text::grouped(count), static_cast<double>(count), widths[column]);
+  };
   bool in_shared = false;
   for (const auto& [what, traffic, shared] : kinds) {
     if (traffic.requests == 0) continue;
@@ -85,9 +96,9 @@ std::string requests_of_warps(const model::Counts& counts, text::Style style) {
     const double ideal =
         static_cast<double>(traffic.ideal_pieces) / static_cast<double>(traffic.requests);
     text += text::in_columns(
-        {"", what, text::grouped(traffic.requests), text::grouped(traffic.pieces),
+        {"", what, cell(traffic.requests, 2), cell(traffic.pieces, 3),
          text::printed("%.2f", lab::pieces_per_request(traffic)), text::printed("%.2f", ideal),
-         shared ? text::grouped(traffic.bank_conflicts) : ""},
+         shared ? cell(traffic.bank_conflicts, 6) : ""},
         widths);
     const bool copies = &traffic == &counts.smem_stores;
     text += verdict(
@@ -146,8 +157,8 @@ std::string counts_per_thread(const Known& known, text::Style style, bool only_l
     return text::in_columns(
         cells, {1, -11, -8, std::max(wide, 10), wide, wide, wide, wide + 2, -1});
   };
-  const auto cell = [](const std::optional<double>& value) {
-    return value ? text::exact(*value) : "-";
+  const auto cell = [&](const std::optional<double>& value) {
+    return value ? fitted(text::exact(*value), *value, wide) : "-";
   };
   const bool predictable = known.row.stage != nullptr;
   std::string text =
@@ -518,8 +529,8 @@ std::string ceilings(const Known& known, text::Style style) {
     const int length = static_cast<int>(std::lround(share * bar));
     text += text::repeated(" ", kIndent) + text::pad_right(model::kUnitNames[unit], kLabel) +
             text::pad_right(text::repeated("█", length), bar) + " " +
-            text::pad_left(text::significant(ceiling.ms[unit]), 8) + " ms" +
-            (unit == ceiling.bound_by ? " <- most" : "") + "\n";
+            text::pad_left(fitted(text::significant(ceiling.ms[unit]), ceiling.ms[unit], 10), 8) +
+            " ms" + (unit == ceiling.bound_by ? " <- most" : "") + "\n";
   }
   const auto bound = [](const model::Ceiling& c) {
     return tflops_words(c.tflops) + " TFLOP/s, bound by " +

@@ -23,7 +23,8 @@ using Lines = std::vector<std::string>;
 // One box, cut into parts of that size. Of more parts than there is room for the first are drawn.
 Lines box(
     const char* name, int rows, int columns, int part_rows, int part_columns, const char* parts) {
-  constexpr long long kMostDown = 4, kMostAcross = 8;
+  constexpr long long kMostDown = 4;
+  const long long most_across = text::report_width() < text::kReportWidth ? 4 : 8;
   const auto size = [](long long down, long long across) {
     return text::printed("%lld x %lld", down, across);
   };
@@ -32,7 +33,7 @@ Lines box(
   };
   const long long all_down = cut(rows, part_rows), all_across = cut(columns, part_columns);
   const int down = static_cast<int>(std::clamp(all_down, 1LL, kMostDown));
-  const int across = static_cast<int>(std::clamp(all_across, 1LL, kMostAcross));
+  const int across = static_cast<int>(std::clamp(all_across, 1LL, most_across));
   const bool more_down = all_down > down, more_across = all_across > across;
   const std::string edge = text::repeated("─", 2 * across + 1) + (more_across ? "─ ─" : "");
   Lines lines{name, size(rows, columns), "┌" + edge + (more_across ? "" : "┐")};
