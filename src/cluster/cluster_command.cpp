@@ -89,8 +89,9 @@ lab::Timing time_all(const Setting& setting, const std::function<void()>& multip
 std::vector<Schedule> resident_schedules(const Setting& setting) {
   const flags::Flags& flags = setting.flags;
   if (flags.resident == flags::Resident::host) return {};
-  std::vector<Schedule> all = schedules(setting.multiplied, setting.grid);
-  if (flags.panel) all = {schedule(setting.multiplied, setting.grid, *flags.panel)};
+  std::vector<Schedule> all =
+      flags.panel ? std::vector{schedule(setting.multiplied, setting.grid, *flags.panel)}
+                  : schedules(setting.multiplied, setting.grid);
   if (flags.resident == flags::Resident::gpu || !setting.on_gpu) return all;
   const double memory = 0.95 * setting.processes.smallest(static_cast<double>(gpu::free_bytes()));
   std::erase_if(all, [&](const Schedule& s) {  // the parts of all devices are nearly equal

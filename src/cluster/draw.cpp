@@ -41,10 +41,6 @@ void name_part(Svg& svg, const Box& box, int device) {
       {.anchor = Anchor::middle, .small = true, .on_fill = device == kChosen});
 }
 
-Fill fill_of(int device) {
-  return device == kChosen ? Fill::one : Fill::quiet;
-}
-
 // The first step of the chosen device for which panels travel.
 const PanelStep& step_of(const Schedule& s) {
   return *std::ranges::find_if(s.steps[kChosen], &PanelStep::arrives);
@@ -59,7 +55,7 @@ void draw_operand(Svg& svg, const Box& matrix, const Schedule& s, bool is_A) {
   for (int device = 0; device < s.grid.devices(); ++device) {
     const Interval owned{s.steps[device][0].k.begin, is_A ? s.K_of_A(device) : s.K_of_B(device)};
     Box part = is_A ? matrix.of(s.M_of(device), owned) : matrix.of(owned, s.N_of(device));
-    fill_box(svg, part, fill_of(device));
+    fill_box(svg, part, device == kChosen ? Fill::one : Fill::quiet);
     if (device == owner) {
       const Box panel = is_A ? matrix.of(s.M_of(device), k) : matrix.of(k, s.N_of(device));
       fill_box(svg, panel, is_A ? Fill::warp : Fill::other);
@@ -95,7 +91,7 @@ void draw_result(Svg& svg, const Box& C, const Schedule& s) {
   fill_box(svg, C, Fill::paper);
   for (int device = 0; device < s.grid.devices(); ++device) {
     const Box part = part_of(device);
-    fill_box(svg, part, fill_of(device));
+    fill_box(svg, part, device == kChosen ? Fill::one : Fill::quiet);
     const double wide = strip(part.wide), high = strip(part.high);
     fill_box(svg, {part.x, part.y, wide, part.high}, Fill::warp);
     fill_box(svg, {part.x + wide, part.y, part.wide - wide, high}, Fill::other);

@@ -149,16 +149,6 @@ TEST_CASE("of all grids of that many devices, the chosen one sends the fewest fl
   }
 }
 
-TEST_CASE("a schedule of too many steps to list is refused with their number") {
-  CHECK_THROWS_WITH_AS(
-      schedule({8, 8, 2'000'000'000}, {2, 2}, 1),
-      "this product would take 8.0e+09 steps; give a wider --panel or smaller matrices",
-      model::Refusal);
-  CHECK_NOTHROW(schedule({8, 8, 1'000'000}, {2, 2}, 1));
-  CHECK_THROWS_AS(
-      from_host({INT_MAX, INT_MAX, INT_MAX}, {1, 2}, 4096, false, kNoLimit), model::Refusal);
-}
-
 TEST_CASE(
     "a byte less than one pass needs makes two, and too little is refused with both numbers") {
   const ProblemSize size{2048, 1024, 1024};
