@@ -17,7 +17,6 @@ struct TensorCore {
   int fraction_bits;
   int products;
 };
-inline constexpr TensorCore kAmpereTensorCore{24, 4};  // and Ada
 inline constexpr TensorCore kHopperTensorCore{25, 8};
 // The same for f16 and bf16 numbers: twice as many products at once ("MMA-Sim"). On an H200, the
 // sums of hopper_checks.cu equal this model bit by bit, with subnormal numbers, too.
