@@ -43,7 +43,8 @@ struct RecordedEvent {
     commit,        // ends a group of the cp.async so far
     wait,          // for all groups except the latest access.address[lane] ones
     barrier,       // __syncthreads: all threads of the block have arrived
-    block_end
+    block_end,
+    action  // of one place in the code: the RecordedActions with this event's number
   };
   Kind kind;
   std::int64_t block;  // linear
@@ -61,20 +62,22 @@ struct RecordedEvent {
 // One thread's request to an mbarrier, the copy engine or the tensor cores.
 struct RecordedAction {
   enum class Kind {
-    arrive,     // at mbarrier `barrier`, in phase `value`
-    wait,       // for mbarrier `barrier`, whose phase `value` is complete
-    box,        // a box of a matrix, to shared memory; `barrier` counts its bytes
-    multiply,   // wgmma of the thread's warp, by the operand that descriptor `value` describes
-    multiplied  // the thread's first `value` multiplications are complete
+    arrive,      // at mbarrier `barrier`, in phase `value`
+    wait,        // for mbarrier `barrier`, whose phase `value` is complete
+    box,         // a box of a matrix, to shared memory; `barrier` counts its bytes
+    multiply,    // wgmma of the thread's warp, by the operand that descriptor `value` describes
+    multiplied,  // the thread's first `value` multiplications are complete
+    init         // of mbarrier `barrier`, at `to`
   };
   Kind kind;
-  std::int64_t block;         // linear
-  int thread;                 // of the block; for a multiplication the first of its warp
-  std::size_t events;         // in Recording::events, that were there before
+  std::int64_t block;  // linear
+  int thread;          // of the block; for a multiplication the first of its warp
+  std::size_t events;  // in Recording::events, that were there before; its own event's number
   std::uint32_t barrier = 0;  // numbered as the block initialized them
+  int named = -1;             // the id of a named barrier
   std::uint64_t value = 0;
   // Of a box: where its first element is in which matrix, the part of it that lies in the matrix,
-  // and where it goes to.
+  // and where it goes to. Of a multiplication: the rows of the operand, and where it lies.
   int matrix = -1;  // in Recording::arrays; -1 if all of it lies outside
   std::uint64_t first = 0;
   int rows = 0, row_bytes = 0;

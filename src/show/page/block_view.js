@@ -406,19 +406,9 @@ function laneText(recording, step, lane, warp) {
     (isLine ? "" : say(text.column, {column: word % array.columns})) + (array.shared ? say(text.bank, {bank: word % banks}) : "") + ".";
 }
 
-// What happened at barriers, in the copy engine and in the tensor cores since the step before, by
-// kind, and the ring of places for tiles.
+// The ring of places for tiles, and what is in flight.
 function actionLines(recording, replay, life) {
-  const from = replay.step === 0 ? 0 : recording.actionsBefore[replay.step - 1];
-  const actions = recording.actions.slice(from, recording.actionsBefore[replay.step]);
   const lines = [];
-  for (const [name, kind] of Object.entries(ActionKind)) {
-    const alike = actions.filter((action) => action.kind === kind);
-    if (alike.length === 0) continue;
-    const warps = [...new Set(alike.map(({thread}) => Math.floor(thread / recording.lanes)))];
-    const bytes = alike.reduce((sum, action) => sum + action.bytes, 0);
-    lines.push(make("div", {}, say(words.action[name], {count: alike.length, warps: numberRanges(warps), bytes: grouped(bytes)})));
-  }
   const places = replay.ring.size > 0 ? ringTable(replay) : copiesTable(life.registers.copies, recording.warps, replay.step);
   if (places) lines.push(places);
   if (life.roles !== "") lines.push(make("div", {class: "muted"}, life.roles));

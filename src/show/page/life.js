@@ -51,7 +51,10 @@ class Life {
     const {kind, site} = step;
     if (kind === Kind.blockBegin) return Chapter.begin;
     if (kind === Kind.blockEnd) return Chapter.end;
-    if (step.startsBox) return Chapter.copy;
+    if (kind === Kind.action) {
+      if (step.action === ActionKind.box) return Chapter.copy;
+      return step.action === ActionKind.multiply || step.action === ActionKind.multiplied ? Chapter.multiply : Chapter.wait;
+    }
     if (kind === Kind.barrier || kind === Kind.wait || kind === Kind.warpBarrier) return Chapter.wait;
     if (kind === Kind.commit) return Chapter.copy;
     const writes = this.recording.scene.M === 0 && !site.array.shared && site.direction === Direction.store;
@@ -88,7 +91,7 @@ class Life {
     for (const step of steps) {
       const times = seen.get(step.operation) ?? 0;
       seen.set(step.operation, times + 1);
-      isNew.push(times === 0 || step.startsBox || (step.kind === Kind.barrier && times < 3));
+      isNew.push(times === 0 || step.action === ActionKind.box || (step.kind === Kind.barrier && times < 3));
     }
     const news = isNew.filter((one) => one).length, others = steps.length - news;
     const ofNew = Math.min(NEW_SECONDS, (others > 0 ? 0.6 : 1) * PLAY_SECONDS / Math.max(news, 1));

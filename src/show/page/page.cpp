@@ -96,7 +96,7 @@ std::string without_comments(std::string_view script) {
 std::string lesson_html(const LessonPage& lesson) {
   const std::pair<std::string_view, std::string> parts[] = {
       {"{{title}}", pictures::xml_escaped(lesson.title)},
-      {"{{style}}", std::string(page_css)},
+      {"{{style}}", without_comments(page_css)},
       {"{{pictures}}", lesson.pictures},
       {"{{data}}", within_script(data_of(lesson))},
       {"{{script}}", without_comments(page_js)}};

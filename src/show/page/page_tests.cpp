@@ -526,11 +526,11 @@ TEST_CASE("the ring shows which tile is in which place, and which warps copy") {
     CHECK(ring(stage, "9999") == (stage == 15 ? "0 – empty,1 5 full,2 – empty,3 – empty" : empty));
   }
   // The fifth tile of 32 comes to the place of mbarrier 0, which the first has left.
-  CHECK(ring(16, "100") == "0 0 full,1 1 full,2 2 coming,3 3 coming");
-  CHECK(ring(16, "170") == "0 – empty,1 1 full,2 2 full,3 3 coming");
-  CHECK(ring(16, "200") == "0 4 coming,1 1 full,2 2 full,3 3 full");
+  CHECK(ring(16, "150") == "0 0 full,1 1 full,2 2 coming,3 3 coming");
+  CHECK(ring(16, "320") == "0 – empty,1 1 full,2 2 full,3 3 coming");
+  CHECK(ring(16, "400") == "0 4 coming,1 1 full,2 2 full,3 3 full");
   // From stage 19 on, a tile of 64 is in two places, in parts.
-  CHECK(ring(19, "70") == "0 2 full,1 2 full,2 – empty,3 – empty");
+  CHECK(ring(19, "700") == "0 2 full,1 2 full,2 – empty,3 – empty");
   CHECK(browser.text("page.player.life.roles") == "Warp 0 copies; warps 4–11 multiply.");
 }
 
@@ -563,7 +563,7 @@ TEST_CASE(
   browser.press("r");
   CHECK(words(".now") == "Last from A: A[2, 10][17, 21] A[18, 26, 34, 42, 50, 58][9, 13]");
   // The many rows of a wgmma have equally many products.
-  browser.open(ladder_page() + "#stage=15&step=120");
+  browser.open(ladder_page() + "#stage=15&step=224");
   browser.press("r");
   CHECK(words("tbody tr") == "64 rows, 0 to 2493232");
 }

@@ -1,6 +1,6 @@
 // The recorded block, as src/show/page/scene_data.cpp writes it.
 
-const Kind = {blockBegin: 0, request: 1, warpBarrier: 2, commit: 3, wait: 4, barrier: 5, blockEnd: 6};
+const Kind = {blockBegin: 0, request: 1, warpBarrier: 2, commit: 3, wait: 4, barrier: 5, blockEnd: 6, action: 7};
 const Direction = {load: 0, store: 1, copy: 2};
 const ActionKind = {arrive: 0, wait: 1, box: 2, multiply: 3, multiplied: 4};
 
@@ -60,8 +60,10 @@ class Recording {
   readSteps(scene) {
     const {texts} = Recording;
     const patterns = scene.patterns.map((pattern) => readPattern(pattern, this.lanes));
-    const operations = scene.operations.map(([kind, site, pattern, text, reason]) => ({kind, site: this.sites[site] ?? null,
-      number: site, pattern: patterns[pattern], text: texts[text], reason: texts[reason]}));
+    const [kinds, sites, patternOf, textOf, reasonOf] = scene.operations.map(unpack);
+    let text = 0, reason = 0;
+    const operations = kinds.map((kind, i) => ({kind, site: this.sites[sites[i]] ?? null, number: sites[i],
+      pattern: patterns[patternOf[i]], text: texts[text += textOf[i]], reason: texts[reason += reasonOf[i]]}));
     const warps = unpack(scene.warp), bases = unpack(scene.base);
     const latest = new Map();
     let epoch = 0;
@@ -71,16 +73,17 @@ class Recording {
       const base = (latest.get(key) ?? 0) + bases[i];
       latest.set(key, base);
       epoch += kind === Kind.barrier ? 1 : 0;
-      const startsBox = false;  // the copy engine, before this step
-      return {kind, site, pattern, text, reason, operation, warp: warps[i], base, epoch, startsBox};
+      const action = null;  // the kind of its actions
+      return {kind, site, pattern, text, reason, operation, warp: warps[i], base, epoch, action};
     });
     this.last = this.steps.length - 1;
   }
 
   readActions(scene) {
     const columns = scene.actions.map(unpack);
+    let step = 0;
     this.actions = (columns[0] ?? []).map((kind, i) => ({
-      kind, thread: columns[1][i], before: columns[2][i], barrier: columns[3][i],
+      kind, thread: columns[1][i], before: step += columns[2][i], barrier: columns[3][i],
       value: columns[4][i], matrix: this.arrays[columns[5][i]] ?? null, first: columns[6][i],
       rows: columns[7][i], rowBytes: columns[8][i], array: this.arrays[columns[9][i]] ?? null,
       to: columns[10][i], bytes: columns[11][i], swizzle: columns[12][i],
@@ -90,7 +93,7 @@ class Recording {
     let next = 0;
     for (let step = 0; step <= this.last; ++step) {
       for (; next < this.actions.length && this.actions[next].before <= step; ++next) {
-        if (this.actions[next].kind === ActionKind.box) this.steps[step].startsBox = true;
+        if (this.actions[next].before === step) this.steps[step].action = this.actions[next].kind;
       }
       this.actionsBefore[step] = step === this.last ? this.actions.length : next;
     }

@@ -135,38 +135,50 @@ std::string pattern_of(const step::StepScene& scene, std::size_t at) {
        std::to_string(event.access.matrices)});
 }
 
-// What the step does and, of a request, why it costs what it costs, as numbers in `texts`. The
-// warp's number is left to the page.
-std::string texts_of(const step::StepScene& scene, std::size_t at, Dictionary& texts) {
+// What the step does, and its sentence, as numbers in `texts`. The warp's number is left to the
+// page.
+std::array<std::int64_t, 2> texts_of(
+    const step::StepScene& scene, std::size_t at, Dictionary& texts) {
   const model::RecordedEvent& event = scene.recording.events[at];
   std::string text = step::step_text(scene, at);
   const std::string warp = text::printed("warp %d", event.warp);
   if (event.warp >= 0) text = "warp {warp}" + text.substr(warp.size());
   text[0] = static_cast<char>(std::toupper(text[0]));
-  const bool is_request = event.kind == model::RecordedEvent::Kind::request;
-  const std::int64_t why = texts.number_of(is_request ? step::sentence_at(scene, at) : "");
+  const std::int64_t why = texts.number_of(step::sentence_at(scene, at));
   const std::int64_t what = texts.number_of(text);
-  return std::to_string(what) + "," + std::to_string(why);
+  return {what, why};
 }
 
-// The block's steps, column by column.
+// The block's steps, and the different operations that they are, column by column. Of texts, the
+// difference from the operation before is written.
 std::string steps_data(const step::StepScene& scene, step::BlockSteps block, Dictionary& texts) {
-  Dictionary patterns, operations;
+  Dictionary patterns;
+  using Operation = std::array<std::int64_t, 5>;  // kind, site, pattern, text, sentence
+  std::map<Operation, std::int64_t> numbers;
+  Numbers operations[std::tuple_size_v<Operation>];
+  Operation last{};
   Numbers what, warp, base;
   std::map<std::pair<int, std::int64_t>, std::int64_t> latest;  // base, by warp and operation
   for (std::size_t at = block.begin; at < block.end; ++at) {
     const model::RecordedEvent& event = scene.recording.events[at];
     const std::int64_t pattern = patterns.number_of(pattern_of(scene, at));
-    const std::int64_t operation = operations.number_of(array_of(
-        {std::to_string(static_cast<int>(event.kind)), std::to_string(event.site),
-         std::to_string(pattern), texts_of(scene, at, texts)}));
-    what.push_back(operation);
+    const auto [text, sentence] = texts_of(scene, at, texts);
+    const Operation operation{
+        static_cast<std::int64_t>(event.kind), event.site, pattern, text, sentence};
+    const auto [number, is_new] = numbers.try_emplace(operation, numbers.size());
+    for (std::size_t i = 0; is_new && i < operation.size(); ++i) {
+      operations[i].push_back(operation[i] - (i < 3 ? 0 : last[i]));
+    }
+    if (is_new) last = operation;
+    what.push_back(number->second);
     warp.push_back(event.warp);
     std::int64_t& before = latest[{event.warp, event.site}];
     base.push_back(base_of(event.access) - before);
     before = base_of(event.access);
   }
-  return "\"patterns\":" + patterns.json() + ",\"operations\":" + operations.json() +
+  std::vector<std::string> columns;
+  for (const Numbers& column : operations) columns.push_back(packed(column));
+  return "\"patterns\":" + patterns.json() + ",\"operations\":" + array_of(columns) +
          ",\"what\":" + packed(what) + ",\"warp\":" + packed(warp) + ",\"base\":" + packed(base);
 }
 
@@ -188,18 +200,28 @@ std::vector<int> numbers_of_arrays(const model::Recording& recording) {
   return numbers;
 }
 
-// The threads' requests to mbarriers, the copy engine and the tensor cores, column by column.
+// The threads' requests to mbarriers, the copy engine and the tensor cores, column by column. A
+// step is given by how many come between it and that of the action before.
 std::string actions_data(
     const step::StepScene& scene, step::BlockSteps block, const std::vector<int>& numbers) {
   const auto number_of = [&](int array) { return array < 0 ? -1 : numbers[array]; };
   constexpr int kColumns = 13;
   Numbers columns[kColumns];
   const std::int64_t number = scene.recording.events[block.begin].block;
+  const model::RecordedAction* before = nullptr;
+  const auto step_of = [&](const model::RecordedAction* action) {
+    return action == nullptr ? 0 : static_cast<std::int64_t>(action->events - block.begin);
+  };
   for (const model::RecordedAction& action : scene.recording.actions) {
-    if (action.block != number) continue;
+    if (action.block != number || action.kind == model::RecordedAction::Kind::init) continue;
+    // Lanes that do the same in one step are one action of the page.
+    const auto what = [](const model::RecordedAction& of) {
+      return std::tie(of.events, of.kind, of.barrier, of.value, of.to, of.first);
+    };
+    if (before != nullptr && what(*before) == what(action)) continue;
     const std::int64_t values[kColumns] = {
-        static_cast<std::int64_t>(action.kind), action.thread,
-        static_cast<std::int64_t>(action.events - block.begin), action.barrier,
+        static_cast<std::int64_t>(action.kind), action.thread, step_of(&action) - step_of(before),
+        action.barrier,
         // A descriptor is longer than a number of JavaScript may be; only its address is shown.
         action.kind == model::RecordedAction::Kind::multiply
             ? static_cast<std::int64_t>(action.value & 0x3fff) << 4
@@ -208,6 +230,7 @@ std::string actions_data(
         action.row_bytes, number_of(action.array), static_cast<std::int64_t>(action.to),
         static_cast<std::int64_t>(action.bytes), static_cast<std::int64_t>(action.swizzle)};
     for (int i = 0; i < kColumns; ++i) columns[i].push_back(values[i]);
+    before = &action;
   }
   std::vector<std::string> texts;
   for (const Numbers& column : columns) texts.push_back(packed(column));

@@ -101,11 +101,6 @@ const words = {
     more: "and {rows} more rows",
   },
   action: {
-    arrive: "Arrivals at mbarriers: {count}, by warps {warps}.",
-    wait: "Waits for mbarriers: {count}, by warps {warps}.",
-    box: "The copy engine starts {count} {count|box|boxes}, {bytes} bytes, for warp {warps}.",
-    multiply: "The tensor cores start {count} {count|product|products}, for warps {warps}.",
-    multiplied: "Threads whose products are complete: {count}, of warps {warps}.",
     inFlight: "{bytes} bytes are on their way to shared memory.",
   },
   ring: {

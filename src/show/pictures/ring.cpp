@@ -258,6 +258,8 @@ void act(Play& play, Player& player) {
         player.now = std::max(player.now, player.multiplied.at(recorded.value - 1));
       }
       break;
+    case Kind::init:
+      break;
   }
   ++player.next;
 }

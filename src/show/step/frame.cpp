@@ -128,11 +128,12 @@ Line action(const StepScene& scene, std::size_t at) {
   return {{text.substr(0, waste)}, {text.substr(waste), text::Colour::yellow}};
 }
 
-// Why the step's request costs what it costs, on at most `most` lines; empty if it needs more.
+// The step's sentence, on at most `most` lines; empty if it needs more.
 std::vector<Line> reason(const StepScene& scene, std::size_t at, int columns, int most) {
-  if (scene.recording.events[at].kind != Kind::request) return {};
+  const std::string sentence = sentence_at(scene, at);
+  if (sentence.empty()) return {};
   std::vector<Line> lines;
-  for (const std::string& line : text::wrapped(sentence_at(scene, at), std::max(columns, 20))) {
+  for (const std::string& line : text::wrapped(sentence, std::max(columns, 20))) {
     lines.push_back({{line}});
   }
   return static_cast<int>(lines.size()) <= most ? lines : std::vector<Line>{};
@@ -481,7 +482,7 @@ std::vector<Line> picture_of_array(
 
 std::vector<Line> help_lines() {
   const char* const kHelp[][2] = {
-      {"n, space, right", "next step: a request of a warp, or a barrier"},
+      {"n, space, right", "next step: a request of a warp, a barrier, a box, a wgmma"},
       {"p, left", "back"},
       {"b  B", "next barrier, previous barrier"},
       {"w  W", "next warp, previous warp; f: n and p stay with it"},

@@ -27,22 +27,32 @@ using Kind = model::RecordedEvent::Kind;
 
 StepWindow window_of(const StepScene& scene, const StepState& state) {
   const model::Recording& recording = scene.recording;
-  const model::RecordedEvent& event = recording.events[state.at];
-  const auto array_of = [&](const model::RecordedEvent& of) {
-    return of.kind == Kind::request ? recording.sites[of.site].array : -1;
+  // What a step accesses: an array, and the first byte of it; -1 if it accesses none.
+  const auto accessed = [&](std::size_t at) -> std::pair<int, std::uint64_t> {
+    const model::RecordedEvent& event = recording.events[at];
+    if (event.kind == Kind::request) {
+      const std::uint32_t active = event.access.active;
+      return {
+          recording.sites[event.site].array,
+          active == 0 ? 0 : event.access.address[std::countr_zero(active)]};
+    }
+    if (event.kind != Kind::action) return {-1, 0};
+    const model::RecordedAction& action = actions_at(recording, at).front();
+    return {action.kind == model::RecordedAction::Kind::init ? -1 : action.array, action.to};
   };
+  const auto array_of = [&](std::size_t at) { return accessed(at).first; };
   const auto is_shared = [&](int array) { return array >= 0 && recording.arrays[array].shared; };
   // The array of the access if it is shared; else the previous shared one; else the first one.
   StepWindow window;
   if (state.array) {
     window.array = *state.array;
-  } else if (is_shared(array_of(event))) {
-    window.array = array_of(event);
+  } else if (is_shared(array_of(state.at))) {
+    window.array = array_of(state.at);
   } else {
     int of_any_kind = -1;
     const BlockSteps block = steps_of_block(recording, state.at);
     for (std::size_t at = state.at + 1; at-- > block.begin && !is_shared(window.array);) {
-      window.array = array_of(recording.events[at]);
+      window.array = array_of(at);
       if (of_any_kind < 0) of_any_kind = window.array;
     }
     for (const model::RecordedSite& site : recording.sites) {
@@ -56,10 +66,9 @@ StepWindow window_of(const StepScene& scene, const StepState& state) {
   const std::int64_t words = (recording.arrays[window.array].bytes + 3) / 4;
   window.columns = std::max(1, scene.row_words[window.array]);
   window.rows = static_cast<int>((words + window.columns - 1) / window.columns);
-  if (array_of(event) == window.array && event.access.active != 0) {
-    const std::uint64_t word = event.access.address[std::countr_zero(event.access.active)] / 4;
-    window.row = static_cast<int>(word / window.columns);
-    window.column = static_cast<int>(word % window.columns);
+  if (const auto [array, byte] = accessed(state.at); array == window.array) {
+    window.row = static_cast<int>(byte / 4 / window.columns);
+    window.column = static_cast<int>(byte / 4 % window.columns);
   }
   window.row = state.row.value_or(window.row);
   window.column = state.column.value_or(window.column);

@@ -1,6 +1,9 @@
 #include "show/step/scene.h"
 
+#include <algorithm>
 #include <bit>
+#include <map>
+#include <ranges>
 
 #include "model/warp_access.h"
 #include "show/report/request_sentence.h"
@@ -65,6 +68,147 @@ model::Wavefronts wavefronts_at(const StepScene& scene, std::size_t at) {
              : model::wavefronts_of_store(event.access);
 }
 
+std::span<const model::RecordedAction> actions_at(
+    const model::Recording& recording, std::size_t at) {
+  const auto found =
+      std::ranges::equal_range(recording.actions, at, {}, &model::RecordedAction::events);
+  return {found.begin(), found.end()};
+}
+
+namespace {
+
+using ActionKind = model::RecordedAction::Kind;
+
+// "full[2]"; "barrier 1", if it is a named one.
+std::string name_of_barrier(const model::Recording& recording, const model::RecordedAction& of) {
+  if (of.named >= 0) return text::printed("barrier %d", of.named);
+  const auto init = std::ranges::find_if(recording.actions, [&](const auto& action) {
+    return action.kind == ActionKind::init && action.block == of.block &&
+           action.barrier == of.barrier;
+  });
+  if (init == recording.actions.end() || init->array < 0) return "an mbarrier";
+  const model::RecordedArray& array = recording.arrays[init->array];
+  const int number = static_cast<int>(init->to / sizeof(std::uint64_t));
+  return array.bytes == sizeof(std::uint64_t) ? array.name
+                                              : text::printed("%s[%d]", array.name.c_str(), number);
+}
+
+std::string bytes_text(std::uint64_t bytes) {
+  return text::grouped(static_cast<std::int64_t>(bytes)) + " B";
+}
+
+// What the latest box brought to the operand of a wgmma, or the array.
+std::string tile_of(const model::Recording& recording, const model::RecordedAction& multiply) {
+  const auto latest = std::ranges::find_if(
+      recording.actions | std::views::reverse, [&](const model::RecordedAction& action) {
+        return action.kind == ActionKind::box && action.events < multiply.events &&
+               action.block == multiply.block && action.array == multiply.array &&
+               action.to <= multiply.to && multiply.to < action.to + action.bytes;
+      });
+  const bool is_box = latest != (recording.actions | std::views::reverse).end();
+  return is_box ? "a box of " + name_of_barrier(recording, *latest)
+                : recording.arrays[multiply.array].name;
+}
+
+std::string text_of_action(const model::Recording& recording, const model::RecordedAction& action) {
+  const auto array = [&](int number) {
+    return number < 0 ? std::string("memory") : recording.arrays[number].name;
+  };
+  const std::string barrier = name_of_barrier(recording, action);
+  const auto value = static_cast<long long>(action.value);
+  switch (action.kind) {
+    case ActionKind::init:
+      return "initialize the mbarrier " + barrier;
+    case ActionKind::arrive:
+      return text::printed("arrive in phase %lld of ", value) + barrier;
+    case ActionKind::wait:
+      return text::printed("wait for phase %lld of ", value) + barrier + ", which is complete";
+    case ActionKind::box:
+      return "start a box of " + (action.matrix < 0 ? "zeros" : array(action.matrix)) +
+             text::printed(" to byte %lld of ", static_cast<long long>(action.to)) +
+             array(action.array) + ", for " + barrier;
+    case ActionKind::multiply:
+      return text::printed("start a wgmma by %d columns of ", action.rows) +
+             (action.array < 0 ? "memory" : tile_of(recording, action));
+    case ActionKind::multiplied:
+      return "wait for wgmma";
+  }
+  return "";
+}
+
+// What arrived at one phase of a barrier, and which boxes it counts.
+struct PhaseSum {
+  int arrivals = 0, boxes = 0;
+  std::uint64_t bytes = 0;
+};
+
+std::string sentence_of_action(const model::Recording& recording, std::size_t at) {
+  const model::RecordedAction now = actions_at(recording, at).front();
+  // A box belongs to the phase at which its thread arrived last.
+  std::map<std::pair<int, std::uint32_t>, std::uint64_t> phase_of;
+  std::uint64_t phase = now.value;
+  PhaseSum so_far, in_all;
+  int multiplied = 0;  // by the warp, up to this step
+  const auto add = [&](PhaseSum& sum, const model::RecordedAction& action) {
+    sum.arrivals += action.kind == ActionKind::arrive;
+    sum.boxes += action.kind == ActionKind::box;
+    sum.bytes += action.bytes;
+  };
+  for (const bool counts : {false, true}) {  // the phase of a box is known after the first pass
+    phase_of.clear();
+    for (const model::RecordedAction& action : recording.actions) {
+      if (action.block != now.block) continue;
+      const std::pair place{action.thread, action.barrier};
+      if (action.kind == ActionKind::arrive) phase_of[place] = action.value;
+      if (action.kind == ActionKind::box && !counts && action.events == at) phase = phase_of[place];
+      const bool is_of_phase = action.barrier == now.barrier &&
+                               (action.kind == ActionKind::arrive
+                                    ? action.value == phase
+                                    : action.kind == ActionKind::box && phase_of[place] == phase);
+      if (!counts) continue;
+      if (is_of_phase) add(in_all, action);
+      if (is_of_phase && action.events <= at) add(so_far, action);
+      multiplied += action.kind == ActionKind::multiply && action.events <= at &&
+                    recording.warp.warp_of(action.thread) == recording.warp.warp_of(now.thread);
+    }
+  }
+  const auto s = [](int count) { return count == 1 ? "" : "s"; };
+  const std::string of_boxes =
+      bytes_text(in_all.bytes) +
+      text::printed(" of %d box%s", in_all.boxes, in_all.boxes == 1 ? "" : "es");
+  switch (now.kind) {
+    case ActionKind::init:
+      return "It counts arrivals, and the bytes of boxes, one phase after the other.";
+    case ActionKind::arrive:
+      return text::printed(
+          "%d of %d arrival%s of this phase %s come%s.", so_far.arrivals, in_all.arrivals,
+          s(in_all.arrivals), so_far.arrivals == 1 ? "has" : "have",
+          in_all.boxes > 0 ? ("; it also counts " + of_boxes).c_str() : "");
+    case ActionKind::wait:
+      return text::printed(
+          "All has come that this phase counts: %d arrival%s%s.", in_all.arrivals,
+          s(in_all.arrivals), in_all.boxes > 0 ? (" and " + of_boxes).c_str() : "");
+    case ActionKind::box:
+      return text::printed(
+          "The copy engine moves these %s while the threads go on. %s of the %s that the barrier's "
+          "phase counts are on their way now.",
+          bytes_text(now.bytes).c_str(), bytes_text(so_far.bytes).c_str(),
+          bytes_text(in_all.bytes).c_str());
+    case ActionKind::multiply:
+      return "The tensor cores read the operand while the warp goes on. The operand and the sums "
+             "may "
+             "not be touched before a wait.";
+    case ActionKind::multiplied: {
+      const int left = multiplied - static_cast<int>(now.value);
+      return text::printed(
+          "At most %d of the warp's wgmma %s in flight now.", left, left == 1 ? "is" : "are");
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
 std::string step_text(const StepScene& scene, std::size_t at) {
   using Kind = model::RecordedEvent::Kind;
   const model::RecordedEvent& event = scene.recording.events[at];
@@ -93,6 +237,8 @@ std::string step_text(const StepScene& scene, std::size_t at) {
       return warp +
              text::printed("wait for their copies, except the last %d group%s", groups, s(groups));
     }
+    case Kind::action:
+      return warp + text_of_action(scene.recording, actions_at(scene.recording, at).front());
     case Kind::request:
       break;
   }
@@ -114,7 +260,10 @@ std::string step_text(const StepScene& scene, std::size_t at) {
 }
 
 std::string sentence_at(const StepScene& scene, std::size_t at) {
+  using Kind = model::RecordedEvent::Kind;
   const model::RecordedEvent& event = scene.recording.events[at];
+  if (event.kind == Kind::action) return sentence_of_action(scene.recording, at);
+  if (event.kind != Kind::request) return "";
   const model::RecordedSite& site = *site_of(scene, event);
   report::WarpRequest request{
       event.access, array_of(scene, event)->shared, site.direction, scene.row_words[site.array]};

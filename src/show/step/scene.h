@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -50,11 +51,16 @@ void for_each_word(const model::WarpAccess& access, std::uint32_t lanes, Visit v
 // split together with its global side, which is the next step.
 model::Wavefronts wavefronts_at(const StepScene& scene, std::size_t at);
 
+// What an event of Kind::action consists of.
+std::span<const model::RecordedAction> actions_at(
+    const model::Recording& recording, std::size_t at);
+
 // What happens at that step: "warp 1, 32 lanes store 4 B to As: 2 wavefronts, ideal 1 <- bank
 // conflict".
 std::string step_text(const StepScene& scene, std::size_t at);
 
-// Why the request at that step costs what it costs: report::request_sentence.
+// Why the request at that step costs what it costs, report::request_sentence; or what the action at
+// that step waits for, or who waits for it. Empty for other steps.
 std::string sentence_at(const StepScene& scene, std::size_t at);
 
 }  // namespace step

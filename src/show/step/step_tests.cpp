@@ -4,12 +4,16 @@
 #include <set>
 #include <string>
 
+#include "lab/measure.h"
+#include "lab/problem.h"
+#include "model/gpus.h"
 #include "model/refusal.h"
 #include "show/pictures/block_requests.h"
 #include "show/step/frame.h"
 #include "show/step/navigation.h"
 #include "testing/fuzz.h"
 #include "testing/golden.h"
+#include "testing/program.h"
 #include "text/numbers.h"
 
 namespace step {
@@ -91,6 +95,47 @@ StepScene racy_scene() {
   s.recording.hazards = {hazard};
   s.sentences = {"test, block (0, 0): race on As"};
   return s;
+}
+
+TEST_CASE("each arrival, wait, box and wgmma of a block is in one step, which is of its warp") {
+  using ActionKind = model::RecordedAction::Kind;
+  std::int64_t boxes = 0, products = 0;
+  for (const model::Stage& stage : stage_table_traced.stages) {
+    if (stage.variants.empty()) continue;
+    CAPTURE(stage.number);
+    const model::Variant& v = stage.variants[0];
+    const lab::Problem p = lab::random_problem({v.BM, v.BN, 6 * std::max(v.BK, 8)}, 1, 0, 1);
+    model::Recorder recorder{.blocks = {0}};
+    const lab::Measurement traced = lab::traced(
+        p, stage_table_traced, v,
+        {.gpu = model::find_gpu("H200"),
+         .blocks = machine::Blocks::kFirst,
+         .hazards = false,
+         .recorder = &recorder});
+    std::int64_t multiplied = 0;
+    for (const model::Recording& recording : recorder.launches) {
+      std::size_t in_steps = 0;
+      for (std::size_t at = 0; at < recording.events.size(); ++at) {
+        if (recording.events[at].kind != Kind::action) continue;
+        const std::span<const model::RecordedAction> actions = actions_at(recording, at);
+        CHECK(!actions.empty());
+        in_steps += actions.size();
+        for (const model::RecordedAction& action : actions) {
+          const bool is_of_warp =
+              recording.warp.warp_of(action.thread) == recording.events[at].warp;
+          if (!is_of_warp || action.kind != actions.front().kind) FAIL_CHECK("step ", at);
+        }
+        boxes += actions.front().kind == ActionKind::box;
+        multiplied += actions.front().kind == ActionKind::multiply;
+        if (actions.front().kind == ActionKind::multiply) CHECK(actions.size() == 1);
+      }
+      CHECK(in_steps == recording.actions.size());
+    }
+    if (multiplied > 0) CHECK(multiplied == traced.counts->mmas);
+    products += multiplied;
+  }
+  CHECK(boxes > 0);
+  CHECK(products > 0);
 }
 
 }  // namespace

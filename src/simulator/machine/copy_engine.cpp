@@ -91,9 +91,11 @@ namespace {
 // overwrites it is noticed.
 constexpr std::uint64_t kMark = 0x6d62617272696572;
 
-void tell(AsyncAction::Kind kind, std::uint32_t barrier, std::uint64_t value, const void* place) {
+void tell(
+    AsyncAction::Kind kind, std::uint32_t barrier, std::uint64_t value, const void* place,
+    int id = -1) {
   if (BlockObserver* observer = running_worker->observer()) {
-    observer->async_action({kind, barrier, value, nullptr}, place);
+    observer->async_action({kind, barrier, value, nullptr, 0, id}, place);
   }
 }
 
@@ -119,7 +121,7 @@ void require_barrier(const void* pointer, const void* place) {
 
 void arrive_at(BlockBarrier& barrier, const void* place) {
   barrier.receive_copies();
-  tell(AsyncAction::Kind::arrive, barrier.number, barrier.state.phase(), place);
+  tell(AsyncAction::Kind::arrive, barrier.number, barrier.state.phase(), place, barrier.id);
   const bool all_came = barrier.state.missing_arrivals() == barrier.arrivals_on_the_way.size();
   if (all_came || !barrier.state.arrive()) fault_of_arrival(barrier, place);
 }
@@ -131,7 +133,8 @@ void passed(const BlockBarrier& barrier, const void* place) {
   BlockObserver* const observer = running_worker->observer();
   if (phase == 0 || observer == nullptr) return;
   observer->async_action(
-      {AsyncAction::Kind::wait, barrier.number, phase - 1, nullptr, barrier.copies}, place);
+      {AsyncAction::Kind::wait, barrier.number, phase - 1, nullptr, barrier.copies, barrier.id},
+      place);
 }
 
 void wait_for(BlockBarrier& barrier, unsigned parity, const void* place) {

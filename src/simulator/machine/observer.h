@@ -61,6 +61,7 @@ struct AsyncAction {
   };
   const BoxCopy* copy = nullptr;
   std::uint32_t copies = 0;
+  int id = -1;  // of a named barrier
 };
 
 // An access that no hook of the compiler announces.

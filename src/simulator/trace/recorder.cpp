@@ -65,7 +65,7 @@ void EventRecord::begin_or_end(model::RecordedEvent::Kind kind) {
   add_event(*recorder_, *recording_, {kind, block_});
 }
 
-void EventRecord::action(int thread, const machine::AsyncAction& action) {
+bool EventRecord::action(int thread, const machine::AsyncAction& action) {
   using From = machine::AsyncAction::Kind;
   using To = model::RecordedAction::Kind;
   const std::pair<From, To> known[] = {
@@ -75,36 +75,45 @@ void EventRecord::action(int thread, const machine::AsyncAction& action) {
       {From::multiply_tf32, To::multiply},
       {From::multiply, To::multiply},
       {From::multiply_transposed, To::multiply},
-      {From::multiplied, To::multiplied}};
+      {From::multiplied, To::multiplied},
+      {From::init, To::init}};
   const auto kind = std::find_if(
       std::begin(known), std::end(known), [&](const auto& k) { return k.first == action.kind; });
-  if (kind == std::end(known)) return;
+  if (kind == std::end(known)) return false;
   if (recording_->actions.size() >= recorder_->most_events) {
     recording_->complete = false;
-    return;
+    return false;
   }
   model::RecordedAction recorded{kind->second, block_, thread, recording_->events.size()};
   recorded.value = action.value;
+  recorded.named = action.id;
   if (kind->second != To::multiply) recorded.barrier = action.number;
+  const auto place = [&](std::uintptr_t address, int& array, std::uint64_t& byte) {
+    const auto holds = std::find_if(
+        arrays_.begin(), arrays_.end(), [&](const auto& a) { return a.holds(address); });
+    if (holds == arrays_.end()) return;
+    array = static_cast<int>(holds - arrays_.begin());
+    byte = address - holds->begin;
+  };
+  const auto address_of = [](const void* p) { return reinterpret_cast<std::uintptr_t>(p); };
   if (action.copy != nullptr) {
-    const auto place = [&](const void* pointer, int& array, std::uint64_t& byte) {
-      const auto address = reinterpret_cast<std::uintptr_t>(pointer);
-      const auto holds = std::find_if(
-          arrays_.begin(), arrays_.end(), [&](const auto& a) { return a.holds(address); });
-      if (holds == arrays_.end()) return;
-      array = static_cast<int>(holds - arrays_.begin());
-      byte = address - holds->begin;
-    };
     const machine::PartOfMatrix& part = action.copy->matrix;
-    if (part.rows > 0) place(part.first, recorded.matrix, recorded.first);
+    if (part.rows > 0) place(address_of(part.first), recorded.matrix, recorded.first);
     recorded.rows = part.rows;
     recorded.row_bytes = part.row_bytes;
     recorded.pitch_bytes = part.pitch_bytes;
-    place(action.copy->shared, recorded.array, recorded.to);
+    place(address_of(action.copy->shared), recorded.array, recorded.to);
     recorded.bytes = action.copy->bytes;
     recorded.swizzle = action.copy->swizzle;
+  } else if (action.kind == From::init) {
+    place(action.value, recorded.array, recorded.to);
+  } else if (kind->second == To::multiply) {
+    const std::uint32_t first = model::decoded(action.value).start;
+    place(address_of(machine::pointer_to_shared(first, arrays_)), recorded.array, recorded.to);
+    recorded.rows = static_cast<int>(action.number);
   }
   recording_->actions.push_back(recorded);
+  return true;
 }
 
 void EventRecord::hazards(std::span<const model::Hazard> found) {

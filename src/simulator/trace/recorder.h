@@ -34,9 +34,9 @@ class EventRecord {
       model::RecordedEvent::Kind kind, std::vector<std::uint32_t> places,
       const model::WarpAccess& lanes, int warp);
   void begin_or_end(model::RecordedEvent::Kind kind);
-  // A thread's requests to an mbarrier, the copy engine or the tensor cores, if a recording has
-  // that.
-  void action(int thread, const machine::AsyncAction& action);
+  // A thread's request to an mbarrier, the copy engine or the tensor cores. Returns whether it is
+  // one of the next event, of Kind::action.
+  bool action(int thread, const machine::AsyncAction& action);
   // A hazard that was found at the most recent event.
   void hazards(std::span<const model::Hazard> found);
   // The system stopped an access. Nothing else is known about it.

@@ -10,6 +10,14 @@
 
 namespace trace {
 
+namespace {
+
+// Of a barrier's number, or the rows of an operand, in a MachineReport; the id of a named barrier
+// follows.
+constexpr int kBarrierBits = 24;
+
+}  // namespace
+
 // calloc provides zero pages without writing them.
 ResultWriters::ResultWriters(std::span<const machine::GlobalArray> matrices) {
   for (const machine::GlobalArray& matrix : matrices) {
@@ -194,8 +202,8 @@ void WarpTracer::fence(bool wide, const void* place) {
 
 void WarpTracer::async_action(const machine::AsyncAction& action, const void* place) {
   MachineReport report{
-      MachineReport::What::async, static_cast<std::uint8_t>(action.kind), action.number,
-      action.value};
+      MachineReport::What::async, static_cast<std::uint8_t>(action.kind),
+      action.number | static_cast<std::uint32_t>(action.id + 1) << kBarrierBits, action.value};
   if (action.kind == machine::AsyncAction::Kind::wait) {
     report.value = action.value << 32 | action.copies;
   }
@@ -333,6 +341,7 @@ void WarpTracer::execute(Together together) {
 void WarpTracer::tell(
     const model::WarpAccess& first, const model::WarpAccess& second, Token token, Token path) {
   const int lowest = std::countr_zero(first.active);
+  bool acted = false;
   machine::for_each_lane(first.active, [&](int l) {
     const MachineReport report = MachineReport::of(first.address[l], second.address[l]);
     if (report.what != MachineReport::What::async)
@@ -340,14 +349,24 @@ void WarpTracer::tell(
     // The lanes of a warp multiply together.
     const machine::AsyncAction action{static_cast<machine::AsyncAction::Kind>(report.kind)};
     const bool together = action.multiplies() || action.multiplies_by();
-    if (!together || l == lowest) act(thread_of(l), report, token, path);
+    if (!together || l == lowest) acted |= act(thread_of(l), report, token, path);
     if (action.multiplies()) watch_.joined_multiply(thread_of(l));
   });
+  if (!record_.is_on()) return;
+  if (acted) {
+    record_.event(
+        model::RecordedEvent::Kind::action, paths_.places_of(path, place_of(token)),
+        {.active = first.active, .bytes = 0, .address = {}, .warp = geometry_}, warp_);
+  }
+  record_hazards();
 }
 
-void WarpTracer::act(int thread, const MachineReport& report, Token token, Token path) {
+// Returns whether it was recorded.
+bool WarpTracer::act(int thread, const MachineReport& report, Token token, Token path) {
   machine::AsyncAction action{
-      static_cast<machine::AsyncAction::Kind>(report.kind), report.extent, report.value, nullptr};
+      static_cast<machine::AsyncAction::Kind>(report.kind),
+      report.extent & ((1u << kBarrierBits) - 1), report.value, nullptr};
+  action.id = static_cast<int>(report.extent >> kBarrierBits) - 1;
   using Action = machine::AsyncAction::Kind;
   if (action.kind == Action::load || action.kind == Action::store) {
     action.copy = &copies_[report.value];
@@ -365,9 +384,7 @@ void WarpTracer::act(int thread, const MachineReport& report, Token token, Token
   }
   watch_.async_action(thread, action, path, token);
   if (action.kind == Action::load) counts_.box_starts(watch_.box_bytes_in_flight(thread));
-  if (!record_.is_on()) return;
-  record_.action(thread, action);
-  record_hazards();
+  return record_.is_on() && record_.action(thread, action);
 }
 
 // The copy engine's accesses to shared memory have bytes, but their wavefronts were not measured.

@@ -88,7 +88,7 @@ class WarpTracer : public machine::BlockObserver {
   void tell(
       const model::WarpAccess& first, const model::WarpAccess& second, Token token, Token path);
   void count(int thread, const machine::AsyncAction& action, Token token, Token path);
-  void act(int thread, const MachineReport& report, Token token, Token path);
+  bool act(int thread, const MachineReport& report, Token token, Token path);
   int thread_of(int lane) const { return geometry_.thread_of(warp_, lane); }
 
   const model::WarpGeometry geometry_;
