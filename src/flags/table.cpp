@@ -205,7 +205,7 @@ const std::vector<Section> kSections = {
     {"Step by step",
      {
          {"--step", nullptr, yes(&Flags::step),
-          "step through a block, one request of a warp at a time; the size is 2 blocks and 2 tiles "
+          "step through a block, one step of a warp at a time; the size is 2 blocks and 2 tiles "
           "of K unless --m, --n or --k change it; ? shows the keys"},
          {"--until", "PLACE", name(&Flags::until, "not a place"),
           "start at barrier:2, line:171, step:40, hazard:1 or end",

@@ -1,9 +1,10 @@
 #include "show/step/scene.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <map>
-#include <ranges>
+#include <utility>
 
 #include "model/warp_access.h"
 #include "show/report/request_sentence.h"
@@ -79,6 +80,67 @@ namespace {
 
 using ActionKind = model::RecordedAction::Kind;
 
+}  // namespace
+
+std::vector<ActionContext> contexts_of(const model::Recording& recording) {
+  using Barrier = std::pair<std::int64_t, std::uint32_t>;  // of a block
+  struct Phases {
+    std::map<std::uint64_t, ActionContext::Sums> sums;
+    std::uint64_t complete = 0;  // so many
+  };
+  std::map<Barrier, Phases> barriers;
+  std::map<std::pair<int, Barrier>, std::uint64_t> arrived;     // the phase, by thread
+  std::map<std::pair<std::int64_t, int>, int> multiplied;       // by block and warp
+  std::map<std::array<std::int64_t, 3>, std::ptrdiff_t> boxes;  // by block, array and first byte
+  std::vector<ActionContext> contexts(recording.actions.size());
+  std::vector<std::uint64_t> phases(contexts.size());
+  for (std::size_t i = 0; i < contexts.size(); ++i) {
+    const model::RecordedAction& action = recording.actions[i];
+    const Barrier barrier{action.block, action.barrier};
+    Phases& of = barriers[barrier];
+    phases[i] = action.value;
+    if (action.kind == ActionKind::arrive) {
+      arrived[{action.thread, barrier}] = action.value;
+      of.complete = std::max(of.complete, action.value);
+      ++of.sums[action.value].arrivals;
+    } else if (action.kind == ActionKind::wait) {
+      of.complete = std::max(of.complete, action.value + 1);
+    } else if (action.kind == ActionKind::box) {
+      // It belongs to the phase at which its thread arrived last.
+      phases[i] = arrived[{action.thread, barrier}];
+      ActionContext::Sums& sums = of.sums[phases[i]];
+      ++sums.boxes;
+      sums.bytes += action.bytes;
+      boxes[{action.block, action.array, static_cast<std::int64_t>(action.to)}] =
+          static_cast<std::ptrdiff_t>(i);
+    }
+    int& of_warp = multiplied[{action.block, recording.warp.warp_of(action.thread)}];
+    if (action.kind == ActionKind::multiply) {
+      ++of_warp;
+      const auto to = static_cast<std::int64_t>(action.to);
+      auto before = boxes.upper_bound({action.block, action.array, to});
+      if (before != boxes.begin()) {
+        const std::ptrdiff_t box = (--before)->second;
+        const model::RecordedAction& brought = recording.actions[box];
+        const bool holds = brought.block == action.block && brought.array == action.array &&
+                           action.to - brought.to < brought.bytes;
+        if (holds) contexts[i].box = box;
+      }
+    }
+    contexts[i].so_far = of.sums[phases[i]];
+    contexts[i].multiplied = of_warp;
+  }
+  for (std::size_t i = 0; i < contexts.size(); ++i) {
+    const model::RecordedAction& action = recording.actions[i];
+    Phases& of = barriers[{action.block, action.barrier}];
+    contexts[i].in_all = of.sums[phases[i]];
+    contexts[i].completes = phases[i] < of.complete;
+  }
+  return contexts;
+}
+
+namespace {
+
 // "full[2]"; "barrier 1", if it is a named one.
 std::string name_of_barrier(const model::Recording& recording, const model::RecordedAction& of) {
   if (of.named >= 0) return text::printed("barrier %d", of.named);
@@ -97,20 +159,8 @@ std::string bytes_text(std::uint64_t bytes) {
   return text::grouped(static_cast<std::int64_t>(bytes)) + " B";
 }
 
-// What the latest box brought to the operand of a wgmma, or the array.
-std::string tile_of(const model::Recording& recording, const model::RecordedAction& multiply) {
-  const auto latest = std::ranges::find_if(
-      recording.actions | std::views::reverse, [&](const model::RecordedAction& action) {
-        return action.kind == ActionKind::box && action.events < multiply.events &&
-               action.block == multiply.block && action.array == multiply.array &&
-               action.to <= multiply.to && multiply.to < action.to + action.bytes;
-      });
-  const bool is_box = latest != (recording.actions | std::views::reverse).end();
-  return is_box ? "a box of " + name_of_barrier(recording, *latest)
-                : recording.arrays[multiply.array].name;
-}
-
-std::string text_of_action(const model::Recording& recording, const model::RecordedAction& action) {
+std::string text_of_action(const StepScene& scene, const model::RecordedAction& action) {
+  const model::Recording& recording = scene.recording;
   const auto array = [&](int number) {
     return number < 0 ? std::string("memory") : recording.arrays[number].name;
   };
@@ -127,51 +177,22 @@ std::string text_of_action(const model::Recording& recording, const model::Recor
       return "start a box of " + (action.matrix < 0 ? "zeros" : array(action.matrix)) +
              text::printed(" to byte %lld of ", static_cast<long long>(action.to)) +
              array(action.array) + ", for " + barrier;
-    case ActionKind::multiply:
+    case ActionKind::multiply: {
+      const std::ptrdiff_t box = scene.contexts[&action - recording.actions.data()].box;
       return text::printed("start a wgmma by %d columns of ", action.rows) +
-             (action.array < 0 ? "memory" : tile_of(recording, action));
+             (box < 0 ? array(action.array)
+                      : "a box of " + name_of_barrier(recording, recording.actions[box]));
+    }
     case ActionKind::multiplied:
       return "wait for wgmma";
   }
   return "";
 }
 
-// What arrived at one phase of a barrier, and which boxes it counts.
-struct PhaseSum {
-  int arrivals = 0, boxes = 0;
-  std::uint64_t bytes = 0;
-};
-
-std::string sentence_of_action(const model::Recording& recording, std::size_t at) {
-  const model::RecordedAction now = actions_at(recording, at).front();
-  // A box belongs to the phase at which its thread arrived last.
-  std::map<std::pair<int, std::uint32_t>, std::uint64_t> phase_of;
-  std::uint64_t phase = now.value;
-  PhaseSum so_far, in_all;
-  int multiplied = 0;  // by the warp, up to this step
-  const auto add = [&](PhaseSum& sum, const model::RecordedAction& action) {
-    sum.arrivals += action.kind == ActionKind::arrive;
-    sum.boxes += action.kind == ActionKind::box;
-    sum.bytes += action.bytes;
-  };
-  for (const bool counts : {false, true}) {  // the phase of a box is known after the first pass
-    phase_of.clear();
-    for (const model::RecordedAction& action : recording.actions) {
-      if (action.block != now.block) continue;
-      const std::pair place{action.thread, action.barrier};
-      if (action.kind == ActionKind::arrive) phase_of[place] = action.value;
-      if (action.kind == ActionKind::box && !counts && action.events == at) phase = phase_of[place];
-      const bool is_of_phase = action.barrier == now.barrier &&
-                               (action.kind == ActionKind::arrive
-                                    ? action.value == phase
-                                    : action.kind == ActionKind::box && phase_of[place] == phase);
-      if (!counts) continue;
-      if (is_of_phase) add(in_all, action);
-      if (is_of_phase && action.events <= at) add(so_far, action);
-      multiplied += action.kind == ActionKind::multiply && action.events <= at &&
-                    recording.warp.warp_of(action.thread) == recording.warp.warp_of(now.thread);
-    }
-  }
+std::string sentence_of_action(const StepScene& scene, std::size_t at) {
+  const model::RecordedAction& now = actions_at(scene.recording, at).back();
+  const auto& [so_far, in_all, completes, multiplied, box] =
+      scene.contexts[&now - scene.recording.actions.data()];
   const auto s = [](int count) { return count == 1 ? "" : "s"; };
   const std::string of_boxes =
       bytes_text(in_all.bytes) +
@@ -180,13 +201,14 @@ std::string sentence_of_action(const model::Recording& recording, std::size_t at
     case ActionKind::init:
       return "It counts arrivals, and the bytes of boxes, one phase after the other.";
     case ActionKind::arrive:
+      if (!completes) return text::printed("It is arrival %d of this phase.", so_far.arrivals);
       return text::printed(
           "%d of %d arrival%s of this phase %s come%s.", so_far.arrivals, in_all.arrivals,
           s(in_all.arrivals), so_far.arrivals == 1 ? "has" : "have",
           in_all.boxes > 0 ? ("; it also counts " + of_boxes).c_str() : "");
     case ActionKind::wait:
       return text::printed(
-          "All has come that this phase counts: %d arrival%s%s.", in_all.arrivals,
+          "All that this phase counts has come: %d arrival%s%s.", in_all.arrivals,
           s(in_all.arrivals), in_all.boxes > 0 ? (" and " + of_boxes).c_str() : "");
     case ActionKind::box:
       return text::printed(
@@ -196,8 +218,7 @@ std::string sentence_of_action(const model::Recording& recording, std::size_t at
           bytes_text(in_all.bytes).c_str());
     case ActionKind::multiply:
       return "The tensor cores read the operand while the warp goes on. The operand and the sums "
-             "may "
-             "not be touched before a wait.";
+             "may not be touched before a wait.";
     case ActionKind::multiplied: {
       const int left = multiplied - static_cast<int>(now.value);
       return text::printed(
@@ -238,7 +259,7 @@ std::string step_text(const StepScene& scene, std::size_t at) {
              text::printed("wait for their copies, except the last %d group%s", groups, s(groups));
     }
     case Kind::action:
-      return warp + text_of_action(scene.recording, actions_at(scene.recording, at).front());
+      return warp + text_of_action(scene, actions_at(scene.recording, at).front());
     case Kind::request:
       break;
   }
@@ -262,7 +283,7 @@ std::string step_text(const StepScene& scene, std::size_t at) {
 std::string sentence_at(const StepScene& scene, std::size_t at) {
   using Kind = model::RecordedEvent::Kind;
   const model::RecordedEvent& event = scene.recording.events[at];
-  if (event.kind == Kind::action) return sentence_of_action(scene.recording, at);
+  if (event.kind == Kind::action) return sentence_of_action(scene, at);
   if (event.kind != Kind::request) return "";
   const model::RecordedSite& site = *site_of(scene, event);
   report::WarpRequest request{

@@ -12,6 +12,19 @@
 
 namespace step {
 
+// What an action belongs to.
+struct ActionContext {
+  // Of the phase of its barrier: what has come or is on its way after this action, and in all.
+  struct Sums {
+    int arrivals = 0, boxes = 0;
+    std::uint64_t bytes = 0;
+  } so_far, in_all;
+  bool completes = false;   // that phase, as a thread has seen: else in_all may lack something
+  int multiplied = 0;       // the wgmma that the action's warp has started
+  std::ptrdiff_t box = -1;  // of a wgmma: the action that brought its operand; -1 if none did
+};
+std::vector<ActionContext> contexts_of(const model::Recording& recording);  // of each action
+
 // The recording of one launch. It does not change.
 struct StepScene {
   std::string name;                       // "stage 3, shared-memory tiling (32x32)"
@@ -22,6 +35,7 @@ struct StepScene {
   std::vector<std::string> sentences;     // for each of recording.hazards
   std::string fault;                      // why the kernel could not continue; empty if it could
   std::vector<int> row_words;             // for each of recording.arrays, for its picture
+  std::vector<ActionContext> contexts;    // for each of recording.actions
 };
 
 int threads_of(const model::Recording& recording);  // of a block

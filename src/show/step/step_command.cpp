@@ -92,6 +92,7 @@ StepScene scene_of(
                                        scene.source, lines.first, lines.last, kernel, array.name,
                                        array.bytes, recording.warp.banks));
   }
+  scene.contexts = contexts_of(recording);
   // The copy engine knows the rows of the matrices that it copies from.
   for (const model::RecordedAction& action : recording.actions) {
     if (action.matrix < 0) continue;
