@@ -80,67 +80,6 @@ namespace {
 
 using ActionKind = model::RecordedAction::Kind;
 
-}  // namespace
-
-std::vector<ActionContext> contexts_of(const model::Recording& recording) {
-  using Barrier = std::pair<std::int64_t, std::uint32_t>;  // of a block
-  struct Phases {
-    std::map<std::uint64_t, ActionContext::Sums> sums;
-    std::uint64_t complete = 0;  // so many
-  };
-  std::map<Barrier, Phases> barriers;
-  std::map<std::pair<int, Barrier>, std::uint64_t> arrived;     // the phase, by thread
-  std::map<std::pair<std::int64_t, int>, int> multiplied;       // by block and warp
-  std::map<std::array<std::int64_t, 3>, std::ptrdiff_t> boxes;  // by block, array and first byte
-  std::vector<ActionContext> contexts(recording.actions.size());
-  std::vector<std::uint64_t> phases(contexts.size());
-  for (std::size_t i = 0; i < contexts.size(); ++i) {
-    const model::RecordedAction& action = recording.actions[i];
-    const Barrier barrier{action.block, action.barrier};
-    Phases& of = barriers[barrier];
-    phases[i] = action.value;
-    if (action.kind == ActionKind::arrive) {
-      arrived[{action.thread, barrier}] = action.value;
-      of.complete = std::max(of.complete, action.value);
-      ++of.sums[action.value].arrivals;
-    } else if (action.kind == ActionKind::wait) {
-      of.complete = std::max(of.complete, action.value + 1);
-    } else if (action.kind == ActionKind::box) {
-      // It belongs to the phase at which its thread arrived last.
-      phases[i] = arrived[{action.thread, barrier}];
-      ActionContext::Sums& sums = of.sums[phases[i]];
-      ++sums.boxes;
-      sums.bytes += action.bytes;
-      boxes[{action.block, action.array, static_cast<std::int64_t>(action.to)}] =
-          static_cast<std::ptrdiff_t>(i);
-    }
-    int& of_warp = multiplied[{action.block, recording.warp.warp_of(action.thread)}];
-    if (action.kind == ActionKind::multiply) {
-      ++of_warp;
-      const auto to = static_cast<std::int64_t>(action.to);
-      auto before = boxes.upper_bound({action.block, action.array, to});
-      if (before != boxes.begin()) {
-        const std::ptrdiff_t box = (--before)->second;
-        const model::RecordedAction& brought = recording.actions[box];
-        const bool holds = brought.block == action.block && brought.array == action.array &&
-                           action.to - brought.to < brought.bytes;
-        if (holds) contexts[i].box = box;
-      }
-    }
-    contexts[i].so_far = of.sums[phases[i]];
-    contexts[i].multiplied = of_warp;
-  }
-  for (std::size_t i = 0; i < contexts.size(); ++i) {
-    const model::RecordedAction& action = recording.actions[i];
-    Phases& of = barriers[{action.block, action.barrier}];
-    contexts[i].in_all = of.sums[phases[i]];
-    contexts[i].completes = phases[i] < of.complete;
-  }
-  return contexts;
-}
-
-namespace {
-
 // "full[2]"; "barrier 1", if it is a named one.
 std::string name_of_barrier(const model::Recording& recording, const model::RecordedAction& of) {
   if (of.named >= 0) return text::printed("barrier %d", of.named);
@@ -229,6 +168,63 @@ std::string sentence_of_action(const StepScene& scene, std::size_t at) {
 }
 
 }  // namespace
+
+std::vector<ActionContext> contexts_of(const model::Recording& recording) {
+  using Barrier = std::pair<std::int64_t, std::uint32_t>;  // of a block
+  struct Phases {
+    std::map<std::uint64_t, ActionContext::Sums> sums;
+    std::uint64_t complete = 0;  // so many
+  };
+  std::map<Barrier, Phases> barriers;
+  std::map<std::pair<int, Barrier>, std::uint64_t> arrived;     // the phase, by thread
+  std::map<std::pair<std::int64_t, int>, int> multiplied;       // by block and warp
+  std::map<std::array<std::int64_t, 3>, std::ptrdiff_t> boxes;  // by block, array and first byte
+  std::vector<ActionContext> contexts(recording.actions.size());
+  std::vector<std::uint64_t> phases(contexts.size());
+  for (std::size_t i = 0; i < contexts.size(); ++i) {
+    const model::RecordedAction& action = recording.actions[i];
+    const Barrier barrier{action.block, action.barrier};
+    Phases& of = barriers[barrier];
+    phases[i] = action.value;
+    if (action.kind == ActionKind::arrive) {
+      arrived[{action.thread, barrier}] = action.value;
+      of.complete = std::max(of.complete, action.value);
+      ++of.sums[action.value].arrivals;
+    } else if (action.kind == ActionKind::wait) {
+      of.complete = std::max(of.complete, action.value + 1);
+    } else if (action.kind == ActionKind::box) {
+      // It belongs to the phase at which its thread arrived last.
+      phases[i] = arrived[{action.thread, barrier}];
+      ActionContext::Sums& sums = of.sums[phases[i]];
+      ++sums.boxes;
+      sums.bytes += action.bytes;
+      boxes[{action.block, action.array, static_cast<std::int64_t>(action.to)}] =
+          static_cast<std::ptrdiff_t>(i);
+    }
+    int& of_warp = multiplied[{action.block, recording.warp.warp_of(action.thread)}];
+    if (action.kind == ActionKind::multiply) {
+      ++of_warp;
+      const auto to = static_cast<std::int64_t>(action.to);
+      auto before = boxes.upper_bound({action.block, action.array, to});
+      if (before != boxes.begin()) {
+        const std::ptrdiff_t box = (--before)->second;
+        const model::RecordedAction& brought = recording.actions[box];
+        const bool holds = brought.block == action.block && brought.array == action.array &&
+                           action.to - brought.to < brought.bytes;
+        if (holds) contexts[i].box = box;
+      }
+    }
+    contexts[i].so_far = of.sums[phases[i]];
+    contexts[i].multiplied = of_warp;
+  }
+  for (std::size_t i = 0; i < contexts.size(); ++i) {
+    const model::RecordedAction& action = recording.actions[i];
+    Phases& of = barriers[{action.block, action.barrier}];
+    contexts[i].in_all = of.sums[phases[i]];
+    contexts[i].completes = phases[i] < of.complete;
+  }
+  return contexts;
+}
 
 std::string step_text(const StepScene& scene, std::size_t at) {
   using Kind = model::RecordedEvent::Kind;
