@@ -12,10 +12,10 @@ test test-all: deps
 # of model/ compare it with cuda_occupancy.h.
 WITH_DOCTEST := $(BUILD)/src/testing/standard_with_doctest.h
 OF_TESTS := -O0 -isystem build/deps/usr/include $(addprefix -isystem ,$(wildcard $(CUDA)/include))
-%_tests.o $(BUILD)/tests.o $(WITH_DOCTEST).gch: private CXXFLAGS += $(OF_TESTS)
-%_tests.o: private HEADERS = $(WITH_DOCTEST)
+%_tests.o %/testing/browser.o $(BUILD)/tests.o $(WITH_DOCTEST).gch: private CXXFLAGS += $(OF_TESTS)
+%_tests.o %/testing/browser.o: private HEADERS = $(WITH_DOCTEST)
 $(BUILD)/tests.o: private HEADERS :=
-$(filter $(BUILD)/%_tests.o,$(TESTS)): | $(WITH_DOCTEST).gch
+$(filter $(BUILD)/%_tests.o %/testing/browser.o,$(TESTS)): | $(WITH_DOCTEST).gch
 %/testing/pattern.o: private CXXFLAGS += -O2
 %/testing/pattern.o: private HEADERS :=
 
