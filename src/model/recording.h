@@ -64,7 +64,7 @@ struct RecordedAction {
   enum class Kind {
     arrive,      // at mbarrier `barrier`, in phase `value`
     wait,        // for mbarrier `barrier`, whose phase `value` is complete
-    box,         // a box of a matrix, to shared memory; `barrier` counts its bytes
+    box,         // of a matrix, to shared memory; phase `value` of `barrier` counts its bytes
     multiply,    // wgmma of the thread's warp, by the operand that descriptor `value` describes
     multiplied,  // the thread's first `value` multiplications are complete
     init         // of mbarrier `barrier`, at `to`

@@ -37,4 +37,12 @@ TEST_CASE("to grade an answer, make compiles no other exercise") {
   }
 }
 
+TEST_CASE("each file of the tests looks for doctest where make deps unpacks it") {
+  for (const std::string object : {"browser.o", "all_tests.o"}) {
+    CAPTURE(object);
+    const Output made = run("make -n -B build/src/testing/" + object + " | grep ' -c '");
+    CHECK(contains(lines_of(made.out).back(), "-isystem build/deps/usr/include"));
+  }
+}
+
 }  // namespace testing

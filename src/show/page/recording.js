@@ -194,7 +194,6 @@ class Replay {
     this.copies = new Map();  // by thread: its cp.async copies in flight
     this.boxes = [];          // of the copy engine, in flight
     this.boxBytes = 0;        // that were requested from it
-    this.phases = new Map();  // by thread and mbarrier: the phase at which it arrived last
     this.completed = new Map();  // by mbarrier: its phases that some thread has waited for
     this.ring = new Map([...this.recording.ring].map(([full, empty]) => [full, {tile: -1, state: "empty", empty}]));
   }
@@ -264,15 +263,12 @@ class Replay {
   }
 
   act(action) {
-    const arrival = action.thread * 4096 + action.barrier;
     if (action.kind === ActionKind.arrive) {
-      this.phases.set(arrival, action.value);
       const place = [...this.ring.values()].find(({empty}) => empty === action.barrier);
       if (place && this.recording.isLastArrival.has(action)) Object.assign(place, {tile: -1, state: "empty"});
     } else if (action.kind === ActionKind.box) {
-      // A box belongs to the phase at which its thread arrived last.
       this.boxBytes += action.bytes;
-      this.boxes.push({...action, phase: this.phases.get(arrival) ?? 0});
+      this.boxes.push(action);
       this.fill(action.array, action.to, action.bytes, Word.coming);
       const place = this.ring.get(action.barrier), tile = this.recording.tileOf(action.matrix, action.first);
       place.state = "coming";
@@ -285,7 +281,7 @@ class Replay {
       this.completed.set(action.barrier, Math.max(this.completed.get(action.barrier) ?? 0, action.value + 1));
       if (this.ring.has(action.barrier)) this.ring.get(action.barrier).state = "full";
       this.boxes = this.boxes.filter((box) => {
-        if (box.barrier !== action.barrier || box.phase > action.value) return true;
+        if (box.barrier !== action.barrier || box.value > action.value) return true;
         this.fill(box.array, box.to, box.bytes, Word.filled);
         return false;
       });

@@ -97,18 +97,15 @@ void prepare(Play& play) {
   for (const Player& player : play.players) {
     std::optional<int> split;  // the tile of which this thread makes the low parts
     play.splitters += player.task == Task::split;
-    // A box belongs to the phase at which its thread arrived last at its barrier.
-    std::map<std::uint32_t, std::uint64_t> phase_of;
     for (const Action& action : player.actions) {
       const model::RecordedAction& recorded = action.recorded;
       if (recorded.kind == Kind::arrive) {
-        phase_of[recorded.barrier] = recorded.value;
         ++play.phases[{recorded.barrier, recorded.value}].missing;
         if (split) play.tile_of[{recorded.barrier, recorded.value}] = *split;
       } else if (player.task == Task::split && recorded.kind == Kind::wait) {
         split = play.tile_of.at({recorded.barrier, recorded.value});
       } else if (copies(action)) {
-        const Phase phase{recorded.barrier, phase_of.at(recorded.barrier)};
+        const Phase phase{recorded.barrier, recorded.value};
         ++play.phases[phase].missing;
         const auto [tile, is_first] =
             play.tile_of.try_emplace(phase, static_cast<int>(play.ring.tiles.size()));
@@ -234,10 +231,8 @@ void act(Play& play, Player& player) {
       break;
     }
     case Kind::box: {
-      const auto phase = std::find_if(play.phases.begin(), play.phases.end(), [&](const auto& p) {
-        return p.first.first == recorded.barrier && p.second.missing > 0;
-      });
-      RingTile& tile = play.ring.tiles[play.tile_of.at(phase->first)];
+      const Phase phase{recorded.barrier, recorded.value};
+      RingTile& tile = play.ring.tiles[play.tile_of.at(phase)];
       const double begin = std::max(player.now, play.engine_free);
       if (tile.copy_end == 0) {
         tile.copy_begin = begin;
@@ -247,7 +242,7 @@ void act(Play& play, Player& player) {
       play.engine_free =
           begin + play.pace.copy * static_cast<double>(recorded.bytes) / play.tile_bytes;
       tile.copy_end = play.engine_free;
-      contribute(play, phase->first, play.engine_free);
+      contribute(play, phase, play.engine_free);
       break;
     }
     case Kind::multiply:

@@ -239,15 +239,8 @@ struct Copies {
   std::uint64_t group = 0;  // the open one
 };
 
-// The boxes of the copy engine that are in flight, and what their threads did before.
-struct Boxes {
-  struct Box {
-    const model::RecordedAction* action;
-    std::uint64_t phase;  // of the mbarrier: the one at which its thread arrived last
-  };
-  std::vector<Box> coming;
-  std::map<std::pair<int, std::uint32_t>, std::uint64_t> phases;  // by thread and mbarrier
-};
+// The boxes of the copy engine that are in flight.
+using Boxes = std::vector<const model::RecordedAction*>;
 
 void mark_bytes(std::string& signs, std::uint64_t first, std::uint64_t bytes, char sign) {
   for (std::uint64_t word = first / model::kWordBytes; word * model::kWordBytes < first + bytes;
@@ -258,19 +251,16 @@ void mark_bytes(std::string& signs, std::uint64_t first, std::uint64_t bytes, ch
 // What this action changes of the array. A box has arrived once a thread has waited for it.
 void mark_action(std::string& signs, Boxes& boxes, const model::RecordedAction& action, int array) {
   using enum model::RecordedAction::Kind;
-  const std::pair place{action.thread, action.barrier};
-  if (action.kind == arrive) boxes.phases[place] = action.value;
   if (action.kind == box) {
-    boxes.coming.push_back({&action, boxes.phases[place]});
+    boxes.push_back(&action);
     if (action.array == array) mark_bytes(signs, action.to, action.bytes, '~');
     for (int row = 0; action.matrix == array && row < action.rows; ++row)
       mark_bytes(signs, action.first + row * action.pitch_bytes, action.row_bytes, 'o');
   }
   if (action.kind != wait) return;
-  std::erase_if(boxes.coming, [&](const Boxes::Box& coming) {
-    const bool arrived = coming.action->barrier == action.barrier && coming.phase <= action.value;
-    if (arrived && coming.action->array == array)
-      mark_bytes(signs, coming.action->to, coming.action->bytes, 'o');
+  std::erase_if(boxes, [&](const model::RecordedAction* box) {
+    const bool arrived = box->barrier == action.barrier && box->value <= action.value;
+    if (arrived && box->array == array) mark_bytes(signs, box->to, box->bytes, 'o');
     return arrived;
   });
 }

@@ -118,9 +118,9 @@ std::string text_of_action(const StepScene& scene, const model::RecordedAction& 
              array(action.array) + ", for " + barrier;
     case ActionKind::multiply: {
       const std::ptrdiff_t box = scene.contexts[&action - recording.actions.data()].box;
-      return text::printed("start a wgmma by %d columns of ", action.rows) +
+      return text::printed("start a wgmma on %d columns of ", action.rows) +
              (box < 0 ? array(action.array)
-                      : "a box of " + name_of_barrier(recording, recording.actions[box]));
+                      : name_of_barrier(recording, recording.actions[box]) + "'s tile");
     }
     case ActionKind::multiplied:
       return "wait for wgmma";
@@ -176,26 +176,19 @@ std::vector<ActionContext> contexts_of(const model::Recording& recording) {
     std::uint64_t complete = 0;  // so many
   };
   std::map<Barrier, Phases> barriers;
-  std::map<std::pair<int, Barrier>, std::uint64_t> arrived;     // the phase, by thread
   std::map<std::pair<std::int64_t, int>, int> multiplied;       // by block and warp
   std::map<std::array<std::int64_t, 3>, std::ptrdiff_t> boxes;  // by block, array and first byte
   std::vector<ActionContext> contexts(recording.actions.size());
-  std::vector<std::uint64_t> phases(contexts.size());
   for (std::size_t i = 0; i < contexts.size(); ++i) {
     const model::RecordedAction& action = recording.actions[i];
-    const Barrier barrier{action.block, action.barrier};
-    Phases& of = barriers[barrier];
-    phases[i] = action.value;
+    Phases& of = barriers[{action.block, action.barrier}];
     if (action.kind == ActionKind::arrive) {
-      arrived[{action.thread, barrier}] = action.value;
       of.complete = std::max(of.complete, action.value);
       ++of.sums[action.value].arrivals;
     } else if (action.kind == ActionKind::wait) {
       of.complete = std::max(of.complete, action.value + 1);
     } else if (action.kind == ActionKind::box) {
-      // It belongs to the phase at which its thread arrived last.
-      phases[i] = arrived[{action.thread, barrier}];
-      ActionContext::Sums& sums = of.sums[phases[i]];
+      ActionContext::Sums& sums = of.sums[action.value];
       ++sums.boxes;
       sums.bytes += action.bytes;
       boxes[{action.block, action.array, static_cast<std::int64_t>(action.to)}] =
@@ -214,14 +207,14 @@ std::vector<ActionContext> contexts_of(const model::Recording& recording) {
         if (holds) contexts[i].box = box;
       }
     }
-    contexts[i].so_far = of.sums[phases[i]];
+    contexts[i].so_far = of.sums[action.value];
     contexts[i].multiplied = of_warp;
   }
   for (std::size_t i = 0; i < contexts.size(); ++i) {
     const model::RecordedAction& action = recording.actions[i];
     Phases& of = barriers[{action.block, action.barrier}];
-    contexts[i].in_all = of.sums[phases[i]];
-    contexts[i].completes = phases[i] < of.complete;
+    contexts[i].in_all = of.sums[action.value];
+    contexts[i].completes = action.value < of.complete;
   }
   return contexts;
 }

@@ -543,7 +543,8 @@ void start_load(const BulkLoad& load, void* barrier, const void* place) {
   const std::size_t bytes = load.map.box_bytes();
   if (BlockObserver* observer = running_worker->observer()) {
     const AsyncAction::BoxCopy copy{
-        load.shared, bytes, inside(load.map, load.x, load.y), load.map.swizzle};
+        load.shared, bytes, inside(load.map, load.x, load.y), load.map.swizzle,
+        counted.state.phase()};
     observer->async_action({AsyncAction::Kind::load, counted.number, 0, &copy}, place);
   }
   counted.on_the_way.push_back(load);

@@ -58,6 +58,7 @@ struct AsyncAction {
     std::size_t bytes;
     PartOfMatrix matrix;
     model::Swizzle swizzle;
+    std::uint64_t phase = 0;  // of the barrier that counts it
   };
   const BoxCopy* copy = nullptr;
   std::uint32_t copies = 0;

@@ -105,6 +105,7 @@ bool EventRecord::action(int thread, const machine::AsyncAction& action) {
     place(address_of(action.copy->shared), recorded.array, recorded.to);
     recorded.bytes = action.copy->bytes;
     recorded.swizzle = action.copy->swizzle;
+    recorded.value = action.copy->phase;
   } else if (action.kind == From::init) {
     place(action.value, recorded.array, recorded.to);
   } else if (kind->second == To::multiply) {
