@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdio>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <numeric>
 #include <random>
@@ -45,7 +44,6 @@ struct Setting {
   const model::Gpu& gpu;
   DeviceGrid grid;
   lab::Problem& problem;
-  HostMatrices matrices;  // its
   ProblemSize size;
   ProblemSize multiplied;  // the same, but K is 0 if alpha is: A and B are not read then
   // What multiplies on each device.
@@ -54,6 +52,7 @@ struct Setting {
   const lab::Gemm& gemm;
 
   int gpus() const { return grid.devices(); }
+  HostMatrices matrices() const { return {problem.A.data(), problem.B.data(), problem.C.data()}; }
 };
 
 // The bytes of A, B and C.
@@ -107,7 +106,7 @@ std::vector<Schedule> resident_schedules(const Setting& setting) {
 // as much of its memory as what it holds.
 Schedule schedule_from_host(const Setting& setting, Devices& devices) {
   const double kShare = bytes_of_copies(setting, {1, 1, 1}) > 0 ? 0.45 : 0.9;  // kernels: the rest
-  double least = std::numeric_limits<double>::infinity();
+  double least = kUnlimited;
   for (const int device : devices.here()) least = std::min(least, devices.free_bytes(device));
   return from_host(
       setting.multiplied, setting.grid,
@@ -136,7 +135,7 @@ void gather_rows(const Setting& setting, const std::vector<int>& rows) {
     const Interval n = setting.grid.N_of(setting.size, device);
     for (const int row : rows) {
       if (row < m.begin || row >= m.end()) continue;
-      float* const part = setting.matrices.C + std::int64_t{row} * setting.size.N + n.begin;
+      float* const part = setting.problem.C.data() + std::int64_t{row} * setting.size.N + n.begin;
       if (processes.rank() == device) processes.send(part, n.size, 0);
       if (processes.is_first()) processes.receive(part, n.size, device);
     }
@@ -226,7 +225,7 @@ void distribute(const Setting& setting, std::vector<Schedule> schedules, Report&
   report.about.push_back(in_words(chosen.schedule));
 
   if (setting.is_computed) {
-    Product product(chosen.schedule, *devices, setting.matrices);
+    Product product(chosen.schedule, *devices, setting.matrices());
     speed = compute(setting, *devices, product, speed, report);
     for (Width& width : report.widths) width.model = predicted(width.schedule);
   }
@@ -240,7 +239,7 @@ void distribute(const Setting& setting, std::vector<Schedule> schedules, Report&
   for (Width& width : report.widths) {
     if (!setting.on_gpu || width.ms) continue;
     devices->release();
-    Product product(width.schedule, *devices, setting.matrices);
+    Product product(width.schedule, *devices, setting.matrices());
     product.load();
     width.ms = time_all(setting, [&] { product.multiply(flags.alpha, flags.beta); }).median_ms;
   }
@@ -409,10 +408,9 @@ int run(
       machine::run({.gpu = &gpu, .hazards = false}, [&] { of_table(arguments...); });
     };
   }
-  const HostMatrices matrices{problem.A.data(), problem.B.data(), problem.C.data()};
   const ProblemSize multiplied{size.M, size.N, flags.alpha == 0 ? 0 : size.K};
-  const Setting setting{flags,   table,    processes, on_gpu,     is_computed, gpu,     grid,
-                        problem, matrices, size,      multiplied, stage,       variant, gemm};
+  const Setting setting{flags,   table, processes,  on_gpu, is_computed, gpu, grid,
+                        problem, size,  multiplied, stage,  variant,     gemm};
 
   if (!has_ladder && processes.is_first()) {
     lab::Run without_rows = lab::new_run(flags, on_gpu, command);

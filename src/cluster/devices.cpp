@@ -11,11 +11,9 @@
 
 namespace cluster {
 
-Devices::Devices(int devices) : loads_(devices), here_(devices) {
+Devices::Devices(int devices, const Processes* processes) : loads_(devices), here_(devices) {
   std::iota(here_.begin(), here_.end(), 0);
-}
-Devices::Devices(int devices, const Processes& processes) : Devices(devices) {
-  if (processes.size() > 1) here_ = {processes.rank()};
+  if (processes != nullptr && processes->size() > 1) here_ = {processes->rank()};
 }
 
 float* Devices::allocate(int device, std::int64_t rows, std::int64_t columns) {
@@ -69,7 +67,7 @@ bool started_by_mpirun() {
 }
 
 Played::Played(int devices, Processes& processes, std::function<model::Kernel> gemm)
-    : Devices(devices, processes), processes_(processes), gemm_(std::move(gemm)) {}
+    : Devices(devices, &processes), processes_(processes), gemm_(std::move(gemm)) {}
 
 float* Played::new_memory(int, std::int64_t floats) {
   constexpr std::size_t kAlignment = 256;  // as cudaMalloc's
@@ -281,9 +279,7 @@ Timeline Product::timeline() const {
     for (int i = 0; has(device, i); ++i) {
       const Places& of = places_[device][i];
       const auto add = [&](Lane lane, Mark begin, Mark end) {
-        const auto ms = [&](Mark mark) {
-          return devices_.ms_between(device, starts_[device], mark);
-        };
+        const auto ms = [&](Mark at) { return devices_.ms_between(device, starts_[device], at); };
         if (begin != end) timeline.times.push_back({device, lane, i, ms(begin), ms(end)});
       };
       add(Lane::arrive, of.requested, of.arrived);
@@ -308,7 +304,7 @@ class Modelled : public Devices {
         lanes_(s.grid.devices()),
         launches_(s.grid.devices()) {}
 
-  double overhead_ms() const { return overhead_ms_; }
+  double overhead_ms = 0;  // of the first device
 
   void multiply(int device, ProblemSize size, float, const float*, const float*, float beta, float*)
       override {
@@ -316,7 +312,7 @@ class Modelled : public Devices {
     const double operations = 2.0 * size.M * size.N * size.K;
     const double step_ms = launches_[device]++ == 0 ? 0 : rate_.step_ms;
     if (size.K > 0) {
-      if (device == 0) overhead_ms_ += rate_.issue_ms + step_ms;
+      if (device == 0) overhead_ms += rate_.issue_ms + step_ms;
       begin_at(lane, lane.ms + (rate_.issue_ms + step_ms));
     }
     // An empty product takes no time, even if the speed was measured with it and is 0.
@@ -375,7 +371,6 @@ class Modelled : public Devices {
   const Schedule& s_;
   const Link& link_;
   const Rate& rate_;
-  double overhead_ms_ = 0;  // of the first device
   std::vector<std::array<LaneTime, 3>> lanes_;
   std::vector<int> launches_;
   std::vector<double> marks_;
@@ -388,7 +383,7 @@ Timeline predict(const Schedule& schedule, const Link& link, const Rate& rate) {
   Product product(schedule, devices, {});
   product.multiply(1, 0);
   Timeline timeline = product.timeline();
-  timeline.overhead_ms = devices.overhead_ms();
+  timeline.overhead_ms = devices.overhead_ms;
   return timeline;
 }
 

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -74,8 +73,7 @@ using Mark = int;
 class Devices {
  public:
   // So many, all of this process; or if there are several processes, each has that of its rank.
-  explicit Devices(int devices);
-  Devices(int devices, const Processes& processes);
+  explicit Devices(int devices, const Processes* processes = nullptr);
   Devices(const Devices&) = delete;
   Devices& operator=(const Devices&) = delete;
   virtual ~Devices() = default;
@@ -85,7 +83,7 @@ class Devices {
   // Memory of that device, uninitialized. It lives until release(), or as long as the devices.
   float* allocate(int device, std::int64_t rows, std::int64_t columns);
   void release();  // all memory, after finish()
-  virtual double free_bytes(int) { return std::numeric_limits<double>::infinity(); }
+  virtual double free_bytes(int) { return kUnlimited; }
 
   // From the host in lane arrive, or to it in lane leave. The device's rows are contiguous.
   void copy(int device, Lane lane, float* memory, const HostBlock& host);
@@ -123,8 +121,7 @@ class Devices {
 };
 
 // The GPUs of this machine, connected by NCCL. Implemented in cluster/gpus.cu if nvcc built the
-// program, otherwise in cluster/no_gpus.cpp. All functions but count_gpus() and why_no_nccl()
-// need a GPU.
+// program, otherwise in cluster/no_gpus.cpp. All functions but count_gpus() need a GPU.
 
 int count_gpus();
 
@@ -146,7 +143,7 @@ std::shared_ptr<void> pinned(void* memory, std::size_t bytes);
 std::function<model::Kernel> cublas_xt(int gpus);
 
 // GPUs played by the CPU: the same schedule, result and counts, without times.
-
+//
 // Work is done immediately, so lanes never wait. A panel travels by a copy within this process, and
 // by a message to another. With several processes, each plays the device of its rank.
 class Played : public Devices {

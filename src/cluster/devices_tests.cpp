@@ -152,8 +152,6 @@ TEST_CASE("if a process is killed, the others end soon, say why, and leave no fi
 
 namespace {
 
-constexpr double kUnlimited = std::numeric_limits<double>::infinity();
-
 // A product, and the right C. The numbers are small and whole, so that sums are exact in fp32,
 // whatever their order.
 struct Exact {

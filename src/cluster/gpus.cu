@@ -5,9 +5,9 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -32,57 +32,48 @@ void check(cublasStatus_t status) {
   throw model::Refusal(std::string("cuBLAS: ") + cublasGetStatusString(status));
 }
 
+// Of a device's lanes. Lane multiply has none: the ladder's kernels are launched without one.
+using Streams = std::array<cudaStream_t, 3>;
+
 #if __has_include(<nccl.h>)
 
 // NCCL's functions, found when the program runs: it starts without the library.
 struct Nccl {
-  decltype(&ncclGetUniqueId) get_unique_id = nullptr;
-  decltype(&ncclCommInitRank) init_rank = nullptr;
-  decltype(&ncclCommDestroy) destroy = nullptr;
-  decltype(&ncclCommAbort) abort = nullptr;
-  decltype(&ncclCommGetAsyncError) get_async_error = nullptr;
-  decltype(&ncclGroupStart) group_start = nullptr;
-  decltype(&ncclGroupEnd) group_end = nullptr;
-  decltype(&ncclSend) send = nullptr;
-  decltype(&ncclRecv) receive = nullptr;
-  decltype(&ncclGetErrorString) error_string = nullptr;
-  std::string why_not;  // a sentence, if it is not there
+  void* const library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
+  std::string why_not =  // a sentence, if it is not there
+      library != nullptr
+          ? ""
+          : "libnccl.so.2 is not found; install libnccl2, or add its folder to LD_LIBRARY_PATH";
+#define FUNCTION(name) decltype(&nccl##name) const name = find<decltype(&nccl##name)>("nccl" #name)
+  FUNCTION(GetUniqueId);
+  FUNCTION(CommInitRank);
+  FUNCTION(CommDestroy);
+  FUNCTION(CommAbort);
+  FUNCTION(CommGetAsyncError);
+  FUNCTION(GroupStart);
+  FUNCTION(GroupEnd);
+  FUNCTION(Send);
+  FUNCTION(Recv);
+  FUNCTION(GetErrorString);
+
+  template <class Function>
+  Function find(const char* name) {
+    void* const found = library != nullptr ? dlsym(library, name) : nullptr;
+    if (library != nullptr && found == nullptr) {
+      why_not = std::string("libnccl.so.2 lacks ") + name + "; install a newer one";
+    }
+    return reinterpret_cast<Function>(found);
+  }
 };
 
 const Nccl& nccl() {
-  static const Nccl found = [] {
-    Nccl functions;
-    void* const library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) {
-      functions.why_not =
-          "libnccl.so.2 is not found; install libnccl2, or add its folder to LD_LIBRARY_PATH";
-      return functions;
-    }
-    const auto find = [&](auto& function, const char* name) {
-      function =
-          reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
-      if (function == nullptr) {
-        functions.why_not = std::string("libnccl.so.2 lacks ") + name + "; install a newer one";
-      }
-    };
-    find(functions.get_unique_id, "ncclGetUniqueId");
-    find(functions.init_rank, "ncclCommInitRank");
-    find(functions.destroy, "ncclCommDestroy");
-    find(functions.abort, "ncclCommAbort");
-    find(functions.get_async_error, "ncclCommGetAsyncError");
-    find(functions.group_start, "ncclGroupStart");
-    find(functions.group_end, "ncclGroupEnd");
-    find(functions.send, "ncclSend");
-    find(functions.receive, "ncclRecv");
-    find(functions.error_string, "ncclGetErrorString");
-    return functions;
-  }();
+  static const Nccl found;
   return found;
 }
 
 void check(ncclResult_t result) {
   if (result == ncclSuccess) return;
-  throw model::Refusal(std::string("NCCL: ") + nccl().error_string(result));
+  throw model::Refusal(std::string("NCCL: ") + nccl().GetErrorString(result));
 }
 
 // The GPUs of the grid, joined by NCCL.
@@ -92,14 +83,14 @@ class Communicator {
   Communicator(Processes& processes, const std::vector<int>& here, const std::vector<int>& ordinals)
       : comms_(ordinals.size()) {
     ncclUniqueId id{};
-    if (processes.is_first()) check(nccl().get_unique_id(&id));
+    if (processes.is_first()) check(nccl().GetUniqueId(&id));
     processes.share(&id, sizeof id);
-    check(nccl().group_start());
+    check(nccl().GroupStart());
     for (const int device : here) {
       check(cudaSetDevice(ordinals[device]), device);
-      check(nccl().init_rank(&comms_[device], static_cast<int>(ordinals.size()), id, device));
+      check(nccl().CommInitRank(&comms_[device], static_cast<int>(ordinals.size()), id, device));
     }
-    check(nccl().group_end());
+    check(nccl().GroupEnd());
   }
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
@@ -107,23 +98,23 @@ class Communicator {
   ~Communicator() {
     for (const ncclComm_t comm : comms_) {
       if (comm == nullptr) continue;
-      std::uncaught_exceptions() > 0 ? nccl().abort(comm) : nccl().destroy(comm);
+      std::uncaught_exceptions() > 0 ? nccl().CommAbort(comm) : nccl().CommDestroy(comm);
     }
   }
 
-  // In the streams of the devices, all at the same time.
-  void transfer(const std::vector<Transfer>& transfers, const std::vector<cudaStream_t>& streams) {
-    check(nccl().group_start());
+  // In lane arrive of the devices, all at the same time.
+  void transfer(const std::vector<Transfer>& transfers, const std::vector<Streams>& streams) {
+    check(nccl().GroupStart());
     for (const auto& [from, to, source, target, count] : transfers) {
       const auto floats = static_cast<std::size_t>(count);
       if (source != nullptr) {
-        check(nccl().send(source, floats, ncclFloat, to, comms_[from], streams[from]));
+        check(nccl().Send(source, floats, ncclFloat, to, comms_[from], streams[from][0]));
       }
       if (target != nullptr) {
-        check(nccl().receive(target, floats, ncclFloat, from, comms_[to], streams[to]));
+        check(nccl().Recv(target, floats, ncclFloat, from, comms_[to], streams[to][0]));
       }
     }
-    check(nccl().group_end());
+    check(nccl().GroupEnd());
   }
 
   // Throws a Refusal if a transfer has failed, here or elsewhere.
@@ -131,7 +122,7 @@ class Communicator {
     for (const ncclComm_t comm : comms_) {
       if (comm == nullptr) continue;
       ncclResult_t error = ncclSuccess;
-      check(nccl().get_async_error(comm, &error));
+      check(nccl().CommGetAsyncError(comm, &error));
       check(error);
     }
   }
@@ -142,18 +133,16 @@ class Communicator {
 
 #else
 
-struct {
-  std::string why_not =
+struct Nccl {
+  const char* why_not =
       "this program was built without nccl.h; install libnccl-dev and build it again";
-} const kNoNccl;
-const auto& nccl() {
-  return kNoNccl;
+};
+Nccl nccl() {
+  return {};
 }
 struct Communicator {
-  Communicator(Processes&, const std::vector<int>&, const std::vector<int>&) {
-    throw model::Refusal(nccl().why_not);
-  }
-  void transfer(const std::vector<Transfer>&, const std::vector<cudaStream_t>&) {}
+  Communicator(Processes&, const std::vector<int>&, const std::vector<int>&) {}
+  void transfer(const std::vector<Transfer>&, const std::vector<Streams>&) {}
   void check_errors() const {}
 };
 
@@ -162,11 +151,10 @@ struct Communicator {
 class Gpus : public Devices {
  public:
   Gpus(DeviceGrid grid, Processes& processes, std::function<model::Kernel> gemm, bool panels_travel)
-      : Devices(grid.devices(), processes),
+      : Devices(grid.devices(), &processes),
         gemm_(std::move(gemm)),
         ordinals_(grid.devices()),
-        arrive_(grid.devices()),
-        leave_(grid.devices()),
+        streams_(grid.devices()),
         events_(grid.devices()),
         marks_(grid.devices()) {
     for (const int device : here()) {
@@ -175,8 +163,10 @@ class Gpus : public Devices {
       // A transfer is a kernel, too. Its blocks have priority over those of a multiplication.
       int least = 0, first = 0;
       check(cudaDeviceGetStreamPriorityRange(&least, &first), device);
-      for (cudaStream_t* const stream : {&arrive_[device], &leave_[device]}) {
-        check(cudaStreamCreateWithPriority(stream, cudaStreamNonBlocking, first), device);
+      for (const Lane lane : {Lane::arrive, Lane::leave}) {
+        check(
+            cudaStreamCreateWithPriority(&stream(device, lane), cudaStreamNonBlocking, first),
+            device);
       }
     }
     if (panels_travel) {
@@ -188,8 +178,7 @@ class Gpus : public Devices {
     for (const int device : here()) {
       cudaSetDevice(ordinals_[device]);
       for (const cudaEvent_t event : events_[device]) cudaEventDestroy(event);
-      cudaStreamDestroy(arrive_[device]);
-      cudaStreamDestroy(leave_[device]);
+      for (const Lane lane : {Lane::arrive, Lane::leave}) cudaStreamDestroy(stream(device, lane));
     }
     free_memory();
     cudaSetDevice(0);
@@ -275,7 +264,7 @@ class Gpus : public Devices {
   }
 
   void start_transfers(const std::vector<Transfer>& transfers) override {
-    communicator_->transfer(transfers, arrive_);
+    communicator_->transfer(transfers, streams_);
   }
 
   void free_memory() override {
@@ -286,10 +275,7 @@ class Gpus : public Devices {
  private:
   void use(int device) { check(cudaSetDevice(ordinals_[device]), device); }
 
-  // The kernels of the ladder are launched without a stream.
-  cudaStream_t stream(int device, Lane lane) const {
-    return lane == Lane::arrive ? arrive_[device] : lane == Lane::leave ? leave_[device] : nullptr;
-  }
+  cudaStream_t& stream(int device, Lane lane) { return streams_[device][static_cast<int>(lane)]; }
 
   // Polls, so that an error of another device is noticed, too.
   template <class Query>
@@ -306,7 +292,7 @@ class Gpus : public Devices {
 
   const std::function<model::Kernel> gemm_;
   std::vector<int> ordinals_;  // a device's GPU in this machine
-  std::vector<cudaStream_t> arrive_, leave_;
+  std::vector<Streams> streams_;
   std::vector<std::vector<cudaEvent_t>> events_;
   std::vector<int> marks_;
   std::vector<float*> memories_;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "cluster/devices.h"
 #include "model/error.h"
@@ -21,10 +20,9 @@ const std::vector<RecordedProduct>& recorded_products() {
 std::optional<double> predicted_ms(const RecordedProduct& p) {
   const Rate rate = measured_rate(p.tflops, p.grid.devices());
   const Link& link = find_link("nvlink");  // record-gpus does not choose another
-  constexpr double kMemory = std::numeric_limits<double>::infinity();
   const Timeline timeline = predict(
       p.resident ? schedule(p.size, p.grid, p.panel)
-                 : from_host(p.size, p.grid, p.panel, false, kMemory),
+                 : from_host(p.size, p.grid, p.panel, false, kUnlimited),
       link, rate);
   return timeline.is_told() ? std::optional(timeline.ms()) : std::nullopt;
 }
@@ -55,7 +53,7 @@ KnownSpeed nearest(
   // Rows of A, B and C that are aligned let the stages run their faster kernels.
   const auto is_aligned = [](ProblemSize of) { return of.N % 4 == 0 && of.K % 4 == 0; };
   const RecordedProduct* best = nullptr;
-  double least = std::numeric_limits<double>::infinity();
+  double least = kUnlimited;
   for (const RecordedProduct& product : products) {
     if (product.grid.devices() > 1 || !product.resident) continue;
     if (is_aligned(product.size) != is_aligned(size)) continue;
@@ -75,9 +73,7 @@ KnownSpeed recorded_speed(
   std::vector<RecordedProduct> products;
   for (const RecordedProduct& product : recorded_products()) {
     if (product.gpu != gpu || product.stage != stage) continue;
-    const auto [M, N, K] = product.size;
-    if (std::tie(M, N, K, product.grid, product.resident) ==
-        std::tie(size.M, size.N, size.K, grid, resident)) {
+    if (product.size == size && product.grid == grid && product.resident == resident) {
       return {product.tflops, "as recorded for this product"};
     }
     products.push_back(product);
@@ -89,10 +85,11 @@ KnownSpeed recorded_speed(
 
 const model::Stage& fastest_fp32_stage(
     const model::StageTable& table, const model::Gpu& gpu, ProblemSize size) {
-  const std::vector<pictures::RecordedGpu>& all = pictures::recorded_gpus();
-  const auto name_of = [](const pictures::RecordedGpu& recorded) { return recorded.gpu.name; };
-  const auto recorded = std::ranges::find(all, gpu.name, name_of);
-  const std::string name = (recorded == all.end() ? all.front() : *recorded).gpu.name;
+  const auto is_of = [&](const pictures::RecordedGpu& recorded) {
+    return recorded.gpu.name == gpu.name;
+  };
+  const auto& all = pictures::recorded_gpus();
+  const std::string name = (std::ranges::any_of(all, is_of) ? gpu : all.front().gpu).name;
   const model::Stage* fastest = nullptr;
   double most = 0;
   for (const model::Stage& stage : table.stages) {

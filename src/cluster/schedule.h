@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,8 @@
 namespace cluster {
 
 using lab::ProblemSize;
+
+inline constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
 // Of M, N or K: [begin, begin + size).
 struct Interval {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <climits>
-#include <limits>
 #include <map>
 #include <random>
 #include <set>
@@ -17,8 +16,6 @@
 namespace cluster {
 
 namespace {
-
-constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 // Random schedules; some have parts without an element.
 std::vector<Schedule> random_schedules(int count) {
@@ -122,7 +119,7 @@ TEST_CASE("of all grids of that many devices, the chosen one sends the fewest fl
   for (int i = 0; i < 3000; ++i) {
     const ProblemSize size{side(), side(), side()};
     const int devices = 1 + static_cast<int>(random() % 64);
-    double fewest = kNoLimit;
+    double fewest = kUnlimited;
     for (int rows = 1; rows <= devices; ++rows) {
       const int columns = devices / rows;
       if (rows * columns != devices || rows > size.M || columns > size.N) continue;
@@ -135,7 +132,7 @@ TEST_CASE("of all grids of that many devices, the chosen one sends the fewest fl
       CHECK((grid.devices() == devices && grid.rows <= size.M && grid.columns <= size.N));
       CHECK(floats_that_travel(size, grid) == fewest);
     } catch (const model::Refusal&) {
-      CHECK(fewest == kNoLimit);
+      CHECK(fewest == kUnlimited);
       ++refused;
     }
   }
@@ -153,7 +150,7 @@ TEST_CASE(
     "a byte less than one pass needs makes two, and too little is refused with both numbers") {
   const ProblemSize size{2048, 1024, 1024};
   const auto with = [&](double memory) { return from_host(size, {1, 1}, 256, true, memory); };
-  const auto bytes = static_cast<double>(predicted_load(with(kNoLimit), 0).bytes_held);
+  const auto bytes = static_cast<double>(predicted_load(with(kUnlimited), 0).bytes_held);
   CHECK(with(bytes).columns == 1024);
   const Schedule two = with(bytes - 1);
   CHECK(two.columns == 512);
@@ -166,13 +163,13 @@ TEST_CASE(
 }
 
 TEST_CASE("the largest sides that flags allow are cut, and counted, without overflow") {
-  const Schedule tall = from_host({INT_MAX, 1, 1}, {2, 1}, 4096, false, kNoLimit);
+  const Schedule tall = from_host({INT_MAX, 1, 1}, {2, 1}, 4096, false, kUnlimited);
   CHECK(tall.steps[1].size() == 262144);
   CHECK(tall.steps[1].back().rows.end() == INT_MAX);
-  const Schedule deep = from_host({1, 1, INT_MAX}, {1, 1}, 4096, false, kNoLimit);
+  const Schedule deep = from_host({1, 1, INT_MAX}, {1, 1}, 4096, false, kUnlimited);
   CHECK(deep.steps[0].size() == 524288);
   CHECK(deep.steps[0].back().k.end() == INT_MAX);
-  for (const double memory : {kNoLimit, 3e12}) {
+  for (const double memory : {kUnlimited, 3e12}) {
     const Schedule wide = from_host({1, INT_MAX, 1}, {1, 1}, 4096, false, memory);
     CHECK(wide.steps[0].back().columns.end() == INT_MAX);
   }
@@ -186,7 +183,7 @@ TEST_CASE("the largest sides that flags allow are cut, and counted, without over
 
 namespace {
 
-const Link kAtOnce{"at once", 0, kNoLimit, kNoLimit, kNoLimit, ""};
+const Link kAtOnce{"at once", 0, kUnlimited, kUnlimited, kUnlimited, ""};
 const Link kSlow{"slow", 5, 0.01, 0.02, 0.05, ""};
 
 using ByStep = std::map<int, BusyTime>;
@@ -218,15 +215,16 @@ TEST_CASE("panels travel when each device of a row and column has a place for on
 
 TEST_CASE("the model's time of a product equals a calculation by hand") {
   const ProblemSize cube{512, 512, 512};
-  const Link link{"slow", 5, 2, 1, 1, ""}, port{"host", 0, kNoLimit, 50, 60, ""};
+  const Link link{"slow", 5, 2, 1, 1, ""}, port{"host", 0, kUnlimited, 50, 60, ""};
   const Schedule square = schedule(cube, {2, 2}, 64);
-  const Schedule host = from_host(cube, {2, 2}, 64, true, kNoLimit);
+  const Schedule host = from_host(cube, {2, 2}, 64, true, kUnlimited);
   const double multiplied_ms = 2.0 * 256 * 256 * 512 / 2 * 1e-9;
   // Half of the panels, with 256 rows and columns each, arrive.
   const double travel_ms = 5e-3 * square.turns() / 2 + 4e-6 * 512 * 256 / 2;
   const auto by_port = [&](int devices) {
-    const Schedule s = from_host({1024, 1024 * devices, 1024}, {1, devices}, 1024, false, kNoLimit);
-    return predict(s, port, {kNoLimit}).ms();
+    const Schedule s =
+        from_host({1024, 1024 * devices, 1024}, {1, devices}, 1024, false, kUnlimited);
+    return predict(s, port, {kUnlimited}).ms();
   };
   // Each launch but the first takes longer, and each step waits for the one that issues it.
   const Schedule four = schedule(cube, {1, 1}, 128),
@@ -241,14 +239,14 @@ TEST_CASE("the model's time of a product equals a calculation by hand") {
             predict(unaligned, kAtOnce, {2}).ms() + 0.01 + 4e-6 * 512 * 511 + 2 * 0.02},
            {"a link that takes no time", predict(square, kAtOnce, {2}).ms(), multiplied_ms},
            {"from a host that takes none", predict(host, kAtOnce, {2}).ms(), multiplied_ms},
-           {"devices that take no time", predict(square, link, {kNoLimit}).ms(), travel_ms},
+           {"devices that take no time", predict(square, link, {kUnlimited}).ms(), travel_ms},
            {"two devices that share a port of the host", by_port(2), by_port(1) * 50 / 30},
            {"four devices, with two ports", by_port(4), by_port(2)},
            {"one device alone", predict(schedule({100, 100, 100}, {1, 1}, 30), kSlow, {0.5}).ms(),
             2e6 / 0.5 * 1e-9},
            {"nothing, at no speed", predict(schedule({9, 9, 0}, {1, 2}, 3), kSlow, {0}).ms(), 0},
            {"nothing from the host",
-            predict(from_host({0, 9, 9}, {1, 1}, 30, true, kNoLimit), kSlow, {0}).ms(), 0}}) {
+            predict(from_host({0, 9, 9}, {1, 1}, 30, true, kUnlimited), kSlow, {0}).ms(), 0}}) {
     CAPTURE(what);
     CHECK(ms == doctest::Approx(expected));
   }
@@ -289,7 +287,7 @@ TEST_CASE("over nvlink, a panel takes as long as a broadcast between two H200, w
     // A panel of A, 1024 columns of as many rows as make this size, on two devices side by side.
     const int rows = megabytes * 256;
     const Timeline t =
-        predict(schedule({rows, 2, 2048}, {1, 2}, 4096), find_link("nvlink"), {kNoLimit});
+        predict(schedule({rows, 2, 2048}, {1, 2}, 4096), find_link("nvlink"), {kUnlimited});
     const ByStep arrive = lane_of(t, 0, Lane::arrive);
     REQUIRE(arrive.size() == 1);
     const double ms = arrive.at(1).end_ms - arrive.at(1).begin_ms;

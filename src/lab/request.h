@@ -39,6 +39,7 @@ struct Request {
 
 struct ProblemSize {
   int M, N, K;
+  bool operator==(const ProblemSize&) const = default;
 };
 
 // --m, --n and --k override --size, which overrides `otherwise`, for each side separately.
