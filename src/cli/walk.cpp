@@ -125,10 +125,14 @@ void annotate_row(const Ladder& ladder, const model::Variant& traced, lab::Row& 
   annotate_stage_before(ladder, row);
   const std::vector<std::string>& sections = ladder.flags.sections;
   if (!sections.empty() && !std::ranges::count(sections, "kernel")) return;  // which draws it
-  constexpr int kShort = 128;  // enough of K to compare requests
-  const lab::Problem& p =
-      ladder.counted ? ladder.counted->with_K(std::min(ladder.run.K, kShort)) : ladder.problem;
-  row.remedy = lab::find_remedy(p, ladder.run.gpu, ladder.tables.traced, row);
+  constexpr int kShort = 64;  // enough of K to compare requests
+  std::optional<lab::LongProduct> counted;
+  if (ladder.counted) {
+    const lab::Run& run = ladder.run;
+    counted.emplace(ladder.flags, lab::ProblemSize{run.M, run.N, std::min(run.K, kShort)});
+  }
+  row.remedy = lab::find_remedy(
+      ladder.problem, counted ? &*counted : nullptr, ladder.run.gpu, ladder.tables.traced, row);
 }
 
 lab::Measurement measure_variant(

@@ -44,9 +44,9 @@ LongProduct::LongProduct(const Request& request, ProblemSize sides)
   require_memory(
       bytes_needed(sides), available_memory(), text::printed("C of %d x %d", sides.M, sides.N),
       "copies of C");
+  result_ = Floats(std::size_t(sides.M) * sides.N);
   latest_ = &problems_[0];
-  *latest_ = random_problem({sides.M, sides.N, 0}, request.alpha, request.beta, request.seed);
-  result_ = latest_->C;
+  *latest_ = {sides.M, sides.N, 0, request.alpha, request.beta, {}, {}, Floats(result_.size())};
 }
 
 double LongProduct::bytes_needed(ProblemSize sides) {

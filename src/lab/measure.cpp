@@ -213,7 +213,8 @@ bool costs_less(const model::LineCounts& later, const model::LineCounts& line) {
 }  // namespace
 
 std::optional<Remedy> find_remedy(
-    const Problem& problem, const model::Gpu& gpu, const model::StageTable& table, const Row& row) {
+    const Problem& problem, LongProduct* counted, const model::Gpu& gpu,
+    const model::StageTable& table, const Row& row) {
   const model::LineCounts* worst = worst_line(row);
   if (worst == nullptr) return std::nullopt;
   // The stages' own runs look for hazards.
@@ -223,7 +224,9 @@ std::optional<Remedy> find_remedy(
     try {
       const model::Variant& variant =
           model::comparable_variant(*row.variant, stage, gpu, problem.M, problem.N, problem.K);
-      Row later{traced(problem, table, variant, machine)};
+      Row later;
+      later.counts = counted ? counted->count(table, variant, machine)
+                             : traced(problem, table, variant, machine).counts;
       annotate(
           later, reinterpret_cast<const void*>(problem.launched(table, variant).kernel.function));
       const model::LineCounts* same = same_request(later, *worst);

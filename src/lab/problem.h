@@ -32,6 +32,9 @@ struct Guarded {
   Guarded(const Guarded<U>&) {}
   T* allocate(std::size_t n) { return static_cast<T*>(allocate_guarded(n * sizeof(T))); }
   void deallocate(T* p, std::size_t) { free_guarded(p); }
+  // Fresh memory is 0, and takes no time before it is used.
+  void construct(T*) {}
+  void construct(T* p, const T& value) { *p = value; }
   friend bool operator==(Guarded, Guarded) { return true; }
 };
 
