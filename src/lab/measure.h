@@ -88,10 +88,11 @@ void annotate(Measurement& measurement, const void* kernel);
 void note_never_written(const Problem& p, const Floats& result, model::Counts& counts);
 
 // Traces the stages in `table` (its traced copy) after row.stage, in order, with the variants that
-// compare with the row's (model/stage.h), for the same GPU: on the same problem, or, of a product that
-// is too long to trace, as `counted` does (null: it is traced). Stops at the first stage in which the row's worst request wastes less and takes fewer sectors or wavefronts.
-// Returns nothing if no line of the row wastes anything, and a Remedy without a stage if there is
-// no such stage. Stages that this GPU cannot launch are skipped.
+// compare with the row's (model/stage.h), for the same GPU: on the same problem, or, of a product
+// that is too long to trace, as `counted` does (null: it is traced). Stops at the first stage in
+// which the row's worst request wastes less and takes fewer sectors or wavefronts. Returns nothing
+// if no line of the row wastes anything, and a Remedy without a stage if there is no such stage.
+// Stages that this GPU cannot launch are skipped.
 std::optional<Remedy> find_remedy(
     const Problem& problem, LongProduct* counted, const model::Gpu& gpu,
     const model::StageTable& table, const Row& row);
