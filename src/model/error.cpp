@@ -83,10 +83,7 @@ Error compare(
   constexpr std::int64_t kPartLength = 1 << 14;
   const std::int64_t elements = std::int64_t{M} * N;
   const std::int64_t part_count = (elements + kPartLength - 1) / kPartLength;
-  std::vector<ErrorSums> parts(part_count);
-
-#pragma omp parallel for schedule(static) if (part_count > 1)
-  for (std::int64_t p = 0; p < part_count; ++p) {
+  const auto sums_of = [&](std::int64_t p) {
     ErrorSums part;
     const std::int64_t end = std::min(elements, (p + 1) * kPartLength);
     for (std::int64_t i = p * kPartLength; i < end; ++i) {
@@ -112,7 +109,14 @@ Error compare(
       part.max_abs = std::max(part.max_abs, difference);
       if (!ok && part.first_bad < 0) part.first_bad = i;
     }
-    parts[p] = part;
+    return part;
+  };
+  std::vector<ErrorSums> parts(part_count);
+  if (part_count == 1) {
+    parts[0] = sums_of(0);  // a parallel region costs more than the one element of an exercise
+  } else {
+#pragma omp parallel for schedule(static)
+    for (std::int64_t p = 0; p < part_count; ++p) parts[p] = sums_of(p);
   }
 
   ErrorSums whole;

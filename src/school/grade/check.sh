@@ -11,6 +11,7 @@
 # Prints a line for each failure; the exit code is then 1. `make grader` builds what this needs.
 set -uo pipefail
 . src/try/can_work.sh
+. src/school/grade/refused.sh
 can_work check-exercises || exit
 export BUILD=$1
 shift
@@ -30,9 +31,13 @@ export STAGES=$(awk -f src/text/declarations.awk gemm_steps.cu | awk '$1 == "sta
 # and may have warnings); $3: exercise, $4: answer, $5: the expected words of the message, as in
 # exercises/TEACHING.md
 one() {
-  local output code blamed flat words
-  output=$(SEED=${SEED:-1} HINT=2 LIMIT=5 src/school/grade/grade.sh "$3" "$4" 2>&1)
+  local output code
+  output=$(SEED=${SEED:-1} HINT=2 LIMIT=3 src/school/grade/grade.sh "$3" "$4" 2>&1)
   code=$?
+  judge "$@"
+}
+judge() {
+  local blamed flat words
   [ $code != 3 ] || echo "$1: the grader failed: $output"
   case $2 in
     passes | honest) [ $code = 0 ] || echo "$1 does not pass: $output" ;;
@@ -66,6 +71,42 @@ mutants() {
     "$BUILD/grade/grader.o" $LIBRARIES -o "$program"
 }
 
+# Grades several answers to exercise $1, whose tasks are in the file $2, with one program that has them
+# all: that is compiled and linked in a fraction of the time. If it cannot be made, grades them alone.
+together() {
+  local output code number cases= work=$2.d object=
+  local -a tasks
+  mapfile -d '' -t tasks < "$2"
+  . "$BUILD/grade/environment"
+  mkdir "$work"
+  [ ! -e "exercises/$1/kernel.cu" ] || object=$work/kernel.o
+  {
+    [ -z "$object" ] || {
+      (
+        printf '#include <cstdlib>\n' && grep '^#include' "exercises/$1/kernel.cu"
+        for ((number = 0; number < ${#tasks[@]}; number += 5)); do
+          printf 'namespace answer_%s {\n#include "%s"\n}\n' "$number" "$work/$number.cu"
+          "$BUILD/grade/assemble" "exercises/$1/kernel.cu" "${tasks[number + 3]}" > "$work/$number.cu" || exit
+          cases+="case $number: return answer_$number::run(shape, A, B, C);"
+        done
+        printf 'void run(Shape shape, const float* A, const float* B, float* C) {
+          switch (std::atoi(std::getenv("ANSWER"))) { %s } }\n' "$cases"
+      ) > "$work/kernel.cu" && $CXX $AS_CPU -c "$work/kernel.cu" -o "$work/raw.o" &&
+        [ -z "$(refused "$work/raw.o" "exercises/$1/kernel.cu" '^(atoi|getenv)$')" ] &&
+        src/simulator/trace/keep_symbols.sh "$work/raw.o" "$object" _Z3run5ShapePKfS1_Pf $COUNTED
+    } && $CXX $object "$EXERCISE_OBJECTS/$1/exercise.o" "$BUILD/grade/grader.o" $LIBRARIES -o "$work/grade"
+  } 2> /dev/null
+  for ((number = 0; number < ${#tasks[@]}; number += 5)); do
+    [ -e "$work/grade" ] || { one "${tasks[@]:number:5}"; continue; }
+    output=$(ANSWER=$number "$work/grade" --exercise "$1" --file "${tasks[number + 3]}" --seed "${SEED:-1}" \
+      --hint 2 --limit 3 2>&1)
+    code=$?
+    output=${output//answer_$number::/}
+    judge "${tasks[@]:number:5}"
+  done
+  rm -r "$work"
+}
+
 # The ladder's kernels on the problem of exercise $1: linked in place of an answer.
 ladder() {
   local output
@@ -97,24 +138,33 @@ task() {
   case $2 in
     ladder) ladder "$3" ;;
     indices) indices "$3" "$4" ;;
+    together) together "$3" "$4" ;;
     *) one "$@" ;;
   esac
 }
-export -f one mutants ladder indices task
+export -f one judge refused together mutants ladder indices task
 tasks=()
 
 # Adds a task for each answer that the list of edits $1 makes; the expected result is $2. The words of
 # an edit are the expected message if the answer fails, and describe an honest answer. Sets `made` to
-# their number.
+# their number. Wrong and honest answers are graded together, MANY at a time.
+MANY=8
 add_edits() {
   local folder name answer words file exercise
+  local -a one
   made=0
   folder=$(mktemp -d -p "$checks") || exit 2
   awk -v into="$folder" -f src/text/edits.awk "$1" 2>&1 > "$folder/list"
   while IFS=$'\t' read -r name answer words file; do
     exercise=${file#exercises/} exercise=${exercise#solutions/}
     [ "$2" != honest ] || words=
-    tasks+=("$1: $name" "$2" "${exercise%%[./]*}" "$answer" "$words")
+    one=("$1: $name" "$2" "${exercise%%[./]*}" "$answer" "$words")
+    if [ "$2" = fails ]; then
+      tasks+=("${one[@]}")
+    else
+      [ $((made % MANY)) != 0 ] || tasks+=("" together "${one[2]}" "$folder/$made.tasks" "")
+      printf '%s\0' "${one[@]}" >> "${tasks[-2]}"
+    fi
     made=$((made + 1))
   done < "$folder/list"
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <regex>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -483,7 +483,17 @@ Complaint about_target(const Case& c, const Target& target) {
   return complaint;
 }
 
-// The most serious complaint about a case that fails.
+// Of the most serious complaint about a case that fails.
+Gravity gravity_of(const Case& c) {
+  const bool is_hazard = model::has_hazard(*c.row.counts);
+  if (reaches_outside(c) || (c.fence_touched && !is_hazard)) return Gravity::outside;
+  if (is_hazard) return Gravity::hazard;
+  if (!c.right()) return Gravity::wrong;
+  if (!c.audit.surprises.empty()) return Gravity::uncounted;
+  return may_spill(c) ? Gravity::spills : Gravity::count;
+}
+
+// That complaint.
 Complaint most_serious(const Case& c) {
   const model::Counts& counts = *c.row.counts;
   if (const auto outside = complaint_about_outside(c)) return *outside;
@@ -520,8 +530,8 @@ bool fails(const Case& c) {
          !c.audit.surprises.empty() || reaches_outside(c);
 }
 
-std::optional<Complaint> complaint_about(Case& c) {
-  if (!fails(c)) return std::nullopt;
+std::optional<Complaint> complaint_about(Case& c, const std::optional<Complaint>& before) {
+  if (!fails(c) || (before && gravity_of(c) >= before->gravity)) return std::nullopt;
   annotate(c);
   Complaint complaint = most_serious(c);
   const bool too_large = c.shape.large && complaint.gravity == Gravity::wrong;
@@ -545,13 +555,16 @@ Complaint complaint_about(const Shape& shape, const guard::Ended& ended) {
                             ? "; or does each thread do the work of all threads?"
                             : "";
   // "thread (64, 0, 0) waits for empty (byte 0) forever", with the barrier's place in its array.
-  static const std::regex wait(
-      "(thread [^:]*): it waits at .* for (\\w+) \\(byte (\\d+)\\) forever");
-  std::smatch waits;
-  const std::string who = std::regex_search(ended.sentence, waits, wait)
-                              ? ": " + waits.str(1) + " waits forever at " + waits.str(2) + "[" +
-                                    std::to_string(std::stoi(waits[3]) / 8) + "]"
-                              : "";
+  const std::string& text = ended.sentence;
+  const std::size_t waits = text.find(": it waits at ");
+  const std::size_t byte = text.rfind(" (byte ", text.find(") forever"));
+  const std::size_t thread = text.rfind("thread ", waits), name = text.rfind(" for ", byte);
+  std::string who;
+  if (thread < waits && waits < name && name < byte && text.find(") forever") != text.npos) {
+    const int at = std::atoi(text.c_str() + byte + 7) / 8;
+    who = ": " + text.substr(thread, waits - thread) + " waits forever at " +
+          text.substr(name + 5, byte - name - 5) + "[" + std::to_string(at) + "]";
+  }
   Complaint complaint{
       symptom + who + " (" + shape_text(shape) + ")", ended.sentence + or_else,
       ended.line.empty() ? "no line is known" : ended.line, Gravity::hazard};

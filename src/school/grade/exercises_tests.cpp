@@ -142,7 +142,8 @@ TEST_CASE("without a tool that it needs no answer passes, and one sentence says 
   CHECK(without("nm", "src/school/grade/grade_class.sh").exit_code == 3);
   for (const auto& [tool, does, sentence] :
        {std::tuple{
-            "nm", "exit 0", "grade: this is the grader's fault and not the answer's: nm fails"},
+            "readelf", "exit 0",
+            "grade: this is the grader's fault and not the answer's: readelf fails"},
         {"readelf", "echo broken >&2; exit 1",
          "grade: this is the grader's fault and not the answer's: readelf fails (broken)"},
         {"objcopy", "echo broken >&2; exit 1",

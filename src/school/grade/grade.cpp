@@ -206,7 +206,7 @@ std::string run_cases(
     run_watched(c, cases.empty());
     measure(c);
     cases.push_back(std::move(c));
-    keep_gravest(complaint, complaint_about(cases.back()));
+    keep_gravest(complaint, complaint_about(cases.back(), complaint));
     conclude_so_far();
   }
   return verdict;

@@ -17,6 +17,7 @@
 # 6 used up its processor time.
 set -uo pipefail
 . src/try/can_work.sh
+. src/school/grade/refused.sh
 can_work grade || exit
 case ${HINT:-0} in
   0 | 1 | 2) ;;
@@ -140,39 +141,19 @@ if [ -e "$folder/kernel.cu" ]; then
     give_up "${BRIEF:+does not compile: }$(grep -m "${BRIEF:-40}" -A 4 'error' "$work/why" || cat "$work/why")" 5
   [ "${BRIEF:-}" = 1 ] || cat "$work/why" >&2
 
-  # Checks the external symbols that the compiled answer needs; its text was checked before. Nothing
-  # may run before main. Instructions of the tensor cores, or of the copy engine, are for the exercises
-  # that include them.
-  instructions=^$
-  if grep -qx '#include "simulator/cuda/instructions.h"' "$folder/kernel.cu"; then
-    instructions='^(_Z11ldmatrix_x4RA4_jPKv|_Z16mma_m16n8k8_tf32RA4_fRA4_KjRA2_S1_|_Z12cvt_rna_tf32f)$'
-  elif grep -qx '#include "simulator/cuda/hopper_instructions.h"' "$folder/kernel.cu"; then
-    instructions='^(_Z13mbarrier_(initPmj|waitPmj)|_Z19fence_mbarrier_initv|_Z15mbarrier_arrivePm|_Z25mbarrier_arrive_expect_txPmj|_Z23cp_async_bulk_tensor_2dPvPK11CUtensorMapiiPm|_Z13tensor_map_2dPKvmmm9TensorBoxN5model7SwizzleE13TensorElement)$'
-  fi
-  # (The tracer's calls are among them: a list without them is not one.)
-  symbols=$(nm -u "$work/raw.o" 2> "$work/why") && [[ $symbols = *__tsan_* ]] || broken "nm fails"
-  stranger=$(awk -v instructions="$instructions" '
-    $2 ~ instructions { next }
-    $2 ~ /^(__tsan_|__sanitizer_cov_trace_pc$|__ubsan_handle_out_of_bounds$|simt_announce$|_ZN4simt|_Z[0-9]+__pipeline_|memcpy$|memset$)/ ||
-    $2 ~ /^(threadIdx|blockIdx|blockDim|gridDim|warpSize|fmaf?|fmaxf?|fminf?|_GLOBAL_OFFSET_TABLE_|shared)$/ ||
-    $2 ~ /^(_Z[0-9]+__f(add|sub|mul|maf)_rnf+|__(popcount|ffs|clz)[sd]i2)$/ ||
-    $2 ~ /^(__stack_chk_fail|__gxx_personality_v0|_Unwind_Resume)$/ { next }
-    { print $2; exit }' <<< "$symbols") || broken "awk fails"
-  [ -z "$stranger" ] || give_up "$answer: it calls $(c++filt "$stranger" || echo "$stranger"), which is not for kernels" 2
-  # (The one function of priority 99 is the compiler's own, for -fsanitize=thread.)
-  sections=$(readelf -SW "$work/raw.o" 2> "$work/why") && [[ $sections = *.text* ]] || broken "readelf fails"
-  if sed 's/^ *\[ *[0-9]*\] *//' <<< "$sections" | awk '
-      $2 == "INIT_ARRAY" && !($1 == ".init_array.00099" && $5 == "000008") { own = 1 }
-      $2 == "PREINIT_ARRAY" || $1 ~ /^\.ctors/ { own = 1 }
-      END { exit !own }'; then
-    give_up "$answer: it has code that runs before the kernel does; a kernel has none" 2
-  fi
+  refused=$(refused "$work/raw.o" "$folder/kernel.cu" 2> "$work/why") || broken "$refused fails"
+  case $refused in
+    "") ;;
+    $'\n'*) give_up "$answer: it has code that runs before the kernel does; a kernel has none" 2 ;;
+    *) refused=${refused%%$'\n'*}
+      give_up "$answer: it calls $(c++filt "$refused" || echo "$refused"), which is not for kernels" 2 ;;
+  esac
   compile src/simulator/trace/keep_symbols.sh "$work/raw.o" "$work/kernel.o" _Z3run5ShapePKfS1_Pf $COUNTED ||
     broken "the answer cannot be linked"
   objects=("$work/kernel.o")
 fi
 compile $CXX "${objects[@]}" "$EXERCISE_OBJECTS/$exercise/exercise.o" "$BUILD/grade/grader.o" \
-  $LIBRARIES -o "$work/grade" || broken "the answer cannot be linked"
+  ${INSPECT:+"$BUILD/grade/inspect.o"} $LIBRARIES -o "$work/grade" || broken "the answer cannot be linked"
 
 options=(--exercise "$exercise" --file "$answer" --seed "$SEED" --student "${STUDENT:-}"
   --limit "${LIMIT:-}")

@@ -64,7 +64,7 @@ struct Inspected {
 // Shows the smallest case in which the kernel fails, or else the smallest in which there is
 // something to see. If an exercise has questions that come first, they must have been answered.
 // Returns the exit code: 0, 1 if the kernel fails there, or 2. Throws a Refusal for flags that do
-// not apply here.
-int inspect(const InspectOptions& options, const Inspected& what);
+// not apply here. Only a program that inspects is linked with it.
+[[gnu::weak]] int inspect(const InspectOptions& options, const Inspected& what);
 
 }  // namespace grade

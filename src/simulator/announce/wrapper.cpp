@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <fstream>
 #include <iostream>
-#include <iterator>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,7 +20,9 @@ namespace announce {
 namespace {
 
 std::string text_of(std::istream& stream) {
-  return {std::istreambuf_iterator<char>(stream), {}};
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return text.str();
 }
 
 // Options whose value is the next argument.

@@ -13,30 +13,23 @@ in=$1 out=$2 new=$2.new$$ symbols=$3
 shift 3
 trap 'rm -f "$new"*' EXIT
 # Traced code must have passed through src/simulator/announce/wrapper.cpp on systems that need it.
-symbols_of_in=$(readelf -sW "$in")
-case "$(uname -m) $symbols_of_in" in
+parts_of_in=$(readelf -SsW "$in")
+case "$HOSTTYPE $parts_of_in" in
   *simt_accesses_are_announced*) ;;
   x86_64*__tsan_*)
     echo "$in: the compiler did not start its assembler by -wrapper, so accesses would be missed" >&2
     exit 1
     ;;
 esac
-ld -r --force-group-allocation "$in" -o "$new.merged"
-{
-  echo 'SECTIONS { .tbss : ALIGN(4096) {'
-  readelf -SW "$new.merged" | sed -n 's/.* \(\.tbss\.[^ ]*\) .*/*(\1) . += 1024;/p'
-  echo '*(.tbss) . = ALIGN(4096); } }'
-} > "$new.script"
-ld -r -T "$new.script" "$new.merged" -o "$new.apart"
-mv "$new.apart" "$new.merged"
-for name in $(echo "$symbols_of_in" | awk '$4 == "TLS" && $7 == "UND" &&
-    $8 !~ /^(threadIdx|blockIdx|blockDim|gridDim|warpSize)$/ { print $8 }' | sort -u); do
+names=$(awk -v script="$new.script" '
+  BEGIN { print "SECTIONS { .tbss : ALIGN(4096) {" > script }
+  match($0, /\] \.tbss\.[^ ]+/) { print "*(" substr($0, RSTART + 2, RLENGTH - 2) ") . += 1024;" > script }
+  $4 == "TLS" && $7 == "UND" && $8 !~ /^(threadIdx|blockIdx|blockDim|gridDim|warpSize)$/ && !seen[$8]++ { print $8 }
+  END { print "*(.tbss) . = ALIGN(4096); } }" > script }' <<< "$parts_of_in")
+ld -r --force-group-allocation -T "$new.script" "$in" -o "$new.merged"
+for name in $names; do
   # One at a time: objcopy refuses to give several symbols one name at once.
   objcopy --redefine-sym "$name=simt_dynamic_shared" "$new.merged"
 done
-[ $# -eq 0 ] || objcopy "$@" "$new.merged"
-for name in $symbols; do
-  kept="$kept --keep-global-symbol=$name"
-done
-objcopy $kept "$new.merged" "$new"
+objcopy "$@" $(printf ' --keep-global-symbol=%s' $symbols) "$new.merged" "$new"
 mv -f "$new" "$out"
