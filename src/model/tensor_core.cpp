@@ -189,11 +189,11 @@ std::optional<double> add_products(
   if (largest >= kOfSpecial + kOfZero) return std::nullopt;
   // Floats are faster. A product that is subnormal among them is then less than a unit.
   constexpr int kOfFloats = 60;
-  const double scale = power_of_two(core.fraction_bits - largest);
+  const double scale = power_of_two(kTensorCorePlaces - largest);
   const std::int64_t units = std::abs(largest) <= kOfFloats
                                  ? units_of<float>(a, b, k, c, core.products, scale)
                                  : units_of<double>(a, b, k, c, core.products, scale);
-  return static_cast<double>(units) * power_of_two(largest - core.fraction_bits);
+  return static_cast<double>(units) * power_of_two(largest - kTensorCorePlaces);
 }
 
 float cut_to_float(double value) {

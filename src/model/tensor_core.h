@@ -8,19 +8,19 @@
 namespace model {
 
 // A tensor core adds `products` products and the accumulator at once. It shifts every term to the
-// largest exponent among them, cuts off what lies more than `fraction_bits` binary places below
+// largest exponent among them, cuts off what lies more than kTensorCorePlaces binary places below
 // that exponent's 1, adds the rest exactly, and cuts the sum to 24 bits: it never rounds. A longer
 // dot product takes several such steps. Measured bit by bit in "MMA-Sim: Bit-accurate reference
 // model of tensor cores and matrix cores" (2025) and, for sm_90, on an H200 by
 // src/simulator/trace/hopper_checks.cu.
 struct TensorCore {
-  int fraction_bits;
   int products;
 };
-inline constexpr TensorCore kHopperTensorCore{25, 8};
+inline constexpr int kTensorCorePlaces = 25;
+inline constexpr TensorCore kHopperTensorCore{8};
 // The same for f16 and bf16 numbers: twice as many products at once ("MMA-Sim"). On an H200, the
 // sums of hopper_checks.cu equal this model bit by bit, with subnormal numbers, too.
-inline constexpr TensorCore kHopperTensorCoreOfHalves{25, 16};
+inline constexpr TensorCore kHopperTensorCoreOfHalves{16};
 
 // The tf32 number that a tensor core sees in these bits of a float: it ignores the last 13.
 float tf32_seen(float value);

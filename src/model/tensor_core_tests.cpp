@@ -203,11 +203,11 @@ TEST_CASE("a tensor core cuts every term at the largest exponent, that of subnor
         products[k] = value_of(x, format) * value_of(y, format);
         if (products[k] != 0) largest = std::max(largest, exponent);
       }
-      double sum = std::trunc(std::ldexp(c, kCore.fraction_bits - largest));
+      double sum = std::trunc(std::ldexp(c, kTensorCorePlaces - largest));
       for (const double product : products) {
-        sum += std::trunc(std::ldexp(product, kCore.fraction_bits - largest));
+        sum += std::trunc(std::ldexp(product, kTensorCorePlaces - largest));
       }
-      sum = std::ldexp(sum, largest - kCore.fraction_bits);
+      sum = std::ldexp(sum, largest - kTensorCorePlaces);
       // Cut to a float's 24 bits, or to its last place.
       const int place = sum == 0 ? 0 : std::max(std::ilogb(sum) - 23, -149);
       const auto expected = float(std::ldexp(std::trunc(std::ldexp(sum, -place)), place));
