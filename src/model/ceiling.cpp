@@ -208,6 +208,18 @@ double additions_of_a_warp(const Product& product, const Variant& variant) {
   return of_a_step * padded_K(product, variant) / variant.threads();
 }
 
+Rounds rounds(const CompiledKernel& record, double products, int K, int BK) {
+  const double multiplications = products * K;
+  const bool tensor = record.loop.mma_products + record.inner.mma_products > 0;
+  const auto of_a_thread = [&](const InstructionMix& mix) {
+    return tensor ? mix.mma_products / 32.0 : mix.ffma;
+  };
+  const double loop = of_a_thread(record.loop), inner = of_a_thread(record.inner);
+  if (inner == 0) return {loop > 0 ? multiplications / loop : 0, 0};
+  const double tiles = BK > 0 ? static_cast<double>(K) / BK : 0;
+  return {tiles, std::max(0.0, multiplications - tiles * loop) / inner};
+}
+
 Rounds rounds_along_K(
     const Product& product, const Variant& variant, const CompiledKernel& record) {
   return rounds(record, products_of_a_thread(variant), padded_K(product, variant), variant.BK);

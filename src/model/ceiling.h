@@ -89,6 +89,19 @@ double multiplications_of_a_warp(const Product& product, const Variant& variant)
 // of a K tile, and a subtraction for the low part of each element of A and B.
 double additions_of_a_warp(const Product& product, const Variant& variant);
 
+// The work of a warp along K: iterations of either loop. Because of unrolling, an iteration may
+// cover several tiles or several steps of K.
+struct Rounds {
+  double loop;
+  double inner;
+};
+
+// The iterations for a thread that makes `products` products in each of `K` steps, one tile of BK
+// at a time (BK 0: no tiles). K is a multiple of BK. They are derived from the multiply-adds of the
+// tensor cores if they have any, else from the FFMAs: beside tensor cores, an FFMA does something
+// else. Without any multiplication there are no iterations.
+Rounds rounds(const CompiledKernel& record, double products, int K, int BK);
+
 // The loop iterations of a warp of this variant along K.
 Rounds rounds_along_K(const Product& product, const Variant& variant, const CompiledKernel& record);
 

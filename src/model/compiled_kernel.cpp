@@ -40,23 +40,6 @@ std::optional<CompiledKernel> nearest(
 
 }  // namespace
 
-int InstructionMix::all() const {
-  return ldg32 + ldg64 + ldg128 + lds() + sts32 + sts64 + sts128 + stg32 + stg64 + stg128 +
-         ldgsts32 + ldgsts64 + ldgsts128 + ffma + mma + bar + other;
-}
-
-Rounds rounds(const CompiledKernel& record, double products, int K, int BK) {
-  const double multiplications = products * K;
-  const bool tensor = record.loop.mma_products + record.inner.mma_products > 0;
-  const auto of_a_thread = [&](const InstructionMix& mix) {
-    return tensor ? mix.mma_products / 32.0 : mix.ffma;
-  };
-  const double loop = of_a_thread(record.loop), inner = of_a_thread(record.inner);
-  if (inner == 0) return {loop > 0 ? multiplications / loop : 0, 0};
-  const double tiles = BK > 0 ? static_cast<double>(K) / BK : 0;
-  return {tiles, std::max(0.0, multiplications - tiles * loop) / inner};
-}
-
 std::span<const CompiledKernel> compiled_kernels() {
   return kRecords;
 }
@@ -406,9 +389,7 @@ std::int64_t made_bytes(const Group& group) {
 }
 
 bool any_predicated(const Group& group) {
-  return std::any_of(group.made.begin(), group.made.end(), [](const SharedInstruction* made) {
-    return made->predicated;
-  });
+  return std::ranges::any_of(group.made, &SharedInstruction::predicated);
 }
 
 // Whether a load may have been left out because its word was already in a register.
@@ -547,24 +528,21 @@ std::optional<std::int64_t> wavefronts_of(const Group& group, const Requests& ma
   return wavefronts;
 }
 
-std::optional<std::int64_t> sum(
-    const std::vector<CompiledLine>& lines, std::optional<std::int64_t> CompiledLine::*of) {
-  std::int64_t all = 0;
-  for (const CompiledLine& line : lines) {
-    if (!(line.*of)) return std::nullopt;
-    all += *(line.*of);
-  }
-  return all;
-}
-
 }  // namespace
 
-std::optional<std::int64_t> CompiledLoads::requests() const {
-  return sum(lines, &CompiledLine::compiled_requests);
-}
-
-std::optional<std::int64_t> CompiledLoads::wavefronts() const {
-  return sum(lines, &CompiledLine::compiled_wavefronts);
+CompiledLine CompiledLoads::all() const {
+  CompiledLine all;
+  all.compiled_requests = all.compiled_wavefronts = 0;
+  const auto add = [](std::optional<std::int64_t>& to, std::optional<std::int64_t> more) {
+    to = to && more ? std::optional(*to + *more) : std::nullopt;
+  };
+  for (const CompiledLine& line : lines) {
+    all.requests += line.requests;
+    all.wavefronts += line.wavefronts;
+    add(all.compiled_requests, line.compiled_requests);
+    add(all.compiled_wavefronts, line.compiled_wavefronts);
+  }
+  return all;
 }
 
 namespace {
@@ -616,7 +594,7 @@ CompiledLoads compiled_loads(
     for (const LineCounts* written : group.written) {
       line.requests += written->requests;
       line.wavefronts += written->pieces;
-      if (std::find(line.arrays.begin(), line.arrays.end(), written->array) == line.arrays.end()) {
+      if (std::ranges::count(line.arrays, written->array) == 0) {
         line.arrays.push_back(written->array);
       }
     }
@@ -628,10 +606,9 @@ CompiledLoads compiled_loads(
     for (const std::int64_t of_width : *requests) *line.compiled_requests += of_width;
     line.compiled_wavefronts = wavefronts_of(group, *requests);
   }
-  std::sort(
-      result.lines.begin(), result.lines.end(), [](const CompiledLine& a, const CompiledLine& b) {
-        return std::pair(a.line, a.helper_line) < std::pair(b.line, b.helper_line);
-      });
+  std::ranges::sort(result.lines, {}, [](const CompiledLine& line) {
+    return std::pair(line.line, line.helper_line);
+  });
   return result;
 }
 

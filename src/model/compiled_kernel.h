@@ -44,7 +44,10 @@ struct InstructionMix {
   int mma_products;  // multiply-adds of the warp's tensor core instructions
 
   int lds() const { return lds32 + lds64 + lds128 + ldsm1 + ldsm2 + ldsm4; }
-  int all() const;  // instructions
+  int all() const {  // instructions
+    return ldg32 + ldg64 + ldg128 + lds() + sts32 + sts64 + sts128 + stg32 + stg64 + stg128 +
+           ldgsts32 + ldgsts64 + ldgsts128 + ffma + mma + bar + other;
+  }
 };
 
 struct CompiledKernel {
@@ -59,19 +62,6 @@ struct CompiledKernel {
 
   bool has_loop() const { return loop.all() > 0; }
 };
-
-// The work of a warp along K: iterations of either loop. Because of unrolling, an iteration may
-// cover several tiles or several steps of K.
-struct Rounds {
-  double loop;
-  double inner;
-};
-
-// The iterations for a thread that makes `products` products in each of `K` steps, one tile of BK
-// at a time (BK 0: no tiles). K is a multiple of BK. They are derived from the multiply-adds of the
-// tensor cores if they have any, else from the FFMAs: beside tensor cores, an FFMA does something
-// else. Without any multiplication there are no iterations.
-Rounds rounds(const CompiledKernel& record, double products, int K, int BK);
 
 // Every record of src/model/compiled_kernels.inc, which src/model/record_kernels.sh writes.
 std::span<const CompiledKernel> compiled_kernels();
@@ -126,9 +116,8 @@ struct CompiledLine {
 struct CompiledLoads {
   std::vector<CompiledLine> lines;
 
-  // Of all lines, as compiled; nothing if that is not known for one of them.
-  std::optional<std::int64_t> requests() const;
-  std::optional<std::int64_t> wavefronts() const;
+  // The sums of all lines; of what is not known for one of them, nothing.
+  CompiledLine all() const;
 };
 
 // For the traced blocks. `file` is that of the kernel's source, with its lines `first` to `last`.

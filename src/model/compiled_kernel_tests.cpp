@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "experiments/experiment.h"
+#include "model/ceiling.h"
 #include "model/compiled_kernel.h"
 #include "testing/program.h"
 
@@ -431,8 +432,8 @@ TEST_CASE("a line whose compiled loads have one width has the bytes as written i
   CHECK(loads.lines[0].by_bytes[4] == 2);
   CHECK(loads.lines[1].compiled_requests == 800);
   CHECK(loads.lines[1].compiled_wavefronts == 800);
-  CHECK(loads.requests() == 1000);
-  CHECK(loads.wavefronts() == 1200);
+  CHECK(loads.all().compiled_requests == 1000);
+  CHECK(loads.all().compiled_wavefronts == 1200);
 }
 
 TEST_CASE("of a line with two arrays, the wide loads are those of the array that can be wide") {
@@ -445,8 +446,8 @@ TEST_CASE("of a line with two arrays, the wide loads are those of the array that
       kernel);
   REQUIRE(loads.lines.size() == 1);
   CHECK(loads.lines[0].arrays == std::vector<std::string>{"As", "Bs"});
-  CHECK(loads.requests() == 800 + 3200);
-  CHECK(loads.wavefronts() == 800 + 3200);
+  CHECK(loads.all().compiled_requests == 800 + 3200);
+  CHECK(loads.all().compiled_wavefronts == 800 + 3200);
 }
 
 TEST_CASE("a store in the same basic block tells how often loads run that were partly left out") {
@@ -457,8 +458,8 @@ TEST_CASE("a store in the same basic block tells how often loads run that were p
   repeated.merging.repeated = 5600;
   const CompiledLoads loads =
       compiled({written(15, "As", Direction::store, 200, 16), repeated}, kernel);
-  CHECK(loads.requests() == 800);
-  CHECK(loads.wavefronts() == 800);
+  CHECK(loads.all().compiled_requests == 800);
+  CHECK(loads.all().compiled_wavefronts == 800);
 
   // In another block, that is not known.
   for (SharedInstruction& made : kernel.instructions) {
@@ -468,8 +469,8 @@ TEST_CASE("a store in the same basic block tells how often loads run that were p
       compiled({written(15, "As", Direction::store, 200, 16), repeated}, kernel);
   REQUIRE(unknown.lines.size() == 1);
   CHECK(!unknown.lines[0].compiled_requests);
-  CHECK(!unknown.requests());
-  CHECK(!unknown.wavefronts());
+  CHECK(!unknown.all().compiled_requests);
+  CHECK(!unknown.all().compiled_wavefronts);
 }
 
 TEST_CASE("the counts of a partly unrolled loop with loads of two widths are not known") {
@@ -477,13 +478,13 @@ TEST_CASE("the counts of a partly unrolled loop with loads of two widths are not
   make(kernel, 1, Kind::load, 16, 7, 20);
   make(kernel, 1, Kind::load, 4, 9, 20);  // the remaining iterations
   const std::vector<LineCounts> lines{widenable(written(20, "As", Direction::load, 100), 1)};
-  CHECK(!compiled(lines, kernel).requests());
+  CHECK(!compiled(lines, kernel).all().compiled_requests);
   // In one block it can.
   kernel.instructions[1].together = 7;
-  CHECK(compiled(lines, kernel).requests() == 40);
+  CHECK(compiled(lines, kernel).all().compiled_requests == 40);
   // Loads that some warps leave out are not as many.
   kernel.instructions[1].predicated = true;
-  CHECK(!compiled(lines, kernel).requests());
+  CHECK(!compiled(lines, kernel).all().compiled_requests);
 }
 
 TEST_CASE("wavefronts that differ from load to load are known if all loads became wide") {
@@ -491,13 +492,13 @@ TEST_CASE("wavefronts that differ from load to load are known if all loads becam
   make(kernel, 2, Kind::load, 16, 7, 20);
   LineCounts line = widenable(written(20, "As", Direction::load, 800), 1);
   line.merging.by_128 = {200, 300, 2};
-  CHECK(compiled({line}, kernel).wavefronts() == 300);
+  CHECK(compiled({line}, kernel).all().compiled_wavefronts == 300);
   make(kernel, 1, Kind::load, 8, 7, 20);
   line.requests = line.pieces = 1000;
   line.merging.by_128 = {250, 375, 2};
   const CompiledLoads mixed = compiled({line}, kernel);
-  CHECK(mixed.requests() == 300);
-  CHECK(!mixed.wavefronts());
+  CHECK(mixed.all().compiled_requests == 300);
+  CHECK(!mixed.all().compiled_wavefronts);
 }
 
 TEST_CASE(
@@ -507,7 +508,9 @@ TEST_CASE(
   make(kernel, 3, Kind::load, 4, 7, 20);
   LineCounts repeated = written(20, "Bs", Direction::load, 200);
   repeated.merging.repeated = 1;
-  CHECK(!compiled({written(15, "As", Direction::store, 100), repeated}, kernel).requests());
+  CHECK(!compiled({written(15, "As", Direction::store, 100), repeated}, kernel)
+             .all()
+             .compiled_requests);
 }
 
 TEST_CASE("an access in a helper belongs to the helper's line and the call's") {

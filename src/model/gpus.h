@@ -84,6 +84,8 @@ struct KernelResources {
 struct Occupancy {
   KernelResources resources;
   int warps_per_block;
+  int smem_bytes_taken;   // by a block, and what each gets beside its own; 0 if it uses none
+  int registers_taken;    // by a warp; 0 if they are not known
   int blocks_by_threads;  // blocks that each limit alone would allow
   int blocks_by_blocks;
   int blocks_by_smem;        // INT_MAX if the kernel uses none

@@ -103,10 +103,11 @@ const std::vector kWidths = {2, -kCount, 16, 16, 16, 16, -1};
 
 // For a user's kernel; nothing if one of its lines is not known.
 std::optional<model::SharedLoads> whole_launch(const model::CompiledLoads& loads) {
-  if (!loads.requests() || !loads.wavefronts()) return std::nullopt;
+  const model::CompiledLine all = loads.all();
+  if (!all.compiled_requests || !all.compiled_wavefronts) return std::nullopt;
   return model::SharedLoads{
-      .requests = static_cast<double>(*loads.requests()),
-      .wavefronts = static_cast<double>(*loads.wavefronts())};
+      .requests = static_cast<double>(*all.compiled_requests),
+      .wavefronts = static_cast<double>(*all.compiled_wavefronts)};
 }
 
 // Whether the source itself loads several words of shared memory at once.

@@ -322,9 +322,8 @@ const Quantity* most_changed(
 
 // With colour for the verdict and for what changed most.
 std::string row_line(
-    const TableLayout& layout, const std::vector<Known>& rows, const Known& row, const Cells& cells,
+    const TableLayout& layout, const Known& row, const Cells& cells, const Quantity* changed,
     text::Style style) {
-  const Quantity* changed = style.colour ? most_changed(layout.columns, rows, row) : nullptr;
   std::string line;
   int filled = 0, begin = 0;  // columns on the screen
   for (std::size_t c = 0; c < cells.size(); ++c) {
@@ -367,6 +366,9 @@ void print_table(std::FILE* out, const KnownRun& known, text::Style style, bool 
     layout = laid_out(columns, rows, most);
   }
 
+  std::vector<const Quantity*> changed;
+  for (const Known& row : known.rows) changed.push_back(most_changed(columns, known.rows, row));
+
   std::string text = about(known);
   if (!known.run.program.empty() && rows.empty()) {
     std::fputs((text + "It has launched no kernel.\n").c_str(), out);
@@ -377,7 +379,7 @@ void print_table(std::FILE* out, const KnownRun& known, text::Style style, bool 
     text += text::coloured(heading_line(layout, line), text::Colour::bold, style) + "\n";
   }
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    text += row_line(layout, known.rows, known.rows[i], rows[i], style) + "\n";
+    text += row_line(layout, known.rows[i], rows[i], changed[i], style) + "\n";
   }
   std::fputs((text + "\n" + short_legend(known, left_out)).c_str(), out);
 }

@@ -280,8 +280,7 @@ Limit by_smem(const model::Gpu& gpu, const model::Occupancy& o) {
   Limit limit{"shared memory", {}, o.blocks_by_smem};
   const int used = o.resources.smem_bytes_per_block;
   const int reserved = gpu.smem_reserved_bytes_per_block;
-  const int unit = std::max(gpu.smem_granularity_bytes, 1);
-  const int taken = (used + reserved + unit - 1) / unit * unit;
+  const int unit = gpu.smem_granularity_bytes, taken = o.smem_bytes_taken;
   if (used <= 0) {
     limit.steps = {"the kernel uses none"};
   } else if (used > gpu.smem_bytes_per_block) {
@@ -301,12 +300,11 @@ Limit by_smem(const model::Gpu& gpu, const model::Occupancy& o) {
 }
 
 Limit by_registers(const model::Gpu& gpu, const model::Occupancy& o) {
-  const int lanes = gpu.warp.lanes, unit = gpu.register_granularity;
+  const int lanes = gpu.warp.lanes, taken = o.registers_taken;
   Limit limit{
       "registers", {"not known without nvcc; --registers N states them"}, o.blocks_by_registers};
+  if (taken == 0) return limit;
   const int used = o.resources.registers_per_thread * lanes;
-  if (used <= 0) return limit;
-  const int taken = (used + unit - 1) / unit * unit;
   std::string registers =
       text::printed("%d x %d lanes = ", o.resources.registers_per_thread, lanes) +
       text::grouped(used) + " per warp";
@@ -376,10 +374,9 @@ SectionParts explain_occupancy(const Explained& explained) {
   text += fact("limiter", limited_by);
   if (row.variant && o.blocks_per_sm > 0) {
     text += fact(
-        "waves",
-        text::grouped(*known.blocks) + text::printed(
-                                           " blocks / (%d per SM x %d SMs) = %.2f", o.blocks_per_sm,
-                                           gpu.sms, model::waves(gpu, o, *known.blocks)));
+        "waves", text::grouped(*known.blocks) + text::printed(
+                                                    " blocks / (%d per SM x %d SMs) = %.2f",
+                                                    o.blocks_per_sm, gpu.sms, *known.waves));
   }
   return {{text}};
 }

@@ -114,24 +114,20 @@ std::string loads_as_compiled(const lab::Row& row, text::Style style) {
       style);
   text += columns({"", "", "as written", "", "as compiled", "", "", "in the code"});
   text += columns({"line", "", "requests", "wavefronts", "requests", "wavefronts"});
-  std::int64_t requests = 0, wavefronts = 0;
-  for (const model::CompiledLine& line : compiled.lines) {
+  const auto counts = [&](const std::string& name, const model::CompiledLine& line) {
     std::string arrays;
     for (const std::string& array : line.arrays) arrays += (arrays.empty() ? "" : ", ") + array;
-    text += columns(
-        {place(line.line, line.helper_line), text::shortened(arrays, 12),
-         text::grouped(line.requests), text::grouped(line.wavefronts),
-         grouped_or_dash(line.compiled_requests), grouped_or_dash(line.compiled_wavefronts), "",
-         instructions(line)});
-    requests += line.requests;
-    wavefronts += line.wavefronts;
+    return columns(
+        {name, text::shortened(arrays, 12), text::grouped(line.requests),
+         text::grouped(line.wavefronts), grouped_or_dash(line.compiled_requests),
+         grouped_or_dash(line.compiled_wavefronts), "", instructions(line)});
+  };
+  for (const model::CompiledLine& line : compiled.lines) {
+    text += counts(place(line.line, line.helper_line), line);
   }
-  if (compiled.lines.size() > 1) {
-    text += columns(
-        {"all", "", text::grouped(requests), text::grouped(wavefronts),
-         grouped_or_dash(compiled.requests()), grouped_or_dash(compiled.wavefronts())});
-  }
-  if (!compiled.requests() || !compiled.wavefronts()) {
+  const model::CompiledLine all = compiled.all();
+  if (compiled.lines.size() > 1) text += counts("all", all);
+  if (!all.compiled_requests || !all.compiled_wavefronts) {
     text += verdict(
         "-: cannot be told. The code does not say how often a warp makes these loads, or which "
         "array each of them reads.");
