@@ -20,7 +20,6 @@
 #include "lab/gpu/gpu.h"
 #include "lab/measure.h"
 #include "lab/problem.h"
-#include "lab/reference.h"
 #include "model/ceiling.h"
 #include "model/error.h"
 #include "model/gpus.h"

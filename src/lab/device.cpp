@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "lab/gpu/gpu.h"
-#include "model/compiled_kernel.h"
 #include "model/refusal.h"
 #include "text/echoed.h"
 
@@ -51,24 +50,6 @@ model::Gpu choose_model(const Request& request, bool on_gpu) {
         "--gpu " + text::echoed(request.gpu) + ": not in the table; choose one of " + names);
   }
   return on_gpu ? *gpu::find().found : *model::find_gpu("H200");
-}
-
-std::optional<model::Occupancy> occupancy_of(
-    const Request& request, const Run& run, const model::Variant& variant,
-    const model::KernelRef& kernel) {
-  const bool is_the_gpu_present = run.gpu_present && request.gpu.empty();
-  model::KernelResources needs{variant.threads(), 0, variant.shared_bytes};
-  if (is_the_gpu_present) {
-    const gpu::Resources compiled = gpu::resources(kernel.function);
-    needs.registers_per_thread = compiled.registers_per_thread;
-    needs.smem_bytes_per_block += compiled.static_smem_bytes;
-  } else {
-    const auto record = model::find_compiled_kernel(kernel.name, run.gpu.compute_capability);
-    if (!record) return std::nullopt;
-    needs.registers_per_thread = record->registers;
-    needs.smem_bytes_per_block += record->static_smem_bytes;
-  }
-  return model::occupancy(run.gpu, needs);
 }
 
 namespace {

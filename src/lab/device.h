@@ -3,13 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "lab/request.h"
-#include "lab/run.h"
 #include "model/gpus.h"
-#include "model/stage.h"
 
 namespace lab {
 
@@ -18,12 +15,6 @@ bool choose_device(const Request& request);
 
 // The GPU whose occupancy and limits the run uses.
 model::Gpu choose_model(const Request& request, bool on_gpu);
-
-// The number of blocks of `kernel` that an SM of the run's GPU holds. It uses the register count
-// from the compiler if that GPU is present, else the recorded one; nothing if there is no record.
-std::optional<model::Occupancy> occupancy_of(
-    const Request& request, const Run& run, const model::Variant& variant,
-    const model::KernelRef& kernel);
 
 // How much memory is free, checked before a request uses it.
 

@@ -155,17 +155,15 @@ void note_never_written(const Problem& p, const Floats& result, model::Counts& c
         return line.array == "C" && line.direction == model::Direction::load;
       });
   if (p.beta != 0 || reads_C || model::has_fatal(counts)) return;
-  const bool is_known = std::any_of(
-      counts.hazards.begin(), counts.hazards.end(),
-      [](const model::Hazard& hazard) { return hazard.kind == model::HazardKind::never_written; });
-  if (is_known) return;
+  constexpr auto kNever = model::HazardKind::never_written;
+  if (std::ranges::count(counts.hazards, kNever, &model::Hazard::kind) > 0) return;
   const auto untouched = [](float value) {
     return std::memcmp(&value, &kCanary, sizeof value) == 0;
   };
   const auto begin = result.begin() + static_cast<std::ptrdiff_t>(p.lead);
   const auto first = std::find_if(begin, result.end(), untouched);
   if (first == result.end()) return;
-  model::Hazard hazard{model::HazardKind::never_written, "C", 0, 0, {}, {}};
+  model::Hazard hazard{kNever, "C", 0, 0, {}, {}};
   hazard.byte = 4 * static_cast<std::uint64_t>(first - begin);
   hazard.extent = std::count_if(first, result.end(), untouched);
   counts.hazards.push_back(hazard);

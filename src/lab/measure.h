@@ -7,7 +7,6 @@
 #include "lab/gpu/gpu.h"
 #include "lab/long_product.h"
 #include "lab/problem.h"
-#include "lab/reference.h"
 #include "lab/run.h"
 #include "simulator/machine/grid.h"
 

@@ -1,4 +1,5 @@
-// The product to compute: its sizes, factors and matrices.
+// The product to compute: its sizes, factors and matrices. The correct result, and the error of a
+// computed one.
 #pragma once
 
 #include <bit>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "lab/request.h"
+#include "model/error.h"
 #include "model/stage.h"
 #include "simulator/machine/grid.h"
 
@@ -112,6 +114,25 @@ void distribute(Data data, std::uint64_t seed, Problem& problem);
 // A and B as requested, random or from files, and the old C. Throws a Refusal if there is not
 // enough memory, or if the shapes in the files do not match.
 Problem load_problem(const Request& request, bool on_gpu, Kept kept = Kept::results);
+
+// What model/error.h compares with, M x N. The magnitudes are those of the first `terms` products
+// of each element, which is a lower bound: it makes the check stricter and takes much less time.
+// When a result fails, the other products are added, so that no result fails for this reason. If
+// the code that computed it has overwritten A or B since, they are not, and it fails.
+struct Reference {
+  std::vector<double> exact;
+  mutable std::vector<double> magnitude;
+  mutable int terms = 0;
+  std::uint64_t factors = 0;  // a fingerprint of A and B
+  double largest = 0;         // magnitude in A and B; infinite, also if there is a NaN
+};
+
+Reference compute_reference(const Problem& p);
+
+// Compares the first `rows` rows of a computed C with the reference.
+model::Error compare(
+    const Problem& p, const Reference& reference, const Floats& result, int rows,
+    model::Precision precision = model::kFp32);
 
 // Gives the tracer the text of gemm_steps.cu as it was compiled (lab/lesson_source.cpp).
 void embed_lesson();

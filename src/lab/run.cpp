@@ -103,6 +103,24 @@ Ceilings ceilings(const Run& run, const Row& row) {
   return all;
 }
 
+std::optional<model::Occupancy> occupancy_of(
+    const Request& request, const Run& run, const model::Variant& variant,
+    const model::KernelRef& kernel) {
+  const bool is_the_gpu_present = run.gpu_present && request.gpu.empty();
+  model::KernelResources needs{variant.threads(), 0, variant.shared_bytes};
+  if (is_the_gpu_present) {
+    const gpu::Resources compiled = gpu::resources(kernel.function);
+    needs.registers_per_thread = compiled.registers_per_thread;
+    needs.smem_bytes_per_block += compiled.static_smem_bytes;
+  } else {
+    const auto record = model::find_compiled_kernel(kernel.name, run.gpu.compute_capability);
+    if (!record) return std::nullopt;
+    needs.registers_per_thread = record->registers;
+    needs.smem_bytes_per_block += record->static_smem_bytes;
+  }
+  return model::occupancy(run.gpu, needs);
+}
+
 double results_per_thread(const model::Variant& variant) {
   if (variant.threads() < 1 || variant.BM < 1 || variant.BN < 1) return 1;
   return static_cast<double>(variant.BM) * variant.BN / variant.threads();
@@ -179,9 +197,7 @@ std::vector<model::LineCounts> by_array(const model::Counts& counts) {
 const model::LineCounts* worst_line(const Row& row) {
   if (!row.counts) return nullptr;
   const std::vector<model::LineCounts>& lines = row.counts->lines;
-  const auto worst = std::max_element(
-      lines.begin(), lines.end(),
-      [](const model::LineCounts& a, const model::LineCounts& b) { return waste(a) < waste(b); });
+  const auto worst = std::ranges::max_element(lines, {}, waste);
   const bool is_request = worst != lines.end() && worst->worst_pieces > 0;
   return is_request && waste(*worst) > kWasteful ? &*worst : nullptr;
 }

@@ -141,6 +141,12 @@ struct Ceilings {
 };
 Ceilings ceilings(const Run& run, const Row& row);
 
+// The number of blocks of `kernel` that an SM of the run's GPU holds. It uses the register count
+// from the compiler if that GPU is present, else the recorded one; nothing if there is no record.
+std::optional<model::Occupancy> occupancy_of(
+    const Request& request, const Run& run, const model::Variant& variant,
+    const model::KernelRef& kernel);
+
 // The product as the kernels see it: if alpha is 0, K is 0.
 model::Product product_of(const Run& run);
 

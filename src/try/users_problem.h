@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "lab/problem.h"
-#include "lab/reference.h"
 #include "model/error.h"
 #include "try/adapted.h"
 

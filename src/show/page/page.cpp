@@ -5,7 +5,6 @@
 #include <string_view>
 #include <utility>
 
-#include "lab/device.h"
 #include "lab/measure.h"
 #include "lab/problem.h"
 #include "model/recording.h"

@@ -22,13 +22,6 @@ InFlight in_flight(const lab::Row& row, const model::LineCounts& line) {
       static_cast<double>(line.in_flight_most) * warps};
 }
 
-FactValue::FactValue(double value) {
-  if (!std::isfinite(value)) return;
-  kind = plain;
-  written = text::shortest(value);
-  number = value;
-}
-
 std::vector<Fact> stage_facts(const lab::Run& run, const lab::Row& row) {
   const Known known(run, row);
   std::vector<Fact> of_row;

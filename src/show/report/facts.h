@@ -2,6 +2,7 @@
 // JSON (nested) and CSV (RFC 4180, side by side).
 #pragma once
 
+#include <cmath>
 #include <concepts>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include "lab/run.h"
 #include "model/ceiling.h"
 #include "model/counts.h"
+#include "text/numbers.h"
 
 namespace report {
 
@@ -27,7 +29,9 @@ struct FactValue {
   template <std::integral Int>
   FactValue(Int value)
       : kind(plain), written(std::to_string(value)), number(static_cast<double>(value)) {}
-  FactValue(double value);
+  FactValue(double value) {
+    if (std::isfinite(value)) kind = plain, written = text::shortest(value), number = value;
+  }
   template <class Value>
   FactValue(const std::optional<Value>& value) {
     if (value) *this = FactValue(*value);
