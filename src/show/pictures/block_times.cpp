@@ -408,8 +408,7 @@ Picture draw_block_life(const TracedStage& stage, const Pace& pace) {
   const BlockRequests& block = stage.block;
   const int BK = stage.variant->BK, tiles = block.K / BK;
   const int multiply_adds = stage.variant->TM * stage.variant->TN * BK;
-  const auto multiplies =
-      std::find_if(spans.begin(), spans.end(), [](const WarpSpan& s) { return s.reads_tiles; });
+  const auto multiplies = std::ranges::find_if(spans, &WarpSpan::reads_tiles);
   const ThreadFloats copied = per_thread(block, spans.front().span),
                      read = per_thread(block, multiplies->span);
   const std::string finding = text::printed(

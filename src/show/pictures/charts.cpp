@@ -1,6 +1,7 @@
 // The charts of the ladder: its staircase of speeds, its loads, and its roofline.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "lab/run.h"
 #include "model/ceiling.h"
@@ -326,13 +327,11 @@ std::vector<Peak> peaks_of(const model::Gpu& gpu, const std::vector<Dot>& dots) 
   std::vector<Peak> peaks;
   for (const Dot& dot : dots) {
     const Peak peak = peak_of(gpu, *dot.row->variant);
-    auto known = std::find_if(
-        peaks.begin(), peaks.end(), [&](const Peak& other) { return other.name == peak.name; });
+    auto known = std::ranges::find(peaks, peak.name, &Peak::name);
     if (known == peaks.end()) known = peaks.insert(known, peak);
     known->stages.push_back(dot.row->number);
   }
-  std::sort(
-      peaks.begin(), peaks.end(), [](const Peak& a, const Peak& b) { return a.tflops < b.tflops; });
+  std::ranges::sort(peaks, {}, &Peak::tflops);
   return peaks;
 }
 
@@ -503,8 +502,7 @@ Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured) {
 
   // The numbers of crowded dots are listed beside them: on the left if a roof or another dot
   // follows on the right.
-  std::sort(
-      dots.begin(), dots.end(), [](const Dot& a, const Dot& b) { return a.tflops > b.tflops; });
+  std::ranges::sort(dots, std::greater(), &Dot::tflops);
   const double slope = (y_of(10) - y_of(1)) / (x_of(10) - x_of(1));  // of the roofs
   struct Numbers {
     double above = 0, beside = 0;  // the last one

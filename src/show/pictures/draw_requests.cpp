@@ -458,12 +458,8 @@ const model::RecordedAction& first_box(const BlockRequests& block, const char* m
 }
 
 // What the first wgmma reads of the first operand's eight rows, according to its descriptor.
-CopiedBox box_of_wgmma(const BlockRequests& block) {
-  const auto first = std::find_if(
-      block.actions.begin(), block.actions.end(),
-      [](const Action& action) { return action.recorded.kind == Kind::multiply; });
-  if (first == block.actions.end()) throw std::logic_error("a block without wgmma");
-  const model::MatrixDescriptor matrix = model::decoded(first->recorded.value);
+CopiedBox box_of_wgmma(const BlockRequests& block, const Action& first) {
+  const model::MatrixDescriptor matrix = model::decoded(first.recorded.value);
   CopiedBox box{"A's box: 32 of K per row", "row", first_box(block, "A"), {}, {}, {}};
   box.place = [swizzle = matrix.swizzle](Chunk chunk) {
     const std::uint32_t at = chunk.row * kRowBytes + chunk.number * kChunkBytes;
@@ -562,13 +558,14 @@ double draw(Svg& svg, double y, const CopiedBox& box) {
 
 }  // namespace
 
-Drawing draw_box(const TracedStage& stage) {
+std::optional<Drawing> draw_box(const TracedStage& stage) {
   const std::vector<model::RowSwizzle>& swizzles = stage.stage->lesson.swizzles;
-  const auto of_B = std::find_if(
-      swizzles.begin(), swizzles.end(),
-      [](const model::RowSwizzle& swizzle) { return std::string_view(swizzle.tile) == "B"; });
-  if (of_B == swizzles.end()) throw std::logic_error("B is not swizzled");
-  const CopiedBox boxes[] = {box_of_wgmma(stage.block), box_of_lanes(stage.block, *of_B)};
+  const std::vector<Action>& actions = stage.block.actions;
+  const auto of_B = std::ranges::find(swizzles, std::string_view("B"), &model::RowSwizzle::tile);
+  const auto first = std::ranges::find(
+      actions, Kind::multiply, [](const Action& action) { return action.recorded.kind; });
+  if (of_B == swizzles.end() || first == actions.end()) return std::nullopt;
+  const CopiedBox boxes[] = {box_of_wgmma(stage.block, *first), box_of_lanes(stage.block, *of_B)};
   std::string finding =
       "The copy engine writes chunk c of row r of a box to place c ^ r % 8 of its row.";
   Svg svg;
@@ -580,7 +577,7 @@ Drawing draw_box(const TracedStage& stage) {
     y = draw(svg, y, box);
   }
   y = svg.paragraph(24, y, finding, 752);
-  return {finding, svg.elements(), y + 4};
+  return Drawing{finding, svg.elements(), y + 4};
 }
 
 }  // namespace pictures

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <utility>
 
-#include "lab/device.h"
 #include "lab/measure.h"
 #include "lab/problem.h"
 #include "lab/run.h"
@@ -127,18 +126,6 @@ bool adds_waste(Wastes& shown, const BlockRequests& block) {
   return shown.size() > before;
 }
 
-bool has_wgmma(const BlockRequests& block) {
-  return std::ranges::any_of(block.actions, [](const Action& action) {
-    return action.recorded.kind == model::RecordedAction::Kind::multiply;
-  });
-}
-
-bool swizzles_B(const model::Stage& stage) {
-  return std::ranges::any_of(stage.lesson.swizzles, [](const model::RowSwizzle& swizzle) {
-    return std::string_view(swizzle.tile) == "B";
-  });
-}
-
 Traced traced(const model::StageTable& table, const model::Stage& stage) {
   const lab::Problem p = lab::random_problem({kSide, kSide, kSide}, 1, 0, 1);
   model::Recorder recorder{.blocks = {0}};
@@ -237,8 +224,9 @@ std::vector<Picture> draw_pictures(const model::StageTable& table) {
     if (multiplier == model::Multiplier::mma_tf32 && !std::exchange(fragments, true)) {
       add(kAboutFragments, draw_fragments(latest.stage));
     }
-    if (has_wgmma(block) && swizzles_B(stage) && !std::exchange(boxes, true)) {
-      add(kAboutBoxes, draw_box(latest.stage));
+    if (auto drawing = boxes ? std::nullopt : draw_box(latest.stage)) {
+      add(kAboutBoxes, std::move(*drawing));
+      boxes = true;
     }
     if (has_ring(latest.stage)) {
       if (const auto known = pace(table, latest, main.size)) {

@@ -113,9 +113,9 @@ Drawing draw_steps(
 std::optional<Drawing> draw_sm_times(
     const model::Variant& variant, const model::Gpu& gpu, int M, int N, int K);
 
-// How a box of A and one of B are stored in shared memory, and what is read of them at a time. For
-// a stage with boxes and wgmma that has a swizzle for B.
-Drawing draw_box(const TracedStage& stage);
+// How a box of A and one of B are stored in shared memory, and what is read of them at a time.
+// Nothing if the stage has no wgmma, or no swizzle for B.
+std::optional<Drawing> draw_box(const TracedStage& stage);
 
 // The first blocks of a stage's launch, one for each SM.
 struct WaveOfStage {

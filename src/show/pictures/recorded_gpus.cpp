@@ -17,8 +17,7 @@ RecordedSpeed RecordedLadder::of(int number) const {
 
 const RecordedLadder& main_run(const std::vector<RecordedLadder>& runs) {
   constexpr int kMainSize = 4096;
-  const auto found = std::find_if(
-      runs.begin(), runs.end(), [](const RecordedLadder& run) { return run.size == kMainSize; });
+  const auto found = std::ranges::find(runs, kMainSize, &RecordedLadder::size);
   return found == runs.end() ? runs.front() : *found;
 }
 
@@ -64,9 +63,8 @@ std::vector<RecordedGpu> recorded_gpus(std::span<const RecordedRun> runs) {
   std::vector<RecordedGpu> gpus;
   for (const RecordedRun& run : runs) {
     const model::Gpu gpu = gpu_of(run);
-    auto of = std::find_if(gpus.begin(), gpus.end(), [&](const RecordedGpu& other) {
-      return other.gpu.name == gpu.name;
-    });
+    const auto name_of = [](const RecordedGpu& other) { return other.gpu.name; };
+    auto of = std::ranges::find(gpus, gpu.name, name_of);
     if (of == gpus.end()) of = gpus.insert(gpus.end(), {gpu, {}});
     of->ladders.push_back(run.ladder);
   }

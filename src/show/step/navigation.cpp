@@ -82,9 +82,7 @@ namespace {
 void choose_array(const StepScene& scene, StepState& state) {
   const model::Recording& recording = scene.recording;
   const auto is_used = [&](int array) {
-    return std::any_of(
-        recording.sites.begin(), recording.sites.end(),
-        [&](const model::RecordedSite& site) { return site.array == array; });
+    return std::ranges::count(recording.sites, array, &model::RecordedSite::array) > 0;
   };
   int array = state.array ? *state.array + 1 : 0;
   const int arrays = static_cast<int>(recording.arrays.size());
