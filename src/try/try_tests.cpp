@@ -119,13 +119,15 @@ TEST_CASE("blocks that wait for each other make progress on any number of thread
 }
 
 TEST_CASE("inline PTX in a file that is not rewritten is reported with file and line") {
+  const testing::Folder folder;
+  folder.write("ptx.cu", "__global__ void k(int n) {\n  asm(\"mov.s32 %0, 0;\" : \"=r\"(n));\n}\n");
   const Output output = run(
       "g++ -x c++ -std=c++20 -fsyntax-only -w -iquote . -iquote src -Isrc/simulator/cuda/headers "
-      "-include src/simulator/cuda/cpu.h "
-      "examples/refused/ptx.cu");
+      "-include src/simulator/cuda/cpu.h " +
+      folder / "ptx.cu");
   CAPTURE(output.err);
   CHECK(output.exit_code == 1);
-  CHECK(contains(output.err, "examples/refused/ptx.cu:8:11: error: inline PTX cannot be traced"));
+  CHECK(contains(output.err, "ptx.cu:2:11: error: inline PTX cannot be traced"));
 }
 
 TEST_CASE("a kernel may have inline PTX: it is traced, checked and counted") {
@@ -355,11 +357,10 @@ Output compiled(
 
 TEST_CASE("make try says which function is missing, and where a launch is not closed") {
   const testing::Folder folder;
-  const Output no_sgemm = compiled(folder, "examples/refused/no_sgemm.cu");
+  folder.write("lonely.cu", "__global__ void lonely() {}\n");
+  const Output no_sgemm = compiled(folder, folder / "lonely.cu");
   CHECK(no_sgemm.exit_code != 0);
-  CHECK(contains(
-      no_sgemm.err,
-      "examples/refused/no_sgemm.cu: defines neither main nor void sgemm(int M, int N, "));
+  CHECK(contains(no_sgemm.err, "lonely.cu: defines neither main nor void sgemm(int M, int N, "));
   folder.write("open.cu", "__global__ void k() {}\nint main() {\n  k<<<1, 32>>(); // >>>\n}\n");
   const Output open = compiled(folder, folder / "open.cu");
   CHECK(open.exit_code != 0);
