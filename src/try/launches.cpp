@@ -258,9 +258,18 @@ std::string sentence_about(const model::Audit::Surprise& surprise) {
          " that the compiler does not announce; the counts would miss it, so none are printed";
 }
 
+// In each warp other lanes, and of a long block its beginning: few accesses, of all kinds.
+model::Audit new_audit() {
+  model::Audit audit;
+  audit.most_accesses = 20'000;
+  audit.every = 9;
+  return audit;
+}
+
 std::string note_about(const model::Audit& audit) {
   return std::string("Audited: ") + (audit.whole ? "all " : "the first ") +
-         text::grouped(audit.accesses) + " accesses of " +
+         text::grouped(audit.accesses) + " accesses of every " + std::to_string(audit.every) +
+         "th thread of " +
          (audit.blocks == 1 ? "the first block"
                             : "the first blocks of " + text::grouped(audit.blocks) + " launches") +
          " were announced to the tracer, and no others.";
@@ -273,7 +282,7 @@ model::Audit audited(const Options& options) {
   const model::Gpu gpu = lab::choose_model(options.flags, false);
   lab::Floats result = p.C;
   const std::vector<machine::GlobalArray> arrays = p.arrays(result);
-  model::Audit audit;
+  model::Audit audit = new_audit();
   // A block that waits for another one would never end alone.
   machine::Machine machine{
       &gpu, machine::blocks_may_wait() ? machine::Blocks::kSample : machine::Blocks::kFirst};
@@ -377,7 +386,7 @@ guard::Outcome run_program(
   ShowRecorder recorder(options.show);
   recorder.title = text::shortened(options.file, text::kReportWidth);
   machine.recorder = recorder.wanted();
-  model::Audit audit;
+  model::Audit audit = new_audit();
   const bool audits = recorder.wanted() == nullptr && trace::why_no_audit().empty();
   audit.most_s = options.limit_s / 16;
   if (audits) machine.audit = &audit;
