@@ -129,15 +129,6 @@ TEST_CASE("the occupancy for sm_86 is that of the published examples") {
   }
 }
 
-TEST_CASE("each limit is known: 1024 threads fit once on sm_86, their shared memory eleven times") {
-  const Occupancy result = occupancy(gpu_named("RTX A6000"), {1024, 37, 8192});
-  CHECK(result.warps_per_block == 32);
-  CHECK(result.blocks_by_threads == 1);
-  CHECK(result.blocks_by_registers == 1);
-  CHECK(result.blocks_by_smem == 11);
-  CHECK(result.blocks_by_blocks == 16);
-}
-
 TEST_CASE("4096 blocks at 6 blocks per SM fill an RTX 3090 8.33 times") {
   const Gpu& gpu = gpu_named("RTX 3090");
   CHECK(std::abs(waves(gpu, occupancy(gpu, {256, 38, 2048}), 4096) - 8.33) < 0.005);
