@@ -205,8 +205,8 @@ struct SmallTree {
         "MAKE_PID := $(shell echo $$PPID)\n.SILENT:\ninclude " +
             fs::absolute("src/school/grade/grade.mk").string() + "\n");
     for (const char* part :
-         {"grade.flags", "link.flags", "grade/grader.o", "grade/assemble", "grade/cpu.h.gch",
-          "grade/environment"}) {
+         {"grade.flags", "link.flags", "grade/grader.o", "grade/inspect.o", "grade/assemble",
+          "grade/cpu.h.gch", "grade/environment"}) {
       folder.write(std::string("build/") + part, "");
     }
     folder.write("src/school/grade/grade.sh", "#!/bin/bash\necho said ${INSPECT:-}\nexit $1\n");

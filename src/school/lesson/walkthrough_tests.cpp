@@ -395,7 +395,7 @@ std::string checkout(const testing::Folder& folder) {
   const fs::path program = fs::absolute(testing::program());
   folder.write("bin/make", R"(#!/bin/bash
 old=(-o gemm_steps -o "$BUILT/gemm_steps" -o "$BUILT/announce/wrapper")
-for part in grader.o assemble cpu.h.gch environment; do old+=(-o "$BUILT/grade/$part"); done
+for part in grader.o inspect.o assemble cpu.h.gch environment; do old+=(-o "$BUILT/grade/$part"); done
 for exercise in exercises/[0-9]*; do old+=(-o "$BUILT/$exercise/exercise.o"); done
 [[ " $* " != *" run "* ]] || old+=(FLAGS="--size 64")
 exec -a make "$REAL_MAKE" "${old[@]}" BUILD="$BUILT" NVCC= "$@"
