@@ -1,6 +1,8 @@
+#include <regex.h>  // <regex> takes seconds to compile
+
+#include <array>
 #include <cstdint>
 #include <optional>
-#include <regex>
 #include <string>
 #include <vector>
 
@@ -67,15 +69,22 @@ struct Wait {
 };
 
 std::optional<Wait> wait_for(const std::string& barrier, const std::string& sentence) {
-  const std::regex words(
+  const std::string words =
       "for " + barrier +
-      " \\(byte (\\d+)\\)(?: forever)?: (?:(\\d+) of (\\d+) arrivals? (?:is|are) "
-      "missing)?(?:, and )?(?:(\\d+) bytes (of|were))?[^:]*? in phase (\\d+)");
-  std::smatch found;
-  if (!std::regex_search(sentence, found, words)) return std::nullopt;
-  const auto number = [&](int i) { return found[i].matched ? std::stoi(found[i]) : 0; };
-  const int bytes = found[5] == "were" ? -number(4) : number(4);
-  return Wait{number(1) / 8, number(2), number(3), bytes, number(6)};
+      " \\(byte ([0-9]+)\\)( forever)?: (([0-9]+) of ([0-9]+) arrivals? (is|are) missing)?"
+      "(, and )?(([0-9]+) bytes (of|were))?[^:]* in phase ([0-9]+)";
+  regex_t compiled;
+  std::array<regmatch_t, 12> found;
+  if (regcomp(&compiled, words.c_str(), REG_EXTENDED) != 0) return std::nullopt;
+  const bool waits = regexec(&compiled, sentence.c_str(), found.size(), found.data(), 0) == 0;
+  regfree(&compiled);
+  if (!waits) return std::nullopt;
+  const auto number = [&](int i) {
+    return found[i].rm_so < 0 ? 0 : std::stoi(sentence.substr(found[i].rm_so));
+  };
+  const bool too_many = found[10].rm_so >= 0 && sentence[found[10].rm_so] == 'w';  // were copied
+  const int bytes = too_many ? -number(9) : number(9);
+  return Wait{number(1) / 8, number(4), number(5), bytes, number(11)};
 }
 
 bool has(const std::string& sentence, const char* words) {

@@ -20,17 +20,6 @@ constexpr int kGpuTemperature = 0;       // NVML_TEMPERATURE_GPU
 constexpr unsigned kPowerInstant = 186;  // NVML_FI_DEV_POWER_INSTANT, in mW
 constexpr int kUnsignedInt = 1;          // NVML_VALUE_TYPE_UNSIGNED_INT
 
-struct FieldValue {
-  unsigned id, scope;
-  long long timestamp, latency_us;
-  int type, result;
-  union {
-    unsigned as_unsigned;
-    unsigned long long widest;
-  } value;
-};
-static_assert(sizeof(FieldValue) == 40, "nvmlFieldValue_t");
-
 constexpr std::chrono::milliseconds kPeriod(8);
 
 double ms_since(std::chrono::steady_clock::time_point begin) {
@@ -42,6 +31,17 @@ double ms_since(std::chrono::steady_clock::time_point begin) {
 
 // A function that this version of NVML lacks is null, and its value is not known.
 struct Sensors::Nvml {
+  struct FieldValue {
+    unsigned id, scope;
+    long long timestamp, latency_us;
+    int type, result;
+    union {
+      unsigned as_unsigned;
+      unsigned long long widest;
+    } value;
+  };
+  static_assert(sizeof(FieldValue) == 40, "nvmlFieldValue_t");
+
   explicit Nvml(void* opened) : library(opened) {}
   ~Nvml() {
     if (initialized) shutdown();
