@@ -71,9 +71,9 @@ std::string shape_text(const Shape& shape);  // "M 27, N 49, K 8"
 bool fails(const Case& c);
 
 // What is wrong; nothing if the kernel passes. The first of: an access outside of the matrices, a
-// hazard, a wrong result, locals that would not fit into registers, a missed target. Nothing, too, if
-// it is not more serious than the complaint `before`. Call this once, because it gives the counts
-// their lines.
+// hazard, a wrong result, locals that would not fit into registers, a missed target. Nothing, too,
+// if it is not more serious than the complaint `before`. Call this once, because it gives the
+// counts their lines.
 std::optional<Complaint> complaint_about(
     Case& c, const std::optional<Complaint>& before = std::nullopt);
 
