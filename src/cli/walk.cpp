@@ -45,6 +45,20 @@ struct StageTables {
   const model::StageTable &own, &traced, &plain;
 };
 
+// Whether the output says only what follows from the kernels' code: then nothing runs.
+bool is_of_code_alone(const flags::Flags& flags) {
+  constexpr std::string_view kOfCode[] = {"idea", "diff", "swizzle", "occupancy"};
+  const bool shows_counts = flags.format == flags::Format::json ||
+                            flags.format == flags::Format::csv || !flags.json.empty() ||
+                            !flags.ncu.empty() || flags.ask;
+  // Of other A and B, the GPU decides which kernel runs.
+  const bool is_usual = flags.data == lab::Data::uniform && flags.a.empty() && flags.out.empty();
+  return flags.explain && !flags.sections.empty() && !shows_counts && is_usual &&
+         std::ranges::all_of(flags.sections, [&](const std::string& section) {
+           return std::ranges::count(kOfCode, section) > 0;
+         });
+}
+
 // The data that every row of the table needs.
 struct Ladder {
   const flags::Flags& flags;
@@ -117,7 +131,8 @@ void annotate_stage_before(const Ladder& ladder, lab::Row& row) {
 // Annotates the kernel's lines if the output will show them.
 void annotate_row(const Ladder& ladder, const model::Variant& traced, lab::Row& row) {
   const bool as_json = ladder.flags.format == flags::Format::json || !ladder.flags.json.empty();
-  if (!ladder.flags.explain && !as_json && row.counts->hazards.empty()) return;
+  const bool has_hazards = row.counts && !row.counts->hazards.empty();
+  if (!ladder.flags.explain && !as_json && !has_hazards) return;
   lab::annotate(row, traced_kernel(ladder, traced));
   const flags::Format format = ladder.flags.format;
   if (!ladder.flags.explain || format == flags::Format::json || format == flags::Format::csv)
@@ -125,21 +140,20 @@ void annotate_row(const Ladder& ladder, const model::Variant& traced, lab::Row& 
   annotate_stage_before(ladder, row);
   const std::vector<std::string>& sections = ladder.flags.sections;
   if (!sections.empty() && !std::ranges::count(sections, "kernel")) return;  // which draws it
-  constexpr int kShort = 64;  // enough of K to compare requests
+  const lab::Run& run = ladder.run;
+  const lab::ProblemSize enough{run.M, run.N, std::min(run.K, 64 + run.K % 32)};  // to compare
   std::optional<lab::LongProduct> counted;
-  if (ladder.counted) {
-    const lab::Run& run = ladder.run;
-    counted.emplace(ladder.flags, lab::ProblemSize{run.M, run.N, std::min(run.K, kShort)});
-  }
+  const bool has_room = lab::LongProduct::bytes_needed(enough) < lab::available_memory();
+  if (ladder.counted || (enough.K < run.K && has_room)) counted.emplace(ladder.flags, enough);
   row.remedy = lab::find_remedy(
-      ladder.problem, counted ? &*counted : nullptr, ladder.run.gpu, ladder.tables.traced, row);
+      ladder.problem, counted ? &*counted : nullptr, run.gpu, ladder.tables.traced, row);
 }
 
 lab::Measurement measure_variant(
     Ladder& ladder, const model::Stage& stage, const model::Variant& variant, lab::Floats& result) {
   const lab::Problem& p = ladder.problem;
   const int sms = ladder.run.gpu.sms;
-  if (!model::is_traceable(stage, ladder.run.gpu)) return {};
+  if (!model::is_traceable(stage, ladder.run.gpu) || is_of_code_alone(ladder.flags)) return {};
   const auto& [own, traced, plain] = ladder.tables;
   const auto variant_in = [&](const model::StageTable& copy) -> const model::Variant& {
     return model::find_kernel(copy, stage.number, variant.name).variant;
@@ -210,7 +224,7 @@ lab::Row stage_row(
   if (row.why_not_run.empty()) {
     row.occupancy = lab::occupancy_of(ladder.flags, ladder.run, *row.variant, launched.kernel);
   }
-  if (row.counts) {
+  if (row.counts || is_of_code_alone(ladder.flags)) {
     const auto traced = model::find_kernel(ladder.tables.traced, stage.number, variant.name);
     annotate_row(ladder, that_ran(traced.variant), row);
   }
@@ -224,12 +238,14 @@ void climb(
     const flags::Flags& flags, const StageTables& tables,
     const std::vector<const model::Stage*>& stages, const lab::Problem& problem, lab::Run& run,
     lab::Floats& result) {
-  Ladder ladder{flags, tables, problem, run, lab::compute_reference(problem)};
+  const bool runs = !is_of_code_alone(flags);
+  Ladder ladder{
+      flags, tables, problem, run, runs ? lab::compute_reference(problem) : lab::Reference{}};
   const lab::ProblemSize sides{run.M, run.N, run.K};
   // Without room for it, the problem itself is traced, which takes longer.
   const bool is_better = run.gpu_present && flags.trace == lab::Trace::sample && flags.a.empty() &&
                          lab::LongProduct::bytes_needed(sides) <= lab::available_memory();
-  if (run.checked || is_better) ladder.counted.reset(new lab::LongProduct(flags, sides));
+  if (runs && (run.checked || is_better)) ladder.counted.reset(new lab::LongProduct(flags, sides));
   const auto selected = [&](const model::Stage& stage) -> const model::Variant& {
     return flags::select_variant(stage, flags.variant, run.gpu, run.M, run.N, run.K);
   };

@@ -14,6 +14,18 @@ namespace lab {
 
 namespace {
 
+// K grows in steps of whole lines. A loop may be unrolled twice, and its lines then take turns.
+int step_along_K(const model::Variant& variant) {
+  constexpr int kLine = 32;  // floats in 128 bytes
+  return std::max(kLine, 2 * variant.BK);
+}
+
+// The steps in which the copies that are in flight at a time lie.
+int steps_in_flight(const model::Variant& variant) {
+  const int step = step_along_K(variant);
+  return (std::max(1, variant.pipeline * variant.BK) + step - 1) / step;
+}
+
 // Counts what a kernel does along K, in blocks with `turns` tiles of C each. Every tile along K
 // adds the same to each count. So if K is long, `trace` runs for two short ones, and the counts are
 // extrapolated (model::extrapolated). Every tile of C adds the same, too: of more than one turn,
@@ -21,11 +33,8 @@ namespace {
 model::Counts counts_along(
     int K, int turns, const model::Variant& variant,
     const std::function<model::Counts(int, int)>& trace) {
-  constexpr int kLine = 32;  // floats in 128 bytes
-  // A loop may be unrolled twice, and its lines then take turns.
-  const int step = std::max(kLine, 2 * variant.BK);
-  const int in_flight = (std::max(1, variant.pipeline * variant.BK) + step - 1) / step;  // steps
-  const int near = in_flight * step + K % step, far = near + step;
+  const int step = step_along_K(variant);
+  const int near = steps_in_flight(variant) * step + K % step, far = near + step;
   const bool is_long = K > far;
   if (!is_long && turns <= 2) return trace(K, turns);
   const int shortest = is_long ? near : K;
@@ -35,6 +44,21 @@ model::Counts counts_along(
   if (turns == 1) return tile;
   const model::Counts no_tile = model::extrapolated(one, trace(shortest, 2), -1);
   return model::extrapolated(no_tile, tile, turns);
+}
+
+// By how many steps each part of every tile can be shorter, in a shorter K that is cut alike.
+int steps_to_spare(
+    const model::Variant& v, const model::ShareOut& shares, ProblemSize of, int sms) {
+  const int step = step_along_K(v), least = steps_in_flight(v) * step;
+  const auto cuts_alike = [&](int steps) {
+    const int K = of.K - steps * shares.parts * step, depth = shares.depth - steps * step / v.BK;
+    if (K - (shares.parts - 1) * depth * v.BK < least) return false;  // its last part
+    const model::ShareOut fewer = model::share_out(v, of.M, of.N, K, sms);
+    return fewer.whole == 0 && fewer.parts == shares.parts && fewer.depth == depth;
+  };
+  int steps = 0;
+  while (cuts_alike(steps + 1)) ++steps;
+  return steps;
 }
 
 }  // namespace
@@ -88,8 +112,13 @@ model::Counts LongProduct::count(
     return trace::trace(
         machine, arrays, p.product_by(gemm_of(traced, v, sms_traced), product.result_));
   };
-  // If every tile is cut along K, a short K would be cut into other parts.
-  if (shares.whole == 0) return trace_with(K, 1);
+  if (shares.whole == 0) {
+    const int spare =
+        shares.parts > 1 ? steps_to_spare(v, shares, {sides_.M, sides_.N, K}, sms) : 0;
+    const int step = shares.parts * step_along_K(v), near = K - spare * step;
+    if (spare < 2) return trace_with(K, 1);
+    return model::extrapolated(trace_with(near, 1), trace_with(near + step, 1), spare);
+  }
   const int turns = in_turns ? (tiles + shares.blocks - 1) / shares.blocks : 1;
   model::Counts counts = counts_along(K, turns, v, trace_with);
   counts.blocks = model::blocks_of(shares, tiles);

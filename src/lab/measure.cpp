@@ -141,8 +141,10 @@ Measurement measure_on_cpu(
 
 void annotate(Measurement& measurement, const void* kernel) {
   const trace::SourceRange lines = trace::kernel_lines(kernel);
-  trace::resolve_lines(measurement.counts->lines, lines);
-  trace::resolve_lines(measurement.counts->hazards, lines);
+  if (measurement.counts) {
+    trace::resolve_lines(measurement.counts->lines, lines);
+    trace::resolve_lines(measurement.counts->hazards, lines);
+  }
   measurement.source = trace::source_text(lines.file);
   measurement.source_file = lines.file;
   measurement.source_first = lines.first;

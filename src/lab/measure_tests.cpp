@@ -123,6 +123,22 @@ std::int64_t pieces_of_lines(const model::Counts& counts) {
   return sum;
 }
 
+void check_equal(const model::Counts& counts, const model::Counts& expected) {
+  for (model::Traffic model::Counts::*member : model::kTraffic) {
+    CHECK((counts.*member).requests == (expected.*member).requests);
+    CHECK((counts.*member).pieces == (expected.*member).pieces);
+    CHECK((counts.*member).bank_conflicts == (expected.*member).bank_conflicts);
+    CHECK((counts.*member).floats.min == (expected.*member).floats.min);
+    CHECK((counts.*member).floats.max == (expected.*member).floats.max);
+    CHECK((counts.*member).floats.sum == (expected.*member).floats.sum);
+  }
+  CHECK(counts.blocks == expected.blocks);
+  for (std::int64_t model::Counts::*member : model::kSums) {
+    CHECK(counts.*member == expected.*member);
+  }
+  CHECK(pieces_of_lines(counts) == pieces_of_lines(expected));
+}
+
 TEST_CASE("a long product is counted from short ones, for the first variant of every stage") {
   constexpr int kM = 768, kN = 512;  // whole tiles, at least three for each SM
   LongProduct shallow({}, {kM, kN, 140}), deep({}, {kM, kN, 300});
@@ -143,19 +159,35 @@ TEST_CASE("a long product is counted from short ones, for the first variant of e
     const Means first_block{{&gpu, machine::Blocks::kFirst, /*hazards=*/false}};
     const Problem& p = counted.with_K(is_deep ? 300 : 140);
     const model::Counts expected = *measure(p, whole_K, first_block, C).counts;
-    for (model::Traffic model::Counts::*member : model::kTraffic) {
-      CHECK((counts.*member).requests == (expected.*member).requests);
-      CHECK((counts.*member).pieces == (expected.*member).pieces);
-      CHECK((counts.*member).bank_conflicts == (expected.*member).bank_conflicts);
-      CHECK((counts.*member).floats.min == (expected.*member).floats.min);
-      CHECK((counts.*member).floats.max == (expected.*member).floats.max);
-      CHECK((counts.*member).floats.sum == (expected.*member).floats.sum);
-    }
-    CHECK(counts.blocks == expected.blocks);
-    for (std::int64_t model::Counts::*member : model::kSums) {
-      CHECK(counts.*member == expected.*member);
-    }
-    CHECK(pieces_of_lines(counts) == pieces_of_lines(expected));
+    check_equal(counts, expected);
+  }
+}
+
+TEST_CASE("a long product whose tiles are all cut along K is counted from short ones") {
+  model::Gpu gpu = *model::find_gpu("H200");
+  gpu.sms = 4;
+  const machine::Machine machine{&gpu, kSample, /*hazards=*/false};
+  struct Cut {
+    int stage, tiles, K;
+    bool is_short;
+  };
+  for (const Cut& cut : {Cut{11, 2, 700, true}, Cut{11, 2, 520, false}, Cut{17, 1, 4200, true}}) {
+    CAPTURE(cut.stage);
+    const model::Variant& variant =
+        model::find_kernel(
+            stage_table_traced, cut.stage, cut.stage == 11 ? "16x256x16" : "64x128x32")
+            .variant;
+    LongProduct counted({}, {variant.BM - 1, cut.tiles * variant.BN, cut.K});
+    REQUIRE(
+        model::share_out(variant, variant.BM, cut.tiles * variant.BN, cut.K, gpu.sms).whole == 0);
+    const model::Counts counts = counted.count(stage_table_traced, variant, machine);
+    CHECK(counts.along_part_of_K == cut.is_short);
+    const Problem& p = counted.with_K(cut.K);
+    Floats C;
+    const Kernel whole_K{
+        .traced = gemm_of(stage_table_traced, variant, gpu.sms),
+        .sample = sample_of(p, variant, gpu.sms)};
+    check_equal(counts, *measure(p, whole_K, {machine}, C).counts);
   }
 }
 

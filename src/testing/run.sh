@@ -16,7 +16,7 @@ export log=$(mktemp) || exit 2
 trap 'rm -f "$log"' EXIT
 export OMP_WAIT_POLICY=passive # threads that wait leave the cores to the others
 # Files whose test cases share a page, a browser, a book or a run: each is one process, and the first.
-together=('*/show/page/*' '*/book_tests.cpp' '*/walkthrough_tests.cpp')
+together=('*/show/page/*' '*/book_tests.cpp' '*/lesson/lesson_tests.cpp')
 apart=$(IFS=,; echo "${together[*]}")${but:+,$but}
 all=$(count "-sfe=$but")
 chunk=4

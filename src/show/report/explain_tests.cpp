@@ -195,7 +195,7 @@ TEST_CASE("every variant is explained in at most 160 lines of 100 columns") {
       CAPTURE(flags);
       // Its tiles are cut off, and it copies single floats.
       const testing::Output output = testing::gemm_steps(
-          "--device cpu --explain --gpu H200 --hazards off --m 65 --n 71 --k 9 --beta 1 --stage " +
+          "--device cpu --explain --gpu H200 --hazards off --m 33 --n 71 --k 5 --beta 1 --stage " +
           flags);
       CHECK(output.exit_code == 0);
       CHECK(widest(output.out) <= 100);
@@ -204,6 +204,17 @@ TEST_CASE("every variant is explained in at most 160 lines of 100 columns") {
       CHECK(lines <= 160);
     }
   }
+}
+
+TEST_CASE("sections that follow from the code alone run nothing") {
+  const testing::Output output = testing::run(
+      "ulimit -t 5; " + testing::program() +
+      " --device cpu --gpu H200 --trace all --size 1024 --stage 10-13 --section "
+      "idea,diff,swizzle,occupancy");
+  CHECK(output.exit_code == 0);
+  CHECK(testing::contains(output.out, "What changed since stage 12"));
+  CHECK(testing::contains(output.out, "The swizzle: "));
+  CHECK(testing::contains(output.out, "\n  occupancy "));
 }
 
 TEST_CASE("a diff is as short as possible, and a shortened one keeps the changes") {
