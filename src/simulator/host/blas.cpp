@@ -251,36 +251,18 @@ cublasStatus_t cublasGetVersion(cublasHandle_t, int* version) {
   return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasGetProperty(libraryPropertyType type, int* value) {
-  const Call call;
-  *value = type == MAJOR_VERSION ? CUBLAS_VER_MAJOR : type == MINOR_VERSION ? CUBLAS_VER_MINOR : 0;
-  return CUBLAS_STATUS_SUCCESS;
-}
-
 cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream) {
   BlasCall call(handle);
   call.require(is_stream(stream), kNoStream);
   return call.runs_now([=] { handle->stream = stream; });
 }
 
-cublasStatus_t cublasGetStream(cublasHandle_t handle, cudaStream_t* stream) {
-  return BlasCall(handle).runs_now([=] { *stream = handle->stream; });
-}
-
 cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode) {
   return BlasCall(handle).runs_now([=] { handle->math = mode; });
 }
 
-cublasStatus_t cublasGetMathMode(cublasHandle_t handle, cublasMath_t* mode) {
-  return BlasCall(handle).runs_now([=] { *mode = handle->math; });
-}
-
 cublasStatus_t cublasSetPointerMode(cublasHandle_t handle, cublasPointerMode_t mode) {
   return BlasCall(handle).runs_now([=] { handle->pointers = mode; });
-}
-
-cublasStatus_t cublasGetPointerMode(cublasHandle_t handle, cublasPointerMode_t* mode) {
-  return BlasCall(handle).runs_now([=] { *mode = handle->pointers; });
 }
 
 cublasStatus_t cublasSetAtomicsMode(cublasHandle_t handle, cublasAtomicsMode_t) {

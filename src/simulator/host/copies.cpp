@@ -203,16 +203,6 @@ cudaError_t cudaMemcpyPeer(
   return copy(call, to, one_row(bytes), from, bytes, cudaMemcpyDeviceToDevice, nullptr);
 }
 
-cudaError_t cudaMemcpyPeerAsync(
-    void* to, int to_device, const void* from, int from_device, std::size_t bytes,
-    cudaStream_t stream) {
-  const Call call;
-  if (to_device != 0 || from_device != 0) {
-    return call.fails(cudaErrorInvalidDevice, "there is one GPU here, with the number 0");
-  }
-  return copy(call, to, one_row(bytes), from, bytes, cudaMemcpyDeviceToDevice, stream);
-}
-
 cudaError_t cudaMemcpy2D(
     void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
     std::size_t height, cudaMemcpyKind kind) {
@@ -236,12 +226,6 @@ cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t
 cudaError_t cudaMemset2D(
     void* to, std::size_t pitch, int value, std::size_t width, std::size_t height) {
   return set(Call(), to, value, {width, height, pitch}, nullptr);
-}
-
-cudaError_t cudaMemset2DAsync(
-    void* to, std::size_t pitch, int value, std::size_t width, std::size_t height,
-    cudaStream_t stream) {
-  return set(Call(), to, value, {width, height, pitch}, stream);
 }
 
 cudaError_t simt::copy_to_symbol(
@@ -335,17 +319,6 @@ cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* what) {
   return copy_box(call, *what, nullptr);
 }
 
-cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* what, cudaStream_t stream) {
-  const Call call;
-  if (what == nullptr) return call.fails(cudaErrorInvalidValue, "there is nothing to copy");
-  return copy_box(call, *what, stream);
-}
-
 cudaError_t cudaMemset3D(cudaPitchedPtr to, int value, cudaExtent extent) {
   return set_box(Call(), to, value, extent, nullptr);
-}
-
-cudaError_t cudaMemset3DAsync(
-    cudaPitchedPtr to, int value, cudaExtent extent, cudaStream_t stream) {
-  return set_box(Call(), to, value, extent, stream);
 }

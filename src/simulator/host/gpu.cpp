@@ -215,17 +215,6 @@ cudaError_t cudaSetDeviceFlags(unsigned) {
   return cudaSuccess;
 }
 
-cudaError_t cudaGetDeviceFlags(unsigned* flags) {
-  const Call call;
-  *flags = cudaDeviceScheduleAuto | cudaDeviceMapHost;
-  return cudaSuccess;
-}
-
-cudaError_t cudaInitDevice(int device, unsigned, unsigned) {
-  const Call call;
-  return device == 0 ? cudaSuccess : call.fails(cudaErrorInvalidDevice, kOneGpu);
-}
-
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   const Call call;
   if (properties == nullptr) return call.fails(cudaErrorInvalidValue, "there is no result");
@@ -242,12 +231,6 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
     return call.fails(cudaErrorInvalidValue, "this attribute is not known here");
   }
   *value = *known;
-  return cudaSuccess;
-}
-
-cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp*) {
-  const Call call;
-  *device = 0;
   return cudaSuccess;
 }
 
@@ -302,21 +285,9 @@ cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) {
   return cudaSuccess;
 }
 
-cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config) {
-  const Call call;
-  *config = cudaFuncCachePreferNone;
-  return cudaSuccess;
-}
-
 // Since compute capability 5.0, a bank is four bytes wide whatever a program asks for.
 cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig) {
   const Call call;
-  return cudaSuccess;
-}
-
-cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* config) {
-  const Call call;
-  *config = cudaSharedMemBankSizeFourByte;
   return cudaSuccess;
 }
 

@@ -181,10 +181,6 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   return record(Call(), event, stream);
 }
 
-cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned) {
-  return record(Call(), event, stream);
-}
-
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   const Call call;
   if (!events.holds(event)) return call.fails(cudaErrorInvalidResourceHandle, kNoEvent);

@@ -54,10 +54,6 @@ inline void __printLastCudaError(const char* message, const char* file, int line
 }
 #define printLastCudaError(message) __printLastCudaError(message, __FILE__, __LINE__)
 
-inline int ftoi(float value) {
-  return static_cast<int>(value >= 0 ? value + 0.5 : value - 0.5);
-}
-
 // FP32 lanes of an SM (the CUDA programming guide's table of arithmetic throughput).
 inline int _ConvertSMVer2Cores(int major, int minor) {
   switch (major * 10 + minor) {
@@ -98,10 +94,6 @@ inline int findCudaDevice(int argc, const char** argv) {
       "GPU device %d: \"%s\" with compute capability %d.%d\n\n", device, properties.name,
       properties.major, properties.minor);
   return device;
-}
-
-inline int findIntegratedGPU() {
-  return -1;
 }
 
 inline bool checkCudaCapabilities(int major, int minor) {

@@ -34,13 +34,6 @@ inline int stringRemoveDelimiter(char delimiter, const char* text) {
   return text[start] == '\0' ? 0 : start;
 }
 
-inline int getFileExtension(char* file, char** extension) {
-  const std::string name = file;
-  const std::size_t dot = name.rfind('.');
-  *extension = dot == name.npos ? nullptr : file + dot + 1;
-  return dot == name.npos ? 0 : static_cast<int>(dot);
-}
-
 namespace simt {
 // What follows the "=" of -name=value, "" for -name; null if there is no such argument.
 inline const char* argument_named(int argc, const char** argv, const char* name) {

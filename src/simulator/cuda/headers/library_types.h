@@ -11,6 +11,3 @@ enum cudaDataType_t {
   CUDA_R_16BF = 14
 };
 using cudaDataType = cudaDataType_t;
-
-enum libraryPropertyType_t { MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL };
-using libraryPropertyType = libraryPropertyType_t;
