@@ -224,7 +224,8 @@ lab::Row stage_row(
   if (row.why_not_run.empty()) {
     row.occupancy = lab::occupancy_of(ladder.flags, ladder.run, *row.variant, launched.kernel);
   }
-  if (row.counts || is_of_code_alone(ladder.flags)) {
+  if (row.counts ||
+      (is_of_code_alone(ladder.flags) && model::is_traceable(stage, ladder.run.gpu))) {
     const auto traced = model::find_kernel(ladder.tables.traced, stage.number, variant.name);
     annotate_row(ladder, that_ran(traced.variant), row);
   }
@@ -250,7 +251,7 @@ void climb(
     return flags::select_variant(stage, flags.variant, run.gpu, run.M, run.N, run.K);
   };
   std::vector<lab::Row> yardsticks;
-  if (run.gpu_present) {
+  if (runs && run.gpu_present) {
     ladder.on_gpu.emplace(problem);
     const bool any_bf16 = std::any_of(stages.begin(), stages.end(), [&](const auto* stage) {
       return !stage->variants.empty() && model::multiplies_bf16(selected(*stage));
@@ -271,8 +272,9 @@ void climb(
       constexpr double kAboutASecond = 0x1p29, kAFewSeconds = 0x1p36;
       const auto on_cpu = [&](const char* name, const lab::Gemm& gemm, double most,
                               lab::Floats& C) {
-        run.rows.push_back(
-            named(name, lab::measure_on_cpu(problem, gemm, most, ladder.means(), C)));
+        run.rows.push_back(named(
+            name, runs ? lab::measure_on_cpu(problem, gemm, most, ladder.means(), C)
+                       : lab::Measurement{}));
       };
       on_cpu(stage->name, serial_gemm, kAboutASecond, result);
       run.rows.back().number = stage->number;
