@@ -249,7 +249,8 @@ std::string told_error(const grade::Case& c) {
       std::abs(c.measures.at("bias")));
 }
 
-// The same, computed once for all hints: they are tried one after the other on one case.
+// The same, computed once for all hints: they are tried one after the other on one case, and each
+// case keeps its results until the end.
 const char* known_mistake_in(const grade::Case& c) {
   static const float* results = nullptr;
   static const char* text = nullptr;

@@ -14,7 +14,7 @@ shift 3
 trap 'rm -f "$new"*' EXIT
 # Traced code must have passed through src/simulator/announce/wrapper.cpp on systems that need it.
 parts_of_in=$(readelf -SsW "$in")
-case "$HOSTTYPE $parts_of_in" in
+case "$(uname -m) $parts_of_in" in
   *simt_accesses_are_announced*) ;;
   x86_64*__tsan_*)
     echo "$in: the compiler did not start its assembler by -wrapper, so accesses would be missed" >&2
