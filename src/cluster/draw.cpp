@@ -36,9 +36,8 @@ void fill_box(Svg& svg, const Box& box, Fill fill) {
 }
 
 void name_part(Svg& svg, const Box& box, int device) {
-  svg.text(
-      box.x + box.wide / 2, box.y + box.high / 2 + 4.3, std::to_string(device),
-      {.anchor = Anchor::middle, .small = true, .on_fill = device == kChosen});
+  svg.on_fill(
+      box.x + box.wide / 2, box.y + box.high / 2 + 4.3, std::to_string(device), device == kChosen);
 }
 
 // The first step of the chosen device for which panels travel.
@@ -127,16 +126,16 @@ double draw_schedule(Svg& svg, const Schedule& s, const char* copies, double x, 
   const Box A{x, kTop + side + kGap, side, side}, B{x + side + kGap, kTop, side, side};
   const Box C{B.x, A.y, side, side};
   const std::string grid = text::printed("%d × %d: ", s.grid.rows, s.grid.columns);
-  svg.text(x, 122, grid + travels(s), {.bold = true});
-  svg.text(x, 142, copies, {.small = true});
+  svg.bold(x, 122, grid + travels(s));
+  svg.small(x, 142, copies);
   draw_operand(svg, A, s, true);
   draw_operand(svg, B, s, false);
   draw_result(svg, C, s);
   const double below = C.y + side + 18;
   const std::string size = text::printed(" %d × %d", kSize.M, kSize.N);
-  svg.text(A.x, A.y - 6, "A" + size, {.small = true});
-  svg.text(B.x, B.y - 6, "B" + size, {.small = true});
-  svg.text(C.x, below, "C" + size, {.small = true});
+  svg.small(A.x, A.y - 6, "A" + size);
+  svg.small(B.x, B.y - 6, "B" + size);
+  svg.small(C.x, below, "C" + size);
   return below;
 }
 
@@ -165,19 +164,16 @@ pictures::Picture draw_ownership() {
   x = svg.legend(x, 66, Fill::warp, text::printed("panel of A, for device %d", kChosen));
   x = svg.legend(x, 66, Fill::other, "panel of B");
   arrow(svg, x + 2, 61.5, x + 20, 61.5);
-  svg.text(x + 28, 66, "travels", {.small = true});
-  svg.text(
+  svg.small(x + 28, 66, "travels");
+  svg.faint(
       24, 90,
       "A number is the device that owns the part. Along its part of C lie the two panels that it "
-      "multiplies.",
-      {.small = true, .faint = true});
+      "multiplies.");
   double y = draw_schedule(svg, s, "A goes to 1 other device, B goes to 1 other device.", 24, 190);
   draw_schedule(svg, row, "A goes to 3 other devices, B stays where it is.", 452, 140);
-  y = svg.paragraph(24, y + 36, finding, 752);
   return {
-      "gpus-ownership",
-      "Who owns what, and what travels: 2 × 2 devices",
-      {finding, svg.elements(), y + 4}};
+      "gpus-ownership", "Who owns what, and what travels: 2 × 2 devices",
+      svg.with(finding, y + 36)};
 }
 
 }  // namespace cluster

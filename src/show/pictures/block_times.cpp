@@ -96,8 +96,7 @@ Pace pace_of(const lab::Run& run, const lab::Row& row) {
       static_cast<double>(model::padded_K(lab::product_of(run), *row.variant)) / row.variant->BK;
   const double cycles = run.gpu.boost_ghz * 1e6 / (most_blocks * tiles);  // of a tile, per ms
   return {
-      ceiling->copy_ms * cycles, ceiling->multiply_ms * cycles,
-      model::l2_bytes_per_clock(run.gpu) / run.gpu.sms, row.occupancy->blocks_per_sm,
+      ceiling->copy_ms * cycles, ceiling->multiply_ms * cycles, row.occupancy->blocks_per_sm,
       ceiling->tflops};
 }
 
@@ -157,48 +156,28 @@ std::string percent(double share) {
   return text::printed("%.0f %%", 100 * share);
 }
 
-// Time runs from left to right, as far as there is room.
-struct Time {
-  double scale;  // px per cycle
-  double x(double cycles) const { return kTimesLeft + std::min(cycles * scale, kTimesWide); }
-  bool shows(double cycles) const { return cycles * scale < kTimesWide; }
-};
-
-void bar(
-    Svg& svg, const Time& time, double from, double to, double y, double high, Fill fill,
-    const std::string& words) {
-  if (!time.shows(from) || to - from < 0.5 / time.scale) return;
-  const double x = time.x(from), width = time.x(to) - x;
-  svg.rect(x, y, width, high, fill);
-  if (high < 16 || text_width(words, {.small = true}) > width) return;
-  svg.text(
-      x + width / 2, y + high / 2 + 4.5, words,
-      {.anchor = Anchor::middle, .small = true, .on_fill = true});
-}
-
 // A row for each place in shared memory of each block; returns the y below.
 double draw_blocks(
-    Svg& svg, double y, const Time& time, const std::string& name, const PacedStage& stage,
+    Svg& svg, double y, const Axis& time, const std::string& name, const PacedStage& stage,
     int blocks, double high) {
   const std::vector<TileWork> work = schedule(stage.plan, stage.pace, blocks);
-  svg.text(
+  svg.bold(
       24, y,
       name + ", " + (blocks == 1 ? "one block" : std::to_string(blocks) + " blocks") +
-          " on an SM: the SM multiplies " + percent(multiplying(work)) + " of the time",
-      {.bold = true});
+          " on an SM: the SM multiplies " + percent(multiplying(work)) + " of the time");
   y += 12;
   const double top = y;
   for (int block = 0; block < blocks; ++block) {
     const double of_block = high * stage.plan.places;
-    svg.text(24, y + of_block / 2 + 4.5, text::printed("block %d", block), {.small = true});
+    svg.small(24, y + of_block / 2 + 4.5, text::printed("block %d", block));
     svg.rect(kTimesLeft, y, kTimesWide, of_block, Fill::paper);
     for (const TileWork& one : work) {
       if (one.block != block) continue;
       const double at = y + stage.plan.tiles[one.tile].place * high;
       const auto words = [&](const char* what) { return text::printed("%s %d", what, one.tile); };
-      bar(svg, time, one.copy_begin, one.copy_end, at, high, Fill::warp, words("copy"));
-      bar(svg, time, one.copy_end, one.multiply_begin, at, high, Fill::waiting, words("wait"));
-      bar(svg, time, one.multiply_begin, one.multiply_end, at, high, Fill::one, words("multiply"));
+      svg.bar(time, one.copy_begin, one.copy_end, at, high, Fill::warp, words("copy"));
+      svg.bar(time, one.copy_end, one.multiply_begin, at, high, Fill::waiting, words("wait"));
+      svg.bar(time, one.multiply_begin, one.multiply_end, at, high, Fill::one, words("multiply"));
     }
     y += of_block;
     svg.line(kTimesLeft, y, kTimesLeft + kTimesWide, y, "thin");
@@ -209,24 +188,12 @@ double draw_blocks(
   for (const TileWork& one : work) {
     for (const double end : {one.copy_end, one.multiply_end}) {
       if (end == one.copy_end && !stage.plan.copies_wait) continue;
-      if (!time.shows(end)) continue;
+      if (end >= time.last) continue;
       svg.line(time.x(end), top - 7, time.x(end), top, "thick");
       svg.line(time.x(end), y, time.x(end), y + 7, "thick");
     }
   }
   return y + 36;
-}
-
-double ticks(Svg& svg, double y, const Time& time) {
-  constexpr int kStep = 1000;
-  svg.line(kTimesLeft, y, kTimesLeft + kTimesWide, y, "thin");
-  for (int cycles = 0; time.shows(cycles); cycles += kStep) {
-    svg.line(time.x(cycles), y, time.x(cycles), y + 5, "thin");
-    svg.text(
-        time.x(cycles), y + 18, text::grouped(cycles), {.anchor = Anchor::middle, .small = true});
-  }
-  svg.text(24, y + 18, "cycles", {.small = true});
-  return y + 44;
 }
 
 std::string finding_of(
@@ -261,18 +228,17 @@ Drawing draw_pipeline(
     const PacedStage& before, const PacedStage& after, const RecordedLadder& measured) {
   const std::string finding = finding_of(before, after, measured);
   constexpr double kTilesShown = 3.5;  // of one block of the stage before
-  const Time time{kTimesWide / (kTilesShown * (before.pace.copy + before.pace.multiply))};
+  const Axis time{kTimesLeft, kTimesWide, kTilesShown * (before.pace.copy + before.pace.multiply)};
   Svg svg;
   double x = svg.legend(24, 66, Fill::warp, "a tile is copied");
   x = svg.legend(x, 66, Fill::waiting, "it is there, and waits");
   x = svg.legend(x, 66, Fill::one, "it is multiplied");
   svg.line(x + 8, 56, x + 8, 63, "thick");
-  svg.text(x + 18, 66, "a barrier", {.small = true});
-  svg.text(
+  svg.small(x + 18, 66, "a barrier");
+  svg.faint(
       24, 90,
       "A row is a place for a tile in shared memory. Lengths are the ceiling model's, for 4096 × "
-      "4096 × 4096 on an H200.",
-      {.small = true, .faint = true});
+      "4096 × 4096 on an H200.");
   double y = 122;
   for (const PacedStage* stage : {&before, &after}) {
     const std::string name = text::printed("Stage %d", stage->stage->number);
@@ -282,204 +248,9 @@ Drawing draw_pipeline(
     y = draw_blocks(
         svg, y, time, name, *stage, stage->pace.blocks_per_sm, several_places ? 12 : 20);
   }
-  y = ticks(svg, y - 16, time);
-  y = svg.paragraph(24, y, finding, 752);
-  return {finding, svg.elements(), y + 4};
-}
-
-namespace {
-
-// A warp's demand on the units between two barriers.
-struct Demand {
-  double load_cycles = 0, store_cycles = 0, result_cycles = 0;
-  bool reads_tiles = false;
-};
-
-// [span][warp]
-std::vector<std::vector<Demand>> demands_of(const BlockRequests& block, const Pace& pace) {
-  const int warps = block.warp.warps_of(block.threads);
-  std::vector<std::vector<Demand>> demands;
-  for (const RecordedRequest& request : block.requests) {
-    while (static_cast<int>(demands.size()) <= request.epoch) demands.emplace_back(warps);
-    Demand& demand = demands[request.epoch][request.warp];
-    const double l2_cycles = block.warp.sector_bytes * request.pieces / pace.l2_bytes;
-    if (!request.shared && request.direction == model::Direction::load) {
-      demand.load_cycles += l2_cycles;
-    } else if (!request.shared) {
-      demand.result_cycles += l2_cycles;
-    } else if (request.direction == model::Direction::store) {
-      demand.store_cycles += request.pieces;  // a wavefront per cycle
-    } else {
-      demand.reads_tiles = true;
-    }
-  }
-  return demands;
-}
-
-}  // namespace
-
-std::vector<WarpSpan> warp_times(const TracedStage& stage, const Pace& pace) {
-  std::vector<WarpSpan> all;
-  double now = 0;
-  const auto demands = demands_of(stage.block, pace);
-  for (std::size_t span = 0; span < demands.size(); ++span) {
-    double l2_free = now, shared_free = now, last = now;
-    const std::size_t first = all.size();
-    for (std::size_t warp = 0; warp < demands[span].size(); ++warp) {
-      const Demand& demand = demands[span][warp];
-      WarpSpan one{static_cast<int>(span), static_cast<int>(warp),  now, 0, 0, 0, 0,
-                   demand.reads_tiles,     demand.result_cycles > 0};
-      one.loaded = now;
-      if (demand.load_cycles > 0) one.loaded = l2_free += demand.load_cycles;
-      one.stored = one.loaded;
-      if (demand.store_cycles > 0) {
-        one.stored = shared_free = std::max(one.loaded, shared_free) + demand.store_cycles;
-      }
-      if (one.stores_C) one.stored = l2_free = std::max(one.stored, l2_free) + demand.result_cycles;
-      one.multiplied = one.stored + (one.reads_tiles ? pace.multiply : 0);
-      last = std::max(last, one.multiplied);
-      all.push_back(one);
-    }
-    // There is no barrier after the stores to C.
-    for (std::size_t i = first; i < all.size(); ++i) {
-      all[i].end = all[i].stores_C ? all[i].multiplied : last;
-    }
-    now = last;
-  }
-  return all;
-}
-
-namespace {
-
-// The time axis: which part is drawn, and where.
-struct Window {
-  double last;     // cycles
-  double y, high;  // px, of a warp's row
-  double x(double cycles) const { return kTimesLeft + std::min(cycles / last, 1.0) * kTimesWide; }
-};
-
-void draw_part(
-    Svg& svg, const Window& window, int warp, double from, double to, Fill fill,
-    const std::string& words) {
-  if (from >= window.last || to <= from) return;
-  const double x = window.x(from), width = window.x(to) - x, y = window.y + warp * window.high;
-  if (width < 0.3) return;
-  svg.rect(x, y, width, window.high, fill);
-  if (window.high < 16 || text_width(words, {.small = true}) + 2 > width) return;
-  svg.text(
-      x + width / 2, y + window.high / 2 + 4.5, words,
-      {.anchor = Anchor::middle, .small = true, .on_fill = true});
-}
-
-void draw_spans(
-    Svg& svg, const Window& window, const std::vector<WarpSpan>& spans,
-    const std::string& multiply) {
-  for (const WarpSpan& s : spans) {
-    const double multiply_from = s.stored;
-    draw_part(svg, window, s.warp, s.begin, s.loaded, Fill::warp, "load");
-    draw_part(svg, window, s.warp, s.stores_C ? s.begin : s.loaded, s.stored, Fill::other, "store");
-    draw_part(svg, window, s.warp, multiply_from, s.multiplied, Fill::one, multiply);
-    draw_part(svg, window, s.warp, s.multiplied, s.end, Fill::waiting, "wait");
-  }
-}
-
-// Floats that one thread moves between two barriers; of the first warp.
-struct ThreadFloats {
-  int loaded = 0, stored = 0, read = 0;
-};
-
-ThreadFloats per_thread(const BlockRequests& block, int span) {
-  ThreadFloats floats;
-  for (const RecordedRequest& request : block.requests) {
-    if (request.epoch != span || request.warp != 0) continue;
-    const int words = request.access.bytes / model::kWordBytes;
-    const bool loads = request.direction == model::Direction::load;
-    if (!request.shared && loads) floats.loaded += words;
-    if (request.shared && loads) floats.read += words;
-    if (request.shared && !loads) floats.stored += words;
-  }
-  return floats;
-}
-
-}  // namespace
-
-Picture draw_block_life(const TracedStage& stage, const Pace& pace) {
-  const std::vector<WarpSpan> spans = warp_times(stage, pace);
-  const BlockRequests& block = stage.block;
-  const int BK = stage.variant->BK, tiles = block.K / BK;
-  const int multiply_adds = stage.variant->TM * stage.variant->TN * BK;
-  const auto multiplies = std::ranges::find_if(spans, &WarpSpan::reads_tiles);
-  const ThreadFloats copied = per_thread(block, spans.front().span),
-                     read = per_thread(block, multiplies->span);
-  const std::string finding = text::printed(
-      "A block of stage %d goes through the same steps for each of its %d tiles along K. Each "
-      "thread loads %d floats of A and B from global memory and stores them to shared memory. "
-      "All warps wait at a barrier for the last one. Each thread reads %d floats from shared "
-      "memory for %s multiply-adds. A second barrier keeps the tile until every warp is done "
-      "with it. At the end the block stores its part of C.",
-      stage.stage->number, tiles, copied.loaded, read.read, text::grouped(multiply_adds).c_str());
-
-  const int warps = spans.back().warp + 1;
-  const double round_end = std::find_if(multiplies, spans.end(), [&](const WarpSpan& s) {
-                             return s.span != multiplies->span;
-                           })->begin;
-  Svg svg;
-  double x = svg.legend(24, 66, Fill::warp, "loads from global memory");
-  x = svg.legend(x, 66, Fill::other, "stores");
-  x = svg.legend(x, 66, Fill::waiting, "waits at the barrier");
-  x = svg.legend(x, 66, Fill::one, "multiplies");
-  svg.line(x + 8, 54, x + 8, 70, "thick");
-  svg.text(x + 18, 66, "a barrier", {.small = true});
-
-  const double end = std::max_element(spans.begin(), spans.end(), [](auto& a, auto& b) {
-                       return a.end < b.end;
-                     })->end;
-  const Window whole{end, 108, 12}, first{1.5 * round_end, whole.y + warps * 12 + 62, 28};
-  svg.text(
-      24, 96, text::printed("The whole life: K = %d in %d tiles, then C", block.K, tiles),
-      {.bold = true});
-  svg.text(24, whole.y + warps * 6 + 4.5, text::printed("%d warps", warps), {.small = true});
-  draw_spans(svg, whole, spans, "");
-  svg.rect(
-      kTimesLeft, whole.y - 3, whole.x(first.last) - kTimesLeft, warps * whole.high + 6,
-      Fill::outline);
-  const double below = whole.y + warps * whole.high + 3;
-  svg.line(kTimesLeft, below, kTimesLeft, first.y, "thin");
-  svg.line(whole.x(first.last), below, kTimesLeft + kTimesWide, first.y, "thin");
-
-  svg.text(24, first.y - 14, "Start", {.bold = true});
-  for (int warp = 0; warp < warps; ++warp) {
-    svg.text(24, first.y + warp * first.high + 18, text::printed("warp %d", warp), {.small = true});
-  }
-  draw_spans(
-      svg, first, spans,
-      text::printed("multiply: %d steps of k, ", BK) + text::grouped(multiply_adds) +
-          " multiply-adds per thread");
-  const double bottom = first.y + warps * first.high;
-  for (const WarpSpan& s : spans) {
-    if (s.warp > 0 || s.end >= first.last) continue;
-    svg.line(first.x(s.end), first.y - 6, first.x(s.end), bottom + 6, "thick");
-  }
-  svg.line(kTimesLeft, bottom + 12, kTimesLeft + kTimesWide, bottom + 12, "thin");
-  svg.text(24, bottom + 30, "cycles", {.small = true});
-  for (int cycles = 0; cycles < first.last; cycles += 500) {
-    svg.line(first.x(cycles), bottom + 12, first.x(cycles), bottom + 17, "thin");
-    svg.text(
-        first.x(cycles), bottom + 30, text::grouped(cycles),
-        {.anchor = Anchor::middle, .small = true});
-  }
-  double y = svg.paragraph(24, bottom + 62, finding, 752);
-  y = svg.paragraph(
-      24, y + 6,
-      "Lengths are the ceiling model's, for one block on an SM of an H200: what L2, shared memory "
-      "and the multipliers can do. The warps load one after the other, so the first of them waits "
-      "longest. Latency is left out.",
-      752, {.small = true, .faint = true});
-  return {
-      "block-life",
-      text::printed(
-          "A block's life, as in stage %d: load, barrier, multiply, barrier", stage.stage->number),
-      {finding, svg.elements(), y + 4}};
+  y -= 16;
+  svg.line(kTimesLeft, y, kTimesLeft + kTimesWide, y, "thin");
+  return svg.with(finding, svg.ticks(time, y, 1000, "cycles"));
 }
 
 StepPlan step_plan(const TracedStage& stage) {
@@ -526,14 +297,6 @@ namespace {
 
 constexpr double kStepHigh = 24;
 
-// From left to right, as far as there is room.
-struct StepScale {
-  double first, scale;  // cycles; px per cycle
-  double x(double cycles) const {
-    return kTimesLeft + std::clamp((cycles - first) * scale, 0.0, kTimesWide);
-  }
-};
-
 struct Steps {
   const TracedStage* stage;
   StepPlan plan;
@@ -547,35 +310,23 @@ double multiplying(const Steps& steps) {
   return (one.multiply_end - one.multiply_begin) / (next.multiply_end - one.multiply_end);
 }
 
-void bar(
-    Svg& svg, const StepScale& time, double from, double to, double y, Fill fill,
-    const std::string& words) {
-  const double x = time.x(from), width = time.x(to) - x;
-  if (width < 1) return;
-  svg.rect(x, y, width, kStepHigh, fill);
-  if (text_width(words, {.small = true}) + 2 > width) return;
-  svg.text(
-      x + width / 2, y + kStepHigh / 2 + 4.5, words,
-      {.anchor = Anchor::middle, .small = true, .on_fill = true});
-}
-
 // Returns the y below.
-double draw_warp(Svg& svg, double y, const Steps& steps, const StepScale& time) {
+double draw_warp(Svg& svg, double y, const Steps& steps, const Axis& time) {
   const int BK = steps.stage->variant->BK;
-  svg.text(
+  svg.bold(
       24, y,
       text::printed("Stage %d: the warp multiplies ", steps.stage->stage->number) +
-          text::printed("%.0f %% of the time", 100 * multiplying(steps)),
-      {.bold = true});
+          text::printed("%.0f %% of the time", 100 * multiplying(steps)));
   y += 18;
-  svg.text(24, y + 16, "loads", {.small = true});
-  svg.text(24, y + kStepHigh + 16, "multiplies", {.small = true});
+  svg.small(24, y + 16, "loads");
+  svg.small(24, y + kStepHigh + 16, "multiplies");
   svg.rect(kTimesLeft, y, kTimesWide, 2 * kStepHigh, Fill::paper);
   for (std::size_t i = 0; i < steps.times.size(); ++i) {
     const StepTime& one = steps.times[i];
     const int k = steps.plan.steps[i].k % BK;
-    bar(svg, time, one.load_begin, one.load_end, y, Fill::warp, text::printed("%d", k));
-    bar(svg, time, one.multiply_begin, one.multiply_end, y + kStepHigh, Fill::one,
+    svg.bar(time, one.load_begin, one.load_end, y, kStepHigh, Fill::warp, text::printed("%d", k));
+    svg.bar(
+        time, one.multiply_begin, one.multiply_end, y + kStepHigh, kStepHigh, Fill::one,
         text::printed("step %d", k));
     const bool behind_barrier = i > 0 && steps.plan.steps[i].epoch != steps.plan.steps[i - 1].epoch;
     const double at = time.x(one.load_begin);
@@ -583,18 +334,6 @@ double draw_warp(Svg& svg, double y, const Steps& steps, const StepScale& time) 
     svg.line(at, y - 6, at, y + 2 * kStepHigh + 6, "thick");
   }
   return y + 2 * kStepHigh + 38;
-}
-
-double ticks(Svg& svg, double y, const StepScale& time) {
-  constexpr int kStep = 200;
-  svg.line(kTimesLeft, y, kTimesLeft + kTimesWide, y, "thin");
-  for (int cycles = 0; cycles * time.scale < kTimesWide; cycles += kStep) {
-    const double x = time.x(time.first + cycles);
-    svg.line(x, y, x, y + 5, "thin");
-    svg.text(x, y + 18, text::grouped(cycles), {.anchor = Anchor::middle, .small = true});
-  }
-  svg.text(24, y + 18, "cycles", {.small = true});
-  return y + 46;
 }
 
 }  // namespace
@@ -629,17 +368,16 @@ Drawing draw_steps(
   double x = svg.legend(24, 66, Fill::warp, "the step's floats of A and B are on their way");
   x = svg.legend(x, 66, Fill::one, "the step is multiplied");
   svg.line(x + 8, 54, x + 8, 70, "thick");
-  svg.text(x + 18, 66, "a barrier", {.small = true});
-  svg.text(
+  svg.small(x + 18, 66, "a barrier");
+  svg.faint(
       24, 90,
       text::printed(
           "Steps of k in their tile, from 0 to %d. The order of the loads and the barriers are as "
           "traced.",
-          after.variant->BK - 1),
-      {.small = true, .faint = true});
+          after.variant->BK - 1));
   // From two steps before the end of a tile far from the first.
   constexpr double kStepsShown = 6;
-  const double scale = kTimesWide / (kStepsShown * (one.multiply_end - one.load_begin));
+  const double shown = kStepsShown * (one.multiply_end - one.load_begin);
   const int tile = static_cast<int>(steps.times.size()) / after.variant->BK / 2;
   const int first = tile * after.variant->BK - 2;
   double y = 122;
@@ -647,19 +385,17 @@ Drawing draw_steps(
     // The picture begins where the shown step is requested or multiplied.
     const double begin =
         each->plan.ahead > 0 ? each->times[first].multiply_begin : each->times[first].load_begin;
-    y = draw_warp(svg, y, *each, {begin, scale});
+    y = draw_warp(svg, y, *each, {kTimesLeft, kTimesWide, begin + shown, begin});
   }
-  y = ticks(svg, y - 20, StepScale{0, scale});
-  y = svg.paragraph(24, y, finding, 752);
-  y = svg.paragraph(
-      24, y + 6,
+  y -= 20;
+  svg.line(kTimesLeft, y, kTimesLeft + kTimesWide, y, "thin");
+  return svg.with(
+      finding, svg.ticks({kTimesLeft, kTimesWide, shown}, y, 200, "cycles") + 2,
       text::printed(
           "A load takes %.0f cycles and each further wavefront one more; an FMA takes a cycle of "
           "the scheduler. On the GPU another warp of the same scheduler multiplies in some of the "
           "gaps, and the compiler may move loads within a tile.",
-          load_cycles),
-      752, {.small = true, .faint = true});
-  return {finding, svg.elements(), y + 4};
+          load_cycles));
 }
 
 }  // namespace pictures

@@ -37,7 +37,6 @@ BlockPlan plan_of(const TracedStage& stage);
 struct Pace {
   double copy;            // of one tile
   double multiply;        // of one tile
-  double l2_bytes;        // an SM's share of what L2 gives per cycle
   int blocks_per_sm;      // as many as fit
   double ceiling_tflops;  // of the whole product
 };
@@ -69,26 +68,6 @@ double multiplying(const std::vector<TileWork>& work);
 // ahead; to scale, with one block on an SM and with as many as fit.
 Drawing draw_pipeline(
     const PacedStage& before, const PacedStage& after, const RecordedLadder& measured);
-
-// What a warp does between two barriers; times in cycles.
-struct WarpSpan {
-  int span, warp;
-  double begin;
-  double loaded;      // from global memory
-  double stored;      // to shared memory, or to C
-  double multiplied;  // then it waits at the barrier, ...
-  double end;         // ... until all warps of the block are there
-  bool reads_tiles;   // it multiplies
-  bool stores_C;
-};
-
-// For a stage whose copies wait. The block has its SM to itself: its warps take turns in L2 and in
-// shared memory, in the order in which they come, and multiply at the same time. By span, then by
-// warp.
-std::vector<WarpSpan> warp_times(const TracedStage& stage, const Pace& pace);
-
-// The same as a picture.
-Picture draw_block_life(const TracedStage& stage, const Pace& pace);
 
 // The warp's loads for one step of k.
 struct StepLoad {

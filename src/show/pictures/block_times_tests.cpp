@@ -121,7 +121,7 @@ StepPlan plan_of_steps(int steps, int wavefronts, int ahead) {
   return plan;
 }
 
-const Pace kPace{10, 30, 1, 2, 0};
+const Pace kPace{10, 30, 2, 0};
 
 }  // namespace
 
@@ -137,7 +137,7 @@ TEST_CASE("blocks copy and multiply in the order of their golden file") {
     }
     outputs.emplace_back(title, text);
   };
-  const Pace slow{60, 30, 1, 1, 0};
+  const Pace slow{60, 30, 1, 0};
   add("in turn", in_turn(3), kPace, 1);
   add("two blocks in turn", in_turn(8), kPace, 2);
   add("ahead", one_ahead(8), kPace, 1);
@@ -154,37 +154,6 @@ TEST_CASE("blocks copy and multiply in the order of their golden file") {
   }
   CHECK(multiplying({}) == 0);
   testing::compare_with_golden("schedules", outputs);
-}
-
-TEST_CASE("the warp that loads first waits longest for the others") {
-  model::Variant variant{};
-  TracedStage stage{nullptr, &variant, {}};
-  stage.block.threads = 64;
-  const auto request = [&](int warp, int epoch, const char* array, bool shared,
-                           model::Direction direction, int pieces) {
-    stage.block.requests.push_back({warp, epoch, 0, array, shared, direction, {}, pieces, 0});
-  };
-  for (const int warp : {0, 1}) {
-    request(warp, 0, "A", false, model::Direction::load, 4);
-    request(warp, 0, "As", true, model::Direction::store, 2);
-    request(warp, 1, "As", true, model::Direction::load, 1);
-    request(warp, 2, "C", false, model::Direction::store, 8);
-  }
-  const Pace pace{0, 30, 16, 1, 0};  // a sector takes L2 two cycles
-  const std::vector<WarpSpan> spans = warp_times(stage, pace);
-  REQUIRE(spans.size() == 6);
-  CHECK(spans[0].loaded == 8);
-  CHECK(spans[0].stored == 10);
-  CHECK(spans[1].loaded == 16);
-  CHECK(spans[1].stored == 18);
-  CHECK(spans[0].end == 18);
-  CHECK(spans[1].end == 18);
-  CHECK(spans[2].reads_tiles);
-  CHECK(spans[2].begin == 18);
-  CHECK(spans[2].end == 48);
-  // At the end no warp waits for another.
-  CHECK(spans[4].end == 64);
-  CHECK(spans[5].end == 80);
 }
 
 namespace {
@@ -295,7 +264,7 @@ TEST_CASE("a recording has the boxes, arrivals, waits and multiplications of a b
 }
 
 TEST_CASE("a ring's tiles are copied, multiplied and given back, place by place") {
-  const Ring ring = ring_of(traced(10), {kCopy, kMultiply, 0, 1, 0});
+  const Ring ring = ring_of(traced(10), {kCopy, kMultiply, 1, 0});
   REQUIRE(ring.tiles.size() == 10);
   CHECK(ring.places == 4);
   check_order(ring);
@@ -309,7 +278,7 @@ TEST_CASE("a ring's tiles are copied, multiplied and given back, place by place"
 TEST_CASE("low parts of a tile are made when it has come, and before it is multiplied") {
   for (const double multiply : {kMultiply, 40 * kMultiply}) {
     CAPTURE(multiply);
-    const Ring ring = ring_of(traced(10, 17), {kCopy, multiply, 0, 1, 0});
+    const Ring ring = ring_of(traced(10, 17), {kCopy, multiply, 1, 0});
     REQUIRE(ring.tiles.size() == 10);
     CHECK(ring.places == 4);
     check_order(ring);
@@ -321,11 +290,11 @@ TEST_CASE("low parts of a tile are made when it has come, and before it is multi
       for (const Use& use : tile.uses) CHECK(use.begin >= tile.split->end);
     }
   }
-  CHECK_FALSE(ring_of(traced(6), {kCopy, kMultiply, 0, 1, 0}).tiles[0].split);
+  CHECK_FALSE(ring_of(traced(6), {kCopy, kMultiply, 1, 0}).tiles[0].split);
 }
 
 TEST_CASE("if multiplying takes longer, the copies wait for places in the ring") {
-  const Ring ring = ring_of(traced(10), {kCopy, 4 * kMultiply, 0, 1, 0});
+  const Ring ring = ring_of(traced(10), {kCopy, 4 * kMultiply, 1, 0});
   check_order(ring);
   CHECK(ring.multiplying == doctest::Approx(1));
   const RingTile& last = ring.tiles.back();
@@ -346,7 +315,7 @@ TEST_CASE("threads that wait for each other have no schedule") {
   wait.recorded.barrier = of(model::RecordedAction::Kind::box).recorded.barrier;
   wait.recorded.value = 0;
   actions.insert(actions.begin(), wait);
-  CHECK_THROWS_AS(ring_of(stage, {kCopy, kMultiply, 0, 1, 0}), std::logic_error);
+  CHECK_THROWS_AS(ring_of(stage, {kCopy, kMultiply, 1, 0}), std::logic_error);
 }
 
 TEST_CASE("a ring is drawn of the stages whose warps copy or multiply, tile by tile") {
@@ -356,7 +325,7 @@ TEST_CASE("a ring is drawn of the stages whose warps copy or multiply, tile by t
     const TracedStage traced = first_block(stage, 4);
     if (!has_ring(traced)) continue;
     with_rings.insert(stage.name);
-    CHECK(ring_of(traced, {100, 80, 0, 1, 0}).tiles.size() == 4);
+    CHECK(ring_of(traced, {100, 80, 1, 0}).tiles.size() == 4);
   }
   CHECK(
       with_rings ==

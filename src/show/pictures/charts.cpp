@@ -102,14 +102,14 @@ void draw_legend(Svg& svg, const std::vector<RecordedLadder>& runs, int size, bo
   for (const RecordedLadder& other : runs) {
     if (other.size == size) continue;
     mark(svg, x + 8, y - 5, other.size < size);
-    svg.text(x + 20, y, text::printed("at %d", other.size), {.small = true});
+    svg.small(x + 20, y, text::printed("at %d", other.size));
     x += 84;
   }
   svg.line(x + 8, y - 5, x + 32, y - 5, "dashed");
-  svg.text(x + 38, y, "cuBLAS", {.small = true});
+  svg.small(x + 38, y, "cuBLAS");
   if (!has_roof) return;
   svg.line(x + 108, y - 12, x + 108, y + 4, "thick");
-  svg.text(x + 116, y, "roof of the tensor cores", {.small = true});
+  svg.small(x + 116, y, "roof of the tensor cores");
 }
 
 }  // namespace
@@ -148,17 +148,16 @@ Picture draw_staircase(
   column(kPercent, y, "% of cuBLAS", true);
   for (const StairGroup& group : groups) {
     const double high = most(group.tensor), scale = (kRight - kLeft) / high;
-    svg.text(
+    svg.bold(
         24, y,
-        group.tensor ? group.tf32 ? "tf32, tensor cores" : "fp32, tensor cores" : "fp32, FMA",
-        {.bold = true});
+        group.tensor ? group.tf32 ? "tf32, tensor cores" : "fp32, tensor cores" : "fp32, FMA");
     const double top = y + 6, bottom = y + 10 + kStep * static_cast<double>(group.stairs.size());
     const bool ends_scale = &group == &groups.back() || (&group + 1)->tensor != group.tensor;
     for (double tick = 0; tick <= high; tick += std::pow(10, std::floor(std::log10(high)))) {
       const double x = kLeft + tick * scale;
       svg.line(x, top, x, bottom, "hair");
       if (ends_scale) {
-        svg.text(x, bottom + 12, text::exact(tick), {.anchor = Anchor::middle, .small = true});
+        svg.centred(x, bottom + 12, text::exact(tick));
       }
     }
     y += 10;
@@ -187,9 +186,7 @@ Picture draw_staircase(
       const std::string name = group.cublas() + " " + text::significant(group.cublas_tflops);
       const double half = text_width(name, {.small = true}) / 2;
       for (const char* kind : {"casing", "dashed"}) svg.line(line, top, line, bottom - 3, kind);
-      svg.text(
-          std::clamp(line, kLeft + half, kRight - half), top - 4, name,
-          {.anchor = Anchor::middle, .small = true});
+      svg.centred(std::clamp(line, kLeft + half, kRight - half), top - 4, name);
     }
     y = bottom + (ends_scale ? 38 : 18);
   }
@@ -204,102 +201,6 @@ Picture draw_staircase(
       text::printed(
           "The staircase: TFLOP/s of each stage on an H200, %d × %d × %d", run.size, run.size,
           run.size),
-      {finding, svg.elements(), y + 4}};
-}
-
-namespace {
-
-// What a thread loads per result of C.
-struct Loads {
-  double floats, loads;
-};
-
-Loads per_result(const lab::Run& run, const lab::Row& row, model::Traffic model::Counts::*of) {
-  const model::Traffic& traffic = (*row.counts).*of;
-  const auto share = [&](const model::PerThread& all) {
-    // If the warps divide the work, the loads of all threads count.
-    if (model::is_specialized(*row.stage)) {
-      const double tiles = model::traced_tiles(lab::product_of(run), *row.variant, *row.counts);
-      return static_cast<double>(all.sum) / (tiles * row.variant->BM * row.variant->BN);
-    }
-    return static_cast<double>(all.max) / lab::results_per_thread(*row.variant);
-  };
-  return {share(traffic.floats), share(traffic.accesses)};
-}
-
-// The copy engine moves many floats at a time; a load moves four at most.
-bool in_boxes(const Loads& of) {
-  return of.floats > 4 * of.loads;
-}
-
-// "64 floats in 16 loads"; for loads of single floats, one number is enough.
-std::string words(const Loads& of) {
-  const auto number = [](double value) {
-    return value < 100 ? text::shortest(std::round(value * 100) / 100) : text::exact(value);
-  };
-  if (of.floats == 0) return "none";
-  const std::string floats = number(of.floats) + (number(of.floats) == "1" ? " float" : " floats");
-  if (in_boxes(of)) {
-    const bool also = of.loads >= 0.005;
-    return floats + ", in boxes" + (also ? " and " + number(of.loads) + " loads" : "");
-  }
-  return of.loads == of.floats
-             ? floats
-             : floats + " in " + number(of.loads) + (of.loads == 1 ? " load" : " loads");
-}
-
-}  // namespace
-
-Picture draw_loads(const lab::Run& run) {
-  constexpr double kLeft = 204, kRight = 680, kHigh = 13, kStep = 35;
-  double most = 0;
-  for (const lab::Row& row : run.rows) {
-    most = std::max(
-        {most, per_result(run, row, &model::Counts::gmem_loads).floats,
-         per_result(run, row, &model::Counts::smem_loads).floats});
-  }
-  const double scale = (kRight - kLeft) / most;
-  const lab::Row &first = run.rows.front(), &last = run.rows.back();
-  const auto from = [&](const lab::Row& row, model::Traffic model::Counts::*of, const char* where) {
-    const Loads loads = per_result(run, row, of);
-    return words(loads) + (in_boxes(loads) ? ", from " : " from ") + where + " memory";
-  };
-  const std::string finding =
-      text::printed(
-          "Per result of C with K = %d, a thread of stage %d loads ", run.K, first.number) +
-      from(first, &model::Counts::gmem_loads, "global") +
-      text::printed(". A thread of stage %d loads ", last.number) +
-      from(last, &model::Counts::gmem_loads, "global") + " and " +
-      from(last, &model::Counts::smem_loads, "shared") + ".";
-  Svg svg;
-  const double x = svg.legend(24, 66, Fill::warp, "from global memory");
-  svg.legend(x, 66, Fill::other, "from shared memory");
-  double y = 92;
-  const double top = y - 4, bottom = y + kStep * static_cast<double>(run.rows.size()) - 8;
-  for (double tick = 0; tick <= most; tick += most / 4) {
-    svg.line(kLeft + tick * scale, top, kLeft + tick * scale, bottom, "hair");
-    svg.text(
-        kLeft + tick * scale, bottom + 14, text::exact(tick),
-        {.anchor = Anchor::middle, .small = true});
-  }
-  svg.text(kLeft - 10, bottom + 14, "floats", {.anchor = Anchor::end, .small = true});
-  for (const lab::Row& row : run.rows) {
-    svg.text(
-        kLeft - 10, y + 18, text::printed("%d ", row.number) + row.name, {.anchor = Anchor::end});
-    const auto bar = [&](double at, const Loads& loads, Fill fill) {
-      if (loads.floats > 0) svg.rect(kLeft, at, loads.floats * scale, kHigh, fill);
-      svg.text(kLeft + loads.floats * scale + 6, at + 11, words(loads), {.small = true});
-    };
-    bar(y, per_result(run, row, &model::Counts::gmem_loads), Fill::warp);
-    bar(y + kHigh + 1, per_result(run, row, &model::Counts::smem_loads), Fill::other);
-    y += kStep;
-  }
-  y = svg.paragraph(
-      24, bottom + 42, finding + " The bars show floats. One load of a float4 brings four of them.",
-      752);
-  return {
-      "loads",
-      text::printed("Floats loaded per result of C, K = %d, as traced", run.K),
       {finding, svg.elements(), y + 4}};
 }
 
@@ -424,15 +325,13 @@ double draw_table(
   constexpr double kName = 524, kIntensity = 716, kSpeed = 776;
   const auto row = [&](const std::string& name, double intensity, double speed) {
     y += 19;
-    svg.text(kName, y, name, {.small = true});
-    const auto number = [&](double x, double value) {
-      svg.text(x, y, text::significant(value), {.anchor = Anchor::end, .small = true});
-    };
+    svg.small(kName, y, name);
+    const auto number = [&](double x, double value) { svg.right(x, y, text::significant(value)); };
     if (intensity > 0) number(kIntensity, intensity);
     number(kSpeed, speed);
   };
   const auto heading = [&](const char* name, const char* intensity, const char* speed) {
-    svg.text(kName, y, name, {.bold = true, .small = true});
+    svg.small_bold(kName, y, name);
     svg.text(kIntensity, y, intensity, {.anchor = Anchor::end, .bold = true, .small = true});
     svg.text(kSpeed, y, speed, {.anchor = Anchor::end, .bold = true, .small = true});
   };
@@ -462,18 +361,16 @@ Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured) {
   const LogScale x_of{kLeft, kRight, 0.03, high}, y_of{kBottom, kTop, 0.2, high};
   const std::string finding = finding_of(dots, roofs.back(), gpu);
   Svg svg;
-  svg.text(24, 66, "TFLOP/s, recorded", {.small = true});
+  svg.small(24, 66, "TFLOP/s, recorded");
   for (double tick = 0.1; tick <= high * 1.01; tick *= 10) {
     svg.line(x_of(tick), kTop, x_of(tick), kBottom, "hair");
-    svg.text(
-        x_of(tick), kBottom + 16, text::exact(tick), {.anchor = Anchor::middle, .small = true});
+    svg.centred(x_of(tick), kBottom + 16, text::exact(tick));
     if (tick < 0.2) continue;
     svg.line(kLeft, y_of(tick), kRight, y_of(tick), "hair");
-    svg.text(kLeft - 8, y_of(tick) + 4, text::exact(tick), {.anchor = Anchor::end, .small = true});
+    svg.right(kLeft - 8, y_of(tick) + 4, text::exact(tick));
   }
-  svg.text(
-      (kLeft + kRight) / 2, kBottom + 36, "operations per byte asked of global memory, as traced",
-      {.anchor = Anchor::middle, .small = true});
+  svg.centred(
+      (kLeft + kRight) / 2, kBottom + 36, "operations per byte asked of global memory, as traced");
   for (const Roof& roof : roofs) {
     const double ridge = peak / roof.tb_per_s, low = std::max(0.03, 0.2 / roof.tb_per_s);
     svg.line(x_of(low), y_of(low * roof.tb_per_s), x_of(ridge), y_of(peak), "thick");
@@ -495,8 +392,7 @@ Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured) {
     std::sort(stages.begin(), stages.end());
     // A long name stands below the line, where no dot's number is.
     const bool is_long = text_width(in_words(stages), {.small = true}) > 60;
-    svg.text(
-        kRight, is_long ? y + 15 : y - 8, in_words(stages), {.anchor = Anchor::end, .small = true});
+    svg.right(kRight, is_long ? y + 15 : y - 8, in_words(stages));
   }
   const double table_end = draw_table(svg, kTop + 4, dots, roofs, peaks);
 
@@ -566,14 +462,13 @@ Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured) {
     }
     svg.line(
         x, dot_y, left ? numbers.beside + width + 1 : numbers.beside - 3, numbers.above, "thin");
-    svg.text(numbers.beside, numbers.above + 6, number, {.bold = true});
+    svg.bold(numbers.beside, numbers.above + 6, number);
   }
-  const double y = svg.paragraph(24, std::max(kBottom + 70, table_end + 28), finding, 752);
   return {
       "roofline",
       "Roofline: all stages on an " + gpu.name +
           text::printed(", %d × %d × %d", measured.size, measured.size, measured.size),
-      {finding, svg.elements(), y + 4}};
+      svg.with(finding, std::max(kBottom + 70, table_end + 28))};
 }
 
 }  // namespace pictures

@@ -52,7 +52,7 @@ std::vector<std::size_t> typical(const BlockRequests& block) {
 double draw_request(
     Svg& svg, double y, const RecordedRequest& request, const model::Sectors& sectors) {
   const int words_of_sector = request.access.warp.sector_words();
-  svg.text(kSectorsLeft, y, summary(request, sectors), {.bold = true});
+  svg.bold(kSectorsLeft, y, summary(request, sectors));
   y += 12;
   int at = 0;
   for (const model::Sector& sector : sectors) {
@@ -77,11 +77,10 @@ double draw_request(
           return d;
         }(),
         "hair");
-    svg.text(
+    svg.centred(
         x + words_of_sector * kLaneWide / 2, y + kSectorHigh + 14,
         (std::popcount(sector.lanes) == 1 ? "lane " : "lanes ") +
-            text::numbers_of_bits(sector.lanes),
-        {.anchor = Anchor::middle, .small = true});
+            text::numbers_of_bits(sector.lanes));
     ++at;
   }
   return y + kSectorHigh + 44;
@@ -100,14 +99,13 @@ Drawing draw_coalescing(const BlockRequests& block) {
   double x = svg.legend(24, 66, Fill::warp, "one lane asks for it");
   x = svg.legend(x, 66, Fill::other, "several lanes ask for it; it moves once");
   svg.legend(x, 66, Fill::trouble, "moved, but no lane asks for it");
-  svg.text(
+  svg.faint(
       24, 90,
       text::printed(
           "A box is a sector: %d bytes, %d floats, the least that memory moves. Below it: the "
           "lanes "
           "that touch it.",
-          block.warp.sector_bytes, block.warp.sector_words()),
-      {.small = true, .faint = true});
+          block.warp.sector_bytes, block.warp.sector_words()));
   double y = 124;
   for (const std::size_t r : chosen) {
     y = draw_request(svg, y, block.requests[r], sectors_of(block, r));
@@ -216,7 +214,7 @@ void draw_row(
     Svg& svg, double y, const std::string& name,
     const model::ShortList<std::uint32_t, model::kBanks>& banks, const Waits& waits) {
   const int all_banks = static_cast<int>(banks.size());
-  svg.text(24, y + 15, name, {.small = true});
+  svg.small(24, y + 15, name);
   svg.rect(kBanksLeft, y, all_banks * kBankWide, kBankHigh, Fill::quiet);
   for (int bank = 0; bank < all_banks;) {
     int last = bank;
@@ -235,8 +233,7 @@ void draw_row(
     if (text_width(label, {.small = true}) + 4 > width) {
       label = text::printed("%d", std::countr_zero(lanes));
     }
-    svg.text(
-        x + width / 2, y + 15, label, {.anchor = Anchor::middle, .small = true, .on_fill = true});
+    svg.on_fill(x + width / 2, y + 15, label);
   }
 }
 
@@ -245,7 +242,7 @@ template <class Row>
 double draw_rows(Svg& svg, double y, std::size_t rows, Row row) {
   for (std::size_t r = 0; r < rows; ++r, y += kBankHigh + 2) {
     if (r == kMostTurns) {
-      svg.text(24, y + 15, text::printed("and %zu more", rows - kMostTurns), {.small = true});
+      svg.small(24, y + 15, text::printed("and %zu more", rows - kMostTurns));
       return y + kBankHigh + 2;
     }
     row(r, y);
@@ -260,11 +257,10 @@ double draw_lines(
   std::map<std::uint64_t, std::uint32_t> lines;  // lanes, by the line that they read
   model::for_each_lane(
       lanes, [&](int lane) { lines[read.address[lane] / line_bytes] |= 1u << lane; });
-  svg.text(
+  svg.small(
       kBanksLeft, y + 13,
       text::printed(
-          "reads from L1: a row is %d bytes, which lie in %d banks", line_bytes, read.warp.banks),
-      {.small = true});
+          "reads from L1: a row is %d bytes, which lie in %d banks", line_bytes, read.warp.banks));
   auto line = lines.begin();
   return draw_rows(svg, y + 20, lines.size(), [&](std::size_t r, double at) {
     draw_row(
@@ -278,11 +274,11 @@ double draw_turns(Svg& svg, double y, const BlockRequests& block, const Shown& s
   const model::Wavefronts turns = wavefronts_of(block, shown.number);
   const model::WarpAccess* read = read_by_copy(block, shown);
   const Waits waits = waits_of(turns, read);
-  svg.text(24, y, summary(shown), {.bold = true});
+  svg.bold(24, y, summary(shown));
   y += 10;
   if (waits.for_l1 != 0) {
     y = draw_lines(svg, y, *read, shown.request->access.active & read->active, waits) + 4;
-    svg.text(kBanksLeft, y + 13, "writes to shared memory: a row is a wavefront", {.small = true});
+    svg.small(kBanksLeft, y + 13, "writes to shared memory: a row is a wavefront");
     y += 20;
   }
   y = draw_rows(svg, y, turns.size(), [&](std::size_t t, double at) {
@@ -314,18 +310,15 @@ std::optional<Drawing> draw_banks(const BlockRequests& block) {
     x = svg.legend(x, 66, Fill::trouble, "waits: its bank is busy");
   }
   if (waits_for_l1) svg.legend(x, 66, Fill::waiting, "waits: its bank of L1 is busy");
-  svg.text(
+  svg.faint(
       24, 90,
       text::printed(
           "A row is a wavefront: what the %d banks transfer in one cycle. Numbers are lanes; a "
           "narrow box names only the first.",
-          block.warp.banks),
-      {.small = true, .faint = true});
-  svg.text(24, 114, "bank", {.small = true, .faint = true});
+          block.warp.banks));
+  svg.faint(24, 114, "bank");
   for (int bank = 0; bank < block.warp.banks; bank += 4) {
-    svg.text(
-        kBanksLeft + (bank + 0.5) * kBankWide, 114, text::printed("%d", bank),
-        {.anchor = Anchor::middle, .small = true, .faint = true});
+    svg.centred_faint(kBanksLeft + (bank + 0.5) * kBankWide, 114, text::printed("%d", bank));
   }
   double y = 142;
   for (const Shown& shown : chosen) y = draw_turns(svg, y, block, shown);
@@ -371,13 +364,11 @@ std::string wavefronts_text(const model::WarpAccess& access) {
 
 void draw(Svg& svg, double x, double y, const Layout& layout) {
   constexpr double kCell = 7.4;
-  svg.text(x, y, layout.name, {.bold = true});
-  svg.text(x, y + 19, layout.index, {.small = true});
+  svg.bold(x, y, layout.name);
+  svg.small(x, y + 19, layout.index);
   y += 48;
   for (const int bank : {0, 8, 16, 24, 31}) {
-    svg.text(
-        x + (bank + 0.5) * kCell, y - 5, text::printed("%d", bank),
-        {.anchor = Anchor::middle, .small = true, .faint = true});
+    svg.centred_faint(x + (bank + 0.5) * kCell, y - 5, text::printed("%d", bank));
   }
   const int rows = (layout.words + kTileSide - 1) / kTileSide;
   svg.rect(x, y, kTileSide * kCell, rows * kCell, Fill::quiet);
@@ -392,9 +383,9 @@ void draw(Svg& svg, double x, double y, const Layout& layout) {
   mark(row, Fill::warp);
   mark(column, Fill::one);
   y += rows * kCell + 22;
-  svg.text(x, y, "a row: " + wavefronts_text(row), {.small = true});
-  svg.text(x, y + 17, "a column: " + wavefronts_text(column), {.bold = true});
-  svg.text(x, y + 36, text::grouped(4 * layout.words) + " bytes", {.small = true});
+  svg.small(x, y, "a row: " + wavefronts_text(row));
+  svg.bold(x, y + 17, "a column: " + wavefronts_text(column));
+  svg.small(x, y + 36, text::grouped(4 * layout.words) + " bytes");
 }
 
 }  // namespace
@@ -413,11 +404,10 @@ Picture draw_layouts() {
       svg.legend(24, 66, Fill::one, text::printed("column %d, one word per lane", kShownColumn));
   svg.legend(x, 66, Fill::warp, text::printed("row %d, one word per lane", kShownRow));
   for (int i = 0; i < 3; ++i) draw(svg, 24 + i * 256.0, 102, kLayouts[i]);
-  svg.text(
+  svg.faint(
       24, 486,
       "Across: the 32 banks. Down: the words of shared memory, 32 per line. A column of this "
-      "picture is one bank.",
-      {.small = true, .faint = true});
+      "picture is one bank.");
   return {
       "padding-and-swizzle",
       "Padding and swizzle: a column of a tile, over the banks",
@@ -521,38 +511,35 @@ int unmoved(Chunk chunk) {
 void draw_map(
     Svg& svg, double x, double y, const CopiedBox& box, const std::string& heading,
     const std::function<int(Chunk)>& place, bool in_banks) {
-  svg.text(x, y, heading, {.small = true});
+  svg.small(x, y, heading);
   y += 30;
   for (int at = 0; at < kChunks; ++at) {
-    svg.text(
-        x + (at + 0.5) * kChunkWide, y - 5, text::printed("%d", in_banks ? 4 * at : at),
-        {.anchor = Anchor::middle, .small = true, .faint = true});
+    svg.centred_faint(
+        x + (at + 0.5) * kChunkWide, y - 5, text::printed("%d", in_banks ? 4 * at : at));
   }
   for (int row = 0; row < kRows; ++row) {
-    svg.text(
-        x - 8, y + (row + 0.5) * kChunkHigh + 4.5, text::printed("%s %d", box.row, row),
-        {.anchor = Anchor::end, .small = true});
+    svg.right(x - 8, y + (row + 0.5) * kChunkHigh + 4.5, text::printed("%s %d", box.row, row));
     for (int number = 0; number < kChunks; ++number) {
       const Chunk chunk{row, number};
       const double left = x + place(chunk) * kChunkWide, top = y + row * kChunkHigh;
       svg.rect(
           left, top, kChunkWide, kChunkHigh, box.read.contains(chunk) ? Fill::one : Fill::paper);
-      svg.text(
+      svg.on_fill(
           left + kChunkWide / 2, top + kChunkHigh / 2 + 4.5, text::printed("%d", number),
-          {.anchor = Anchor::middle, .small = true, .on_fill = box.read.contains(chunk)});
+          box.read.contains(chunk));
     }
   }
 }
 
 // Returns the y below.
 double draw(Svg& svg, double y, const CopiedBox& box) {
-  svg.text(24, y, box.heading, {.bold = true});
+  svg.bold(24, y, box.heading);
   y += 24;
   draw_map(svg, kFromMatrix, y, box, "in the matrix: chunks of 16 bytes", unmoved, false);
   draw_map(svg, kFromShared, y, box, "in shared memory: banks", box.place, true);
   y += 30 + kRows * kChunkHigh;
   svg.rect(kFromMatrix, y + 12, 14, 14, Fill::one);
-  svg.text(kFromMatrix + 22, y + 24, box.reader, {.small = true});
+  svg.small(kFromMatrix + 22, y + 24, box.reader);
   return y + 58;
 }
 
@@ -576,8 +563,7 @@ std::optional<Drawing> draw_box(const TracedStage& stage) {
         banks_of(box, box.place), banks_of(box, unmoved));
     y = draw(svg, y, box);
   }
-  y = svg.paragraph(24, y, finding, 752);
-  return Drawing{finding, svg.elements(), y + 4};
+  return svg.with(finding, y);
 }
 
 }  // namespace pictures

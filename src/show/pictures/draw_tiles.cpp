@@ -124,7 +124,7 @@ double draw_matrices(Svg& svg, const TracedStage& stage, const BlockTile& tile) 
   const double a_width = s.K * scale, b_height = s.K * scale;
   const double x = 24 + a_width + gap, y = kTilesTop + b_height + gap;
   const double width = s.N * scale, height = s.M * scale;
-  svg.text(24, 68, "Matrices", {.bold = true});
+  svg.bold(24, 68, "Matrices");
   svg.rect(24, y, a_width, height, Fill::quiet);
   svg.rect(x, kTilesTop, width, b_height, Fill::quiet);
   svg.rect(x, y, width, height, Fill::quiet);
@@ -133,14 +133,10 @@ double draw_matrices(Svg& svg, const TracedStage& stage, const BlockTile& tile) 
   svg.grid(x, y, width, height, s.N / tile.BN, s.M / tile.BM);
   svg.rect(
       x + tile.col0 * scale, y + tile.row0 * scale, tile.BN * scale, tile.BM * scale, Fill::other);
-  svg.text(24, y + height + 18, text::printed("A %d × %d", s.M, s.K), {.small = true});
-  svg.text(
-      x + width, kTilesTop - 8, text::printed("B %d × %d", s.K, s.N),
-      {.anchor = Anchor::end, .small = true});
+  svg.small(24, y + height + 18, text::printed("A %d × %d", s.M, s.K));
+  svg.right(x + width, kTilesTop - 8, text::printed("B %d × %d", s.K, s.N));
   const double lower = a_width < 40 ? 14 : 0;  // where both names do not fit into one line
-  svg.text(
-      x + width, y + height + 18 + lower, text::printed("C %d × %d", s.M, s.N),
-      {.anchor = Anchor::end, .small = true});
+  svg.right(x + width, y + height + 18 + lower, text::printed("C %d × %d", s.M, s.N));
   return y + height + 24 + lower;
 }
 
@@ -150,7 +146,7 @@ double draw_block(Svg& svg, const BlockTile& tile, int K) {
   const double scale = kMost / std::max(tile.BM, tile.BN);
   const double k_scale = kDepth / tile.depth;
   const double x = kLeft + kDepth + kGap, y = kTilesTop + kDepth + kGap;
-  svg.text(kLeft, 68, text::printed("Block: %d × %d of C", tile.BM, tile.BN), {.bold = true});
+  svg.bold(kLeft, 68, text::printed("Block: %d × %d of C", tile.BM, tile.BN));
   svg.rect(kLeft, y, kDepth, tile.BM * scale, Fill::quiet);
   svg.rect(x, kTilesTop, tile.BN * scale, kDepth, Fill::quiet);
   svg.rect(x, y, tile.BN * scale, tile.BM * scale, Fill::paper);
@@ -165,8 +161,8 @@ double draw_block(Svg& svg, const BlockTile& tile, int K) {
   const double below = y + tile.BM * scale;
   const std::string depth =
       tile.depth < K ? text::printed("%d of K", tile.depth) : text::printed("K = %d", K);
-  svg.text(kLeft, below + 18, depth, {.small = true});
-  svg.text(x + tile.BN * scale, kTilesTop - 8, depth, {.anchor = Anchor::end, .small = true});
+  svg.small(kLeft, below + 18, depth);
+  svg.right(x + tile.BN * scale, kTilesTop - 8, depth);
   return below + 24;
 }
 
@@ -176,7 +172,7 @@ double draw_thread(Svg& svg, const BlockTile& tile) {
   const int rows = static_cast<int>(tile.rows.size()), cols = static_cast<int>(tile.cols.size());
   const double cell = std::floor(std::min({kWide / (cols + 1), kHigh / (rows + 1), kMost}));
   const double x = kLeft + cell + kGap, y = kTilesTop + cell + kGap;
-  svg.text(kLeft, 68, text::printed("Thread: %d × %d", rows, cols), {.bold = true});
+  svg.bold(kLeft, 68, text::printed("Thread: %d × %d", rows, cols));
   svg.rect(kLeft, y, cell, rows * cell, Fill::one);
   svg.grid(kLeft, y, cell, rows * cell, 1, rows);
   svg.rect(x, kTilesTop, cols * cell, cell, Fill::one);
@@ -198,7 +194,7 @@ double draw_thread(Svg& svg, const BlockTile& tile) {
     const int length = run.second - run.first + 1;
     const double middle = y + (at + length / 2.0) * cell + 4;
     if (at > 0) svg.line(kLeft, y + at * cell, x + cols * cell, y + at * cell, "thick");
-    if (length * cell >= 12) svg.text(x + cols * cell + 6, middle, text_of(run), {.small = true});
+    if (length * cell >= 12) svg.small(x + cols * cell + 6, middle, text_of(run));
     at += length;
   }
   at = 0;
@@ -210,12 +206,12 @@ double draw_thread(Svg& svg, const BlockTile& tile) {
     const double center = x + (at + length / 2.0) * cell;
     const double half = 4.0 * text::display_width(text_of(run));
     if (center - half >= free_from) {
-      svg.text(center, label_y, text_of(run), {.anchor = Anchor::middle, .small = true});
+      svg.centred(center, label_y, text_of(run));
       free_from = center + half;
     }
     at += length;
   }
-  svg.text(kLeft, label_y + 20, "rows and columns of the tile", {.small = true, .faint = true});
+  svg.faint(kLeft, label_y + 20, "rows and columns of the tile");
   return label_y + 26;
 }
 
@@ -258,8 +254,7 @@ Drawing draw_tiles(const TracedStage& stage) {
   double x = svg.legend(24, y, Fill::other, "the block, and what it reads");
   x = svg.legend(x, y, Fill::warp, text::printed("warp %d, and what it reads", kWarp));
   svg.legend(x, y, Fill::one, text::printed("thread %d, and its step k = %d", kThread, kStepShown));
-  y = svg.paragraph(24, y + 30, finding, 752);
-  return {finding, svg.elements(), y + 4};
+  return svg.with(finding, y + 30);
 }
 
 namespace {
@@ -357,11 +352,10 @@ Drawing draw_lanes(const TracedStage& stage) {
       svg.legend(24, 66, Fill::one, text::printed("lane %d, and what it loads", kThreadLane));
   x = svg.legend(x, 66, Fill::warp, "asks for the same float4 of A");
   svg.legend(x, 66, Fill::other, "asks for the same float4 of B");
-  svg.text(
+  svg.faint(
       24, 90,
       "Numbers in the tile are lanes. At the left and above: how many lanes ask for each float4 in "
-      "one step of k.",
-      {.small = true, .faint = true});
+      "one step of k.");
 
   std::vector<Cells> of_lane(model::kWarpSize);
   for (int row = 0; row < rows; ++row) {
@@ -380,18 +374,18 @@ Drawing draw_lanes(const TracedStage& stage) {
       const double wide = r.cols * scale, high = r.rows * scale;
       const double left = kLeft + r.col * scale, top = kTilesTop + r.row * scale;
       svg.rect(left, top, wide, high, fill_of(lane));
-      svg.text(
+      svg.on_fill(
           left + wide / 2, top + high / 2 + 4.5, text::printed("%d", lane),
-          {.anchor = Anchor::middle, .small = true, .on_fill = fill_of(lane) != Fill::paper});
+          fill_of(lane) != Fill::paper);
     }
   }
   const auto box = [&](double left, double top, double wide, double high, Lanes lanes,
                        const char* unit) {
     const bool shown = lanes >> kThreadLane & 1u;
     svg.rect(left, top, wide, high, shown ? Fill::one : Fill::quiet);
-    svg.text(
+    svg.on_fill(
         left + wide / 2, top + high / 2 + 4.5, text::printed("%d%s", std::popcount(lanes), unit),
-        {.anchor = Anchor::middle, .small = true, .on_fill = shown});
+        shown);
   };
   for (const auto& [row, lanes] : tile.of_A) {
     box(kLeft - kGap - kBox, kTilesTop + row * scale, kBox, tile.wide_A * scale, lanes, " lanes");
@@ -400,11 +394,9 @@ Drawing draw_lanes(const TracedStage& stage) {
     box(kLeft + col * scale, kTilesTop - kGap - 22, tile.wide_B * scale, 22, lanes, "");
   }
   svg.text(24, kTilesTop + rows * scale / 2 + 4, "A", {.anchor = Anchor::middle, .bold = true});
-  svg.text(
-      kLeft - kGap - 4, kTilesTop - kGap - 7, "B, lanes", {.anchor = Anchor::end, .small = true});
+  svg.right(kLeft - kGap - 4, kTilesTop - kGap - 7, "B, lanes");
   const std::string finding = finding_of(stage, tile, rectangles(of_lane[kThreadLane]).size());
-  const double y = svg.paragraph(24, kTilesTop + rows * scale + 34, finding, 752);
-  return {finding, svg.elements(), y + 4};
+  return svg.with(finding, kTilesTop + rows * scale + 34);
 }
 
 Drawing draw_writers(const BlockRequests& block) {
@@ -452,9 +444,8 @@ Drawing draw_writers(const BlockRequests& block) {
   for (int row = 0; row < rows && cell >= 23; ++row) {
     for (int col = 0; col < cols; ++col) {
       if (owner[row][col] < 0) continue;
-      svg.text(
-          24 + (col + 0.5) * cell, y + row * cell + 16, text::printed("%d", owner[row][col]),
-          {.anchor = Anchor::middle, .small = true, .on_fill = true});
+      svg.on_fill(
+          24 + (col + 0.5) * cell, y + row * cell + 16, text::printed("%d", owner[row][col]));
     }
   }
   const bool cut = rows < written.rows || cols < written.cols;

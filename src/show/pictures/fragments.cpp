@@ -182,9 +182,7 @@ std::vector<RegisterRun> runs_of(int cells, Number number) {
 void name_columns(
     Svg& svg, const Lattice& at, double y, const std::vector<Held>& row, char matrix) {
   for (const RegisterRun& run : runs_of(at.cols, [&](int col) { return row[col].number; })) {
-    svg.text(
-        at.left(run.middle), y, text::printed("%c%d", matrix, run.number),
-        {.anchor = Anchor::middle, .small = true, .faint = true});
+    svg.centred_faint(at.left(run.middle), y, text::printed("%c%d", matrix, run.number));
   }
 }
 
@@ -219,7 +217,7 @@ double draw_mma(Svg& svg) {
   const Lattice of_B{x, kMmaTop, kCell, kCell, kMma.b.majors, kMma.b.minors};
   const Lattice of_D{x, y, kCell, kCell, kMma.d.minors, kMma.d.majors};
   const double below = of_A.top(of_A.rows);
-  svg.text(24, 96, "One mma: the numbers are lanes", {.bold = true});
+  svg.bold(24, 96, "One mma: the numbers are lanes");
 
   draw_lanes(svg, of_A, A, kMma.a.per);
   draw_lanes(svg, of_B, B, kMma.b.per);
@@ -229,26 +227,23 @@ double draw_mma(Svg& svg) {
   name_columns(svg, of_D, y - 6, D.front(), 'd');
   name_columns(svg, of_D, below + 14, D.back(), 'd');
   for (const RegisterRun& run : runs_of(of_B.rows, [&](int row) { return B[row].back().number; })) {
-    svg.text(
-        of_B.left(of_B.cols) + 6, of_B.top(run.middle) + 4.5, text::printed("b%d", run.number),
-        {.small = true, .faint = true});
+    svg.faint(
+        of_B.left(of_B.cols) + 6, of_B.top(run.middle) + 4.5, text::printed("b%d", run.number));
   }
   const auto name = [&](const Lattice& at, double up, const char* words) {
-    svg.text(
-        at.x, at.y - up, text::printed("%s, %d × %d", words, at.rows, at.cols), {.small = true});
+    svg.small(at.x, at.y - up, text::printed("%s, %d × %d", words, at.rows, at.cols));
   };
   name(of_A, 24, "A");
   name(of_B, 6, "B");
   name(of_D, 24, "sums");
 
   const double corner = kMmaTop + 18;
-  svg.text(24, corner, text::printed("%d / 4 = %d", kShownLane, kShownLane / 4), {.bold = true});
-  svg.text(24, corner + 18, "row of A and of the", {.small = true});
-  svg.text(24, corner + 34, "sums; column of B", {.small = true});
-  svg.text(
-      24, corner + 62, text::printed("%d %% 4 = %d", kShownLane, kShownLane % 4), {.bold = true});
-  svg.text(24, corner + 80, "k in A and B;", {.small = true});
-  svg.text(24, corner + 96, "pair in a row of sums", {.small = true});
+  svg.bold(24, corner, text::printed("%d / 4 = %d", kShownLane, kShownLane / 4));
+  svg.small(24, corner + 18, "row of A and of the");
+  svg.small(24, corner + 34, "sums; column of B");
+  svg.bold(24, corner + 62, text::printed("%d %% 4 = %d", kShownLane, kShownLane % 4));
+  svg.small(24, corner + 80, "k in A and B;");
+  svg.small(24, corner + 96, "pair in a row of sums");
   return below + 20;
 }
 
@@ -256,9 +251,7 @@ constexpr double kColumnsLeft = 412, kColumnsWide = 364;  // of the columns
 
 void number_columns(Svg& svg, const Lattice& at, double y) {
   for (int col = 0; col < at.cols; col += kAtOnce) {
-    svg.text(
-        at.left(col + 0.5), y, text::printed("%d", col),
-        {.anchor = Anchor::middle, .small = true, .faint = true});
+    svg.centred_faint(at.left(col + 0.5), y, text::printed("%d", col));
   }
 }
 
@@ -287,11 +280,11 @@ double draw_columns(Svg& svg, const Columns& columns) {
   const double at_mma = tile.top(tile.rows) + 84, at_sums = at_mma + kMma.b.minors * kSmall + 8;
   const Lattice of_C{kColumnsLeft, at_sums + 14 + 96, kColumn, 16, kColumns, 1};
 
-  svg.text(kColumnsLeft, 96, "Four mma: each takes every fourth column", {.bold = true});
-  svg.text(
+  svg.bold(kColumnsLeft, 96, "Four mma: each takes every fourth column");
+  svg.small(
       kColumnsLeft, 116,
-      text::printed("%d columns of B in shared memory; two loads of lane %d", kColumns, kShownLane),
-      {.small = true});
+      text::printed(
+          "%d columns of B in shared memory; two loads of lane %d", kColumns, kShownLane));
   number_columns(svg, tile, tile.y - 5);
   const int own = kMma.b.position(kShownLane, 0).major;  // the lane's column of each mma
   Cells first, loaded, first_of_C, stored, sums_of_lane;
@@ -324,14 +317,14 @@ double draw_columns(Svg& svg, const Columns& columns) {
           sums.left(j + 0.5), sums.top(1), of_C.left(columns.of(x, j) + 0.5), of_C.y,
           number == 0 ? "thick" : "dashed");
     }
-    svg.text(mma.left(own + 1.2), mma.y - 5, text::printed("mma %d", x), {.small = true});
+    svg.small(mma.left(own + 1.2), mma.y - 5, text::printed("mma %d", x));
   }
   for (const int row : columns.rows) {
     svg.rect(
         tile.left(columns.of(0, own)), tile.top(row), kAtOnce * kColumn, tile.high, Fill::outline);
   }
   const auto name = [&](double y, const std::string& words) {
-    svg.text(kColumnsLeft - 8, y, words, {.anchor = Anchor::end, .small = true});
+    svg.right(kColumnsLeft - 8, y, words);
   };
   for (const int row : columns.rows) name(tile.top(row + 0.5) + 4.5, text::printed("k %d", row));
   name(at_mma + kMma.b.minors * kSmall / 2 + 4.5, "B");
@@ -344,7 +337,7 @@ double draw_columns(Svg& svg, const Columns& columns) {
         of_C.left(col + kAtOnce / 2.0), of_C.top(1) + 32, text::printed("d%d", number),
         {.anchor = Anchor::middle, .bold = true, .small = true});
   }
-  svg.text(kColumnsLeft, of_C.top(1) + 32, "two stores to a row of C:", {.small = true});
+  svg.small(kColumnsLeft, of_C.top(1) + 32, "two stores to a row of C:");
   return of_C.top(1) + 38;
 }
 
@@ -365,8 +358,7 @@ Drawing draw_fragments(const TracedStage& stage) {
   double x = svg.legend(24, 66, Fill::one, text::printed("lane %d's elements", kShownLane));
   svg.legend(x, 66, Fill::warp, "mma 0: the columns that it takes, and their sums");
   double y = std::max(draw_mma(svg), draw_columns(svg, columns));
-  y = svg.paragraph(24, y + 26, finding, 752);
-  return {finding, svg.elements(), y + 4};
+  return svg.with(finding, y + 26);
 }
 
 }  // namespace pictures

@@ -186,13 +186,13 @@ std::vector<Picture> draw_pictures(const model::StageTable& table) {
   std::vector<Picture> pictures{draw_gpu()};
   std::vector<OfStage> drawn;
   std::optional<Traced> before;
-  std::optional<Picture> life;
   Wastes wasted;             // that the stages so far have
   bool coalesced = false;    // there was a stage that ends a waste of sectors
-  bool banks = false;        // and one with shared memory
+  bool free_banks = false;   // and one that ends bank conflicts
   bool warp_tiles = false;   // and one with warp tiles
   bool fragments = false;    // and one with mma
   bool boxes = false;        // and one that multiplies boxes of the copy engine
+  bool pipeline = false;     // and one that copies ahead
   bool steps_ahead = false;  // and one that loads steps of k ahead
   lab::Run run{};
   run.M = run.N = run.K = kSide;
@@ -214,11 +214,8 @@ std::vector<Picture> draw_pictures(const model::StageTable& table) {
       if (adds_waste(wasted, block) || (ended(false) && !std::exchange(coalesced, true))) {
         add(kAboutCoalescing, draw_coalescing(block));
       }
-      if (wastes(block, true) || ended(true) || !banks) {
-        if (auto drawing = draw_banks(block)) {
-          add(kAboutBanks, std::move(*drawing));
-          banks = true;
-        }
+      if (wastes(block, true) || (ended(true) && !std::exchange(free_banks, true))) {
+        add(kAboutBanks, draw_banks(block).value());
       }
     }
     if (multiplier == model::Multiplier::mma_tf32 && !std::exchange(fragments, true)) {
@@ -228,7 +225,8 @@ std::vector<Picture> draw_pictures(const model::StageTable& table) {
       add(kAboutBoxes, std::move(*drawing));
       boxes = true;
     }
-    if (has_ring(latest.stage)) {
+    // Where parts are made before the kernel, its warps do what those of the first ring do.
+    if (has_ring(latest.stage) && !model::multiplies_parts(*latest.stage.variant)) {
       if (const auto known = pace(table, latest, main.size)) {
         add(kAboutRing, draw_ring(latest.stage, *known));
       }
@@ -236,12 +234,12 @@ std::vector<Picture> draw_pictures(const model::StageTable& table) {
     if (latest.stage.variant->WM > 0 && !std::exchange(warp_tiles, true)) {
       add(kAboutLanes, draw_lanes(latest.stage));
     }
-    if (latest.stage.variant->pipeline > 1 && before && !life) {
+    if (latest.stage.variant->pipeline > 1 && before && !pipeline) {
       const auto old_pace = pace(table, *before, main.size), now = pace(table, latest, main.size);
       if (old_pace && now) {
         const PacedStage old{before->stage.stage, plan_of(before->stage), *old_pace};
         add(kAboutPipeline, draw_pipeline(old, {&stage, plan_of(latest.stage), *now}, main));
-        life = draw_block_life(before->stage, *old_pace);
+        pipeline = true;
       }
     }
     if (before) {
@@ -255,11 +253,9 @@ std::vector<Picture> draw_pictures(const model::StageTable& table) {
     before = std::move(latest);
   }
   for (Picture& picture : pictures_of_stages(drawn)) pictures.push_back(std::move(picture));
-  if (life) pictures.push_back(std::move(*life));
   pictures.push_back(draw_layouts());
   pictures.push_back(draw_staircase(table.stages, recorded));
   pictures.push_back(draw_roofline(run, main));
-  pictures.push_back(draw_loads(run));
   return pictures;
 }
 

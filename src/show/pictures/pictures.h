@@ -136,9 +136,6 @@ Picture draw_layouts();
 Picture draw_staircase(
     std::span<const model::Stage> stages, const std::vector<RecordedLadder>& runs);
 
-// `run` has the traced counts of every stage, a row each.
-Picture draw_loads(const lab::Run& run);
-
 // Speed over the operations per byte requested from global memory, on run.gpu, for the stages that
 // were measured.
 Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured);

@@ -297,23 +297,6 @@ namespace {
 
 constexpr double kRingLeft = 132, kRingWide = 644, kRingHigh = 22;
 
-struct RingTime {
-  double scale;  // px per cycle
-  double x(double cycles) const { return kRingLeft + std::min(cycles * scale, kRingWide); }
-};
-
-void bar(
-    Svg& svg, const RingTime& time, double from, double to, double y, Fill fill,
-    const std::string& words = "") {
-  const double x = time.x(from), width = time.x(to) - x;
-  if (width < 0.5) return;
-  svg.rect(x, y, width, kRingHigh, fill);
-  if (words.empty() || text_width(words, {.small = true}) > width) return;
-  svg.text(
-      x + width / 2, y + kRingHigh / 2 + 4.5, words,
-      {.anchor = Anchor::middle, .small = true, .on_fill = true});
-}
-
 std::string k_tile(std::size_t tile) {
   return text::printed("k %zu", tile);
 }
@@ -337,67 +320,59 @@ double released(const RingTile& tile) {
 }
 
 void name(Svg& svg, double y, const std::string& words) {
-  svg.text(24, y + kRingHigh / 2 + 4.5, words, {.small = true});
+  svg.small(24, y + kRingHigh / 2 + 4.5, words);
   svg.rect(kRingLeft, y, kRingWide, kRingHigh, Fill::paper);
 }
 
 // A row for each place; returns the y below.
-double draw_places(Svg& svg, double y, const RingTime& time, const Ring& ring) {
+double draw_places(Svg& svg, double y, const Axis& time, const Ring& ring) {
   for (int place = 0; place < ring.places; ++place) {
     name(svg, y + place * kRingHigh, text::printed("place %d", place));
   }
   for (std::size_t k = 0; k < ring.tiles.size(); ++k) {
     const RingTile& tile = ring.tiles[k];
     const double at = y + tile.place * kRingHigh, begin = multiply_begin(tile);
-    bar(svg, time, tile.copy_begin, tile.copy_end, at, Fill::warp, k_tile(k));
-    bar(svg, time, tile.copy_end, begin, at, Fill::waiting);
-    if (tile.split) bar(svg, time, tile.split->begin, tile.split->end, at, Fill::quiet, "low");
-    bar(svg, time, begin, released(tile), at, Fill::one, text::printed("phase %u", tile.phase));
+    svg.bar(time, tile.copy_begin, tile.copy_end, at, kRingHigh, Fill::warp, k_tile(k));
+    svg.bar(time, tile.copy_end, begin, at, kRingHigh, Fill::waiting);
+    if (tile.split)
+      svg.bar(time, tile.split->begin, tile.split->end, at, kRingHigh, Fill::quiet, "low");
+    svg.bar(
+        time, begin, released(tile), at, kRingHigh, Fill::one,
+        text::printed("phase %u", tile.phase));
   }
   return y + ring.places * kRingHigh;
 }
 
 // A row for each group of warps that works; returns the y below.
-double draw_workers(Svg& svg, double y, const RingTime& time, const Ring& ring) {
+double draw_workers(Svg& svg, double y, const Axis& time, const Ring& ring) {
   const auto row = [&](const std::string& words, const auto& draw) {
     name(svg, y, words);
     for (std::size_t k = 0; k < ring.tiles.size(); ++k) draw(ring.tiles[k], k);
     y += kRingHigh;
   };
   row("copying thread", [&](const RingTile& tile, std::size_t) {
-    bar(svg, time, tile.requested, tile.granted, y, Fill::waiting);
+    svg.bar(time, tile.requested, tile.granted, y, kRingHigh, Fill::waiting);
   });
   row("copy engine", [&](const RingTile& tile, std::size_t k) {
-    bar(svg, time, tile.copy_begin, tile.copy_end, y, Fill::warp, k_tile(k));
+    svg.bar(time, tile.copy_begin, tile.copy_end, y, kRingHigh, Fill::warp, k_tile(k));
   });
   if (ring.tiles.at(0).split) {
     row("splitting warps", [&](const RingTile& tile, std::size_t k) {
-      bar(svg, time, tile.split->requested, tile.split->begin, y, Fill::waiting);
-      bar(svg, time, tile.split->begin, tile.split->end, y, Fill::quiet, k_tile(k));
+      svg.bar(time, tile.split->requested, tile.split->begin, y, kRingHigh, Fill::waiting);
+      svg.bar(time, tile.split->begin, tile.split->end, y, kRingHigh, Fill::quiet, k_tile(k));
     });
   }
   for (std::size_t group = 0; group < ring.tiles.at(0).uses.size(); ++group) {
     row(text::printed("warpgroup %zu", group + 1), [&](const RingTile& tile, std::size_t) {
       const Use& use = tile.uses.at(group);
-      bar(svg, time, use.requested, use.begin, y, Fill::waiting);
-      bar(svg, time, use.begin, use.loaded, y, Fill::other);
+      svg.bar(time, use.requested, use.begin, y, kRingHigh, Fill::waiting);
+      svg.bar(time, use.begin, use.loaded, y, kRingHigh, Fill::other);
     });
   }
   row("tensor cores", [&](const RingTile& tile, std::size_t k) {
-    bar(svg, time, multiply_begin(tile), multiply_end(tile), y, Fill::one, k_tile(k));
+    svg.bar(time, multiply_begin(tile), multiply_end(tile), y, kRingHigh, Fill::one, k_tile(k));
   });
   return y;
-}
-
-double ticks(Svg& svg, double y, const RingTime& time, double last) {
-  const int step = last > 10'000 ? 2000 : 1000;
-  for (int cycles = 0; cycles <= last; cycles += step) {
-    svg.line(time.x(cycles), y, time.x(cycles), y + 5, "thin");
-    svg.text(
-        time.x(cycles), y + 18, text::grouped(cycles), {.anchor = Anchor::middle, .small = true});
-  }
-  svg.text(24, y + 18, "cycles", {.small = true});
-  return y + 44;
 }
 
 }  // namespace
@@ -418,12 +393,9 @@ Drawing draw_ring(const TracedStage& stage, const Pace& pace) {
                 again, next.place) +
                 text::grouped(std::lround(next.granted)) +
                 text::printed(
-                    " cycles; all waits for that tile name phase %u instead of %u. ", next.phase,
-                    ring.tiles.at(0).phase) +
-                (model::multiplies_parts(*stage.variant)
-                     ? ""
-                     : "A warpgroup loads the fragments of a tile while the tile before is "
-                       "multiplied. ");
+                    " cycles; all waits for that tile name phase %u instead of %u. A warpgroup "
+                    "loads the fragments of a tile while the tile before is multiplied. ",
+                    next.phase, ring.tiles.at(0).phase);
   const std::string finding =
       text::printed(
           "The ring of stage %d has %d places, and each tile along K takes %.0f cycles to copy "
@@ -439,20 +411,17 @@ Drawing draw_ring(const TracedStage& stage, const Pace& pace) {
   x = svg.legend(x, 66, Fill::waiting, "waits");
   x = svg.legend(x, 66, Fill::other, "fragments of B are loaded");
   if (next.split) svg.legend(x, 66, Fill::quiet, "low parts of A are made");
-  svg.text(
+  svg.faint(
       24, 90,
       "The order, the waits and the bytes are as traced. Lengths are the ceiling model's, on an "
-      "H200, without latencies.",
-      {.small = true, .faint = true});
+      "H200, without latencies.");
   const double last = released(ring.tiles.back());
-  const RingTime time{kRingWide / last};
-  svg.text(24, 118, "The ring in shared memory", {.bold = true});
+  const Axis time{kRingLeft, kRingWide, last};
+  svg.bold(24, 118, "The ring in shared memory");
   double y = draw_places(svg, 128, time, ring);
-  svg.text(24, y + 28, "Who works when", {.bold = true});
+  svg.bold(24, y + 28, "Who works when");
   y = draw_workers(svg, y + 38, time, ring);
-  y = ticks(svg, y, time, last);
-  y = svg.paragraph(24, y, finding, 752);
-  return {finding, svg.elements(), y + 4};
+  return svg.with(finding, svg.ticks(time, y, last > 10'000 ? 2000 : 1000, "cycles"));
 }
 
 }  // namespace pictures

@@ -70,7 +70,7 @@ void draw_arrow(Svg& svg, double from, double to, const std::string& text) {
       "M" + pixels(x - 5) + " " + pixels(from + 10) + "l5 -6l5 6M" + pixels(x - 5) + " " +
           pixels(to - 10) + "l5 6l5 -6",
       "thick");
-  svg.text(x + 16, (from + to) / 2 + 4, text, {.small = true});
+  svg.small(x + 16, (from + to) / 2 + 4, text);
 }
 
 void draw_chip(Svg& svg, const model::Gpu& gpu) {
@@ -78,11 +78,10 @@ void draw_chip(Svg& svg, const model::Gpu& gpu) {
   for (const double behind : {12.0, 6.0, 0.0}) {  // the other SMs
     svg.rect(kX + behind, kSm + 6 - behind / 2, kGpuWide - 12, sm_end - kSm - 6, Fill::paper);
   }
-  svg.text(kX + 12, kSm + 24, "SM: streaming multiprocessor", {.bold = true, .small = true});
-  svg.text(
+  svg.small_bold(kX + 12, kSm + 24, "SM: streaming multiprocessor");
+  svg.right(
       kX + kGpuWide - 20, kSm + 24,
-      text::printed("a warp: %d threads, its lanes", model::kWarpSize),
-      {.anchor = Anchor::end, .small = true});
+      text::printed("a warp: %d threads, its lanes", model::kWarpSize));
   for (int part = 0; part < model::kSchedulers; ++part) draw_part(svg, kX + 8 + part * 105.0, gpu);
   const double smem_wide = 262;
   svg.rect(kX + 8, kL1, smem_wide, 74, Fill::other);
@@ -122,17 +121,17 @@ void draw_table(Svg& svg, const model::Gpu& a, const model::Gpu& b) {
   row(84, "", a.name, b.name, true);
   row(106, "SMs", number(a.sms), number(b.sms));
   row(128, "clock (boost)", ghz(a), ghz(b));
-  svg.text(kName, 156, "per SM", {.bold = true, .small = true});
+  svg.small_bold(kName, 156, "per SM");
   row(178, "warps at a time", number(a.threads_per_sm / 32), number(b.threads_per_sm / 32));
   row(200, "registers", kb(4 * a.registers_per_sm), kb(4 * b.registers_per_sm));
   row(222, "FMA lanes", number(a.fp32_lanes_per_sm), number(b.fp32_lanes_per_sm));
-  svg.text(kName, 250, "all SMs, in TFLOP/s", {.bold = true, .small = true});
+  svg.small_bold(kName, 250, "all SMs, in TFLOP/s");
   const auto peaks = [&](double y, const char* name, model::Multiplier of) {
     row(y, name, tflops(model::peak_tflops(a, of)), tflops(model::peak_tflops(b, of)));
   };
   peaks(272, "FMA, peak", model::Multiplier::ffma);
   peaks(294, "tensor cores, tf32, peak", model::Multiplier::wgmma_tf32);
-  svg.text(kName, 326, "L1 and shared memory", {.bold = true, .small = true});
+  svg.small_bold(kName, 326, "L1 and shared memory");
   row(348, "both, per SM", number(kH200.l1_and_smem_kb) + " KB",
       number(kRtx3090.l1_and_smem_kb) + " KB");
   row(370, "shared, at most", kb(a.smem_bytes_per_sm), kb(b.smem_bytes_per_sm));
@@ -168,17 +167,15 @@ Picture draw_gpu() {
           1e3 * model::peak_tflops(h200, model::Multiplier::ffma) / h200.dram_gb_per_s) +
       " operations.";
   Svg svg;
-  svg.text(
+  svg.faint(
       24, 62,
       text::printed(
           "Sizes and rates are NVIDIA's. An SM reads at most %.0f "
           "bytes per cycle from L1, %.0f from L2.",
-          model::kWavefrontBytes, model::l2_bytes_per_sm_clock),
-      {.small = true, .faint = true});
+          model::kWavefrontBytes, model::l2_bytes_per_sm_clock));
   draw_chip(svg, h200);
   draw_table(svg, h200, rtx3090);
-  const double y = svg.paragraph(24, kDram + kBox + 32, finding, 752);
-  return {"gpu", "The GPU on one page", {finding, svg.elements(), y + 4}};
+  return {"gpu", "The GPU on one page", svg.with(finding, kDram + kBox + 32)};
 }
 
 void add_block(TracedWave& wave, const BlockRequests& block, const model::Variant& variant) {
@@ -306,29 +303,24 @@ Drawing draw_first_wave(const WaveOfStage& before, const WaveOfStage& after, int
   double x = svg.legend(24, 66, Fill::one, "tiles of C that these blocks compute");
   x = svg.legend(x, 66, Fill::warp, "rows of A");
   svg.legend(x, 66, Fill::other, "columns of B");
-  svg.text(
+  svg.faint(
       24, 90,
       text::printed(
           "C is %d × %d, a tile %d × %d. At the left of C lies A, above it B. The line is the "
           "order of the blocks.",
-          M, N, after.variant->BM, after.variant->BN),
-      {.small = true, .faint = true});
+          M, N, after.variant->BM, after.variant->BN));
   constexpr double kSecond = 24 + kPanelSide + kStrip + kStripGap + 40;
   double at = 24;
   for (const WaveOfStage* one : {&before, &after}) {
-    svg.text(
-        at, 122, text::printed("Stage %d, %s", one->stage->number, one->stage->name),
-        {.bold = true});
+    svg.bold(at, 122, text::printed("Stage %d, %s", one->stage->number, one->stage->name));
     draw_wave(svg, at, 136, one->wave, *one->variant, M, N);
     const double below = 136 + kStrip + kStripGap + kPanelSide + 20;
-    svg.text(at, below, counts_of(one->wave) + ",", {.small = true});
-    svg.text(
-        at, below + 18, "in 32 steps of k " + text::grouped(lines_read(one->wave)) + " lines",
-        {.small = true});
+    svg.small(at, below, counts_of(one->wave) + ",");
+    svg.small(
+        at, below + 18, "in 32 steps of k " + text::grouped(lines_read(one->wave)) + " lines");
     at = kSecond;
   }
-  const double y = svg.paragraph(24, 136 + kStrip + kStripGap + kPanelSide + 74, finding, 752);
-  return {finding, svg.elements(), y + 4};
+  return svg.with(finding, 136 + kStrip + kStripGap + kPanelSide + 74);
 }
 
 std::vector<SmTime> sm_times(const model::ShareOut& shares, int tiles, int k_tiles, int sms) {
@@ -367,21 +359,15 @@ namespace {
 
 constexpr double kSmsLeft = 90, kSmsWide = 684, kSmHigh = 2;  // px; kSmHigh of one SM
 
-// Time from left to right, in K tiles.
-struct TileTime {
-  double last;
-  double x(double k_tiles) const { return kSmsLeft + k_tiles / last * kSmsWide; }
-};
-
 Fill fill_of(const SmTime& one) {
   return one.parts == 1 ? Fill::warp : one.part == 0 ? Fill::one : Fill::other;
 }
 
 // Neighbouring SMs that do the same at the same time are one area. Returns the y below.
 double draw_sms(
-    Svg& svg, double y, const TileTime& time, const std::vector<SmTime>& times, int sms,
+    Svg& svg, double y, const Axis& time, const std::vector<SmTime>& times, int sms,
     const std::string& title) {
-  svg.text(24, y, title, {.bold = true});
+  svg.bold(24, y, title);
   y += 12;
   std::vector<SmTime> sorted = times;
   std::sort(sorted.begin(), sorted.end(), [](const SmTime& a, const SmTime& b) {
@@ -401,19 +387,9 @@ double draw_sms(
     i = next;
   }
   svg.rect(kSmsLeft, y, kSmsWide, sms * kSmHigh, Fill::outline);
-  svg.text(24, y + 10, "SM 0", {.small = true});
-  svg.text(24, y + sms * kSmHigh, text::printed("SM %d", sms - 1), {.small = true});
+  svg.small(24, y + 10, "SM 0");
+  svg.small(24, y + sms * kSmHigh, text::printed("SM %d", sms - 1));
   return y + sms * kSmHigh + 32;
-}
-
-double ticks(Svg& svg, double y, const TileTime& time, int k_tiles) {
-  svg.line(kSmsLeft, y, kSmsLeft + kSmsWide, y, "thin");
-  for (int at = 0; at <= time.last; at += k_tiles) {
-    svg.line(time.x(at), y, time.x(at), y + 5, "thin");
-    svg.text(time.x(at), y + 18, text::grouped(at), {.anchor = Anchor::middle, .small = true});
-  }
-  svg.text(24, y + 18, "K tiles", {.small = true});
-  return y + 46;
 }
 
 std::string finding_of(
@@ -466,24 +442,21 @@ std::optional<Drawing> draw_sm_times(
   x = svg.legend(x, 66, Fill::one, "the first part of a tile");
   x = svg.legend(x, 66, Fill::other, shares.parts == 2 ? "its second part" : "its other parts");
   svg.legend(x, 66, Fill::paper, "idle");
-  svg.text(
+  svg.faint(
       24, 90,
       text::printed(
           "A row is an SM of an %s, with one block at a time. The product is %d × %d × %d, a tile "
           "of C %d × %d.",
-          gpu.name.c_str(), M, N, K, variant.BM, variant.BN),
-      {.small = true, .faint = true});
-  const TileTime time{static_cast<double>(std::max(end_of(before), end_of(after)))};
+          gpu.name.c_str(), M, N, K, variant.BM, variant.BN));
+  const Axis time{kSmsLeft, kSmsWide, static_cast<double>(std::max(end_of(before), end_of(after)))};
   double y = draw_sms(svg, 122, time, before, gpu.sms, "Before: a block for each tile");
   y = draw_sms(svg, y, time, after, gpu.sms, "After: the tiles of the last wave are cut along K");
-  y = ticks(svg, y - 24, time, k_tiles);
-  y = svg.paragraph(24, y, finding, 752);
-  y = svg.paragraph(
-      24, y + 6,
+  y -= 24;
+  svg.line(kSmsLeft, y, kSmsLeft + kSmsWide, y, "thin");
+  return svg.with(
+      finding, svg.ticks(time, y, k_tiles, "K tiles") + 2,
       "Time is counted in K tiles. What it takes to start a block, and to store and add up the "
-      "sums of the parts, is left out.",
-      752, {.small = true, .faint = true});
-  return Drawing{finding, svg.elements(), y + 4};
+      "sums of the parts, is left out.");
 }
 
 }  // namespace pictures

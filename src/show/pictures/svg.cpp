@@ -11,27 +11,9 @@ namespace pictures {
 
 namespace {
 
-const char* class_of(Fill fill) {
-  switch (fill) {
-    case Fill::paper:
-      return "paper";
-    case Fill::quiet:
-      return "quiet";
-    case Fill::one:
-      return "one";
-    case Fill::warp:
-      return "warp";
-    case Fill::other:
-      return "other";
-    case Fill::trouble:
-      return "trouble";
-    case Fill::waiting:
-      return "waiting";
-    case Fill::outline:
-      return "outline";
-  }
-  return "";
-}
+// By Fill.
+constexpr const char* kClasses[] = {"paper", "quiet",   "one",     "warp",
+                                    "other", "trouble", "waiting", "outline"};
 
 // How far DejaVu Sans advances for the characters from ' ' to '~', in hundredths of the font's
 // size.
@@ -70,8 +52,9 @@ std::string pixels(double value) {
 }
 
 void Svg::rect(double x, double y, double width, double height, Fill fill) {
-  body_ += std::string("<rect class=\"area ") + class_of(fill) + "\" x=\"" + pixels(x) + "\" y=\"" +
-           pixels(y) + "\" width=\"" + pixels(width) + "\" height=\"" + pixels(height) + "\"/>\n";
+  body_ += std::string("<rect class=\"area ") + kClasses[static_cast<int>(fill)] + "\" x=\"" +
+           pixels(x) + "\" y=\"" + pixels(y) + "\" width=\"" + pixels(width) + "\" height=\"" +
+           pixels(height) + "\"/>\n";
 }
 
 void Svg::line(double x1, double y1, double x2, double y2, const char* kind) {
@@ -80,8 +63,8 @@ void Svg::line(double x1, double y1, double x2, double y2, const char* kind) {
 }
 
 void Svg::circle(double x, double y, double radius, Fill fill) {
-  body_ += std::string("<circle class=\"mark ") + class_of(fill) + "\" cx=\"" + pixels(x) +
-           "\" cy=\"" + pixels(y) + "\" r=\"" + pixels(radius) + "\"/>\n";
+  body_ += std::string("<circle class=\"mark ") + kClasses[static_cast<int>(fill)] + "\" cx=\"" +
+           pixels(x) + "\" cy=\"" + pixels(y) + "\" r=\"" + pixels(radius) + "\"/>\n";
 }
 
 void Svg::diamond(double x, double y, double radius, Fill fill) {
@@ -89,7 +72,7 @@ void Svg::diamond(double x, double y, double radius, Fill fill) {
   path(
       "M" + pixels(x) + " " + pixels(y - radius) + "l" + r + " " + r + "l" + back + " " + r + "l" +
           back + " " + back + "z",
-      (std::string("mark ") + class_of(fill)).c_str());
+      (std::string("mark ") + kClasses[static_cast<int>(fill)]).c_str());
 }
 
 void Svg::path(std::string_view d, const char* kind) {
@@ -109,6 +92,30 @@ void Svg::text(double x, double y, std::string_view words, TextStyle style) {
   add(style.on_fill, "on");
   body_ += "<text" + (classes.empty() ? "" : " class=\"" + classes + "\"") + " x=\"" + pixels(x) +
            "\" y=\"" + pixels(y) + "\">" + xml_escaped(words) + "</text>\n";
+}
+
+void Svg::small_bold(double x, double y, std::string_view words) {
+  text(x, y, words, {.bold = true, .small = true});
+}
+
+void Svg::faint(double x, double y, std::string_view words) {
+  text(x, y, words, {.small = true, .faint = true});
+}
+
+void Svg::right(double x, double y, std::string_view words) {
+  text(x, y, words, {.anchor = Anchor::end, .small = true});
+}
+
+void Svg::centred(double x, double y, std::string_view words, bool bold) {
+  text(x, y, words, {.anchor = Anchor::middle, .bold = bold, .small = true});
+}
+
+void Svg::centred_faint(double x, double y, std::string_view words) {
+  text(x, y, words, {.anchor = Anchor::middle, .small = true, .faint = true});
+}
+
+void Svg::on_fill(double x, double y, std::string_view words, bool is_filled) {
+  text(x, y, words, {.anchor = Anchor::middle, .small = true, .on_fill = is_filled});
 }
 
 void Svg::grid(double x, double y, double width, double height, int columns, int rows) {
@@ -146,6 +153,32 @@ double Svg::paragraph(double x, double y, std::string_view words, double width, 
   }
   if (!words.empty()) put(words);
   return y;
+}
+
+void Svg::bar(
+    const Axis& axis, double from, double to, double y, double high, Fill fill,
+    std::string_view words) {
+  const double x = axis.x(from), width = axis.x(to) - x;
+  if (width < 0.5) return;
+  rect(x, y, width, high, fill);
+  const bool fits = high >= 16 && text_width(words, {.small = true}) <= width;
+  if (fits && !words.empty()) on_fill(x + width / 2, y + high / 2 + 4.5, words);
+}
+
+double Svg::ticks(const Axis& axis, double y, double step, const char* unit) {
+  for (double at = 0; at <= axis.last; at += step) {
+    line(axis.x(at), y, axis.x(at), y + 5, "thin");
+    centred(axis.x(at), y + 18, text::grouped(std::llround(at)));
+  }
+  small(24, y + 18, unit);
+  return y + 44;
+}
+
+Drawing Svg::with(const std::string& finding, double y, std::string_view remark) {
+  constexpr double kWide = kPictureWidth - 48;
+  y = paragraph(24, y, finding, kWide);
+  if (!remark.empty()) y = paragraph(24, y + 6, remark, kWide, {.small = true, .faint = true});
+  return {finding, body_, y + 4};
 }
 
 namespace {

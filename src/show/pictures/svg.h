@@ -5,6 +5,7 @@
 // distinguish, and each has a pattern of its own, so that a grey print shows the same.
 #pragma once
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <string_view>
@@ -35,12 +36,38 @@ struct TextStyle {
   bool on_fill = false;  // on an area of a light colour, dark on dark paper too
 };
 
+// Everything below a picture's title.
+struct Drawing {
+  std::string finding;   // what it shows, in a sentence or two, for readers who cannot see it
+  std::string elements;  // SVG
+  double height;         // px, of the whole picture
+  bool operator==(const Drawing&) const = default;
+};
+
+// A quantity, for example cycles, from left to right. What lies outside is drawn at its ends.
+struct Axis {
+  double left, wide;  // px
+  double last;        // at its right end
+  double first = 0;   // at its left end
+  double x(double at) const {
+    return left + std::clamp((at - first) / (last - first), 0.0, 1.0) * wide;
+  }
+};
+
 // Lengths are in px, from the upper left corner.
 class Svg {
  public:
   void rect(double x, double y, double width, double height, Fill fill);
   void line(double x1, double y1, double x2, double y2, const char* kind = "thin");
   void text(double x, double y, std::string_view words, TextStyle style = {});
+  void bold(double x, double y, std::string_view words) { text(x, y, words, {.bold = true}); }
+  void small(double x, double y, std::string_view words) { text(x, y, words, {.small = true}); }
+  void small_bold(double x, double y, std::string_view words);
+  void faint(double x, double y, std::string_view words);  // small
+  void right(double x, double y, std::string_view words);  // small, and ends there
+  void centred(double x, double y, std::string_view words, bool bold = false);  // small
+  void centred_faint(double x, double y, std::string_view words);
+  void on_fill(double x, double y, std::string_view words, bool is_filled = true);  // centred
   // Marks of a value, visible on any area, on light and on dark paper.
   void circle(double x, double y, double radius, Fill fill);
   void diamond(double x, double y, double radius, Fill fill);
@@ -51,7 +78,15 @@ class Svg {
   double legend(double x, double y, Fill fill, std::string_view meaning);
   // Words in lines of at most `width` px; returns the y of the line after the last.
   double paragraph(double x, double y, std::string_view words, double width, TextStyle style = {});
+  // An area from one value to another, unless it is too narrow, with its words if they fit.
+  void bar(
+      const Axis& axis, double from, double to, double y, double high, Fill fill,
+      std::string_view words = "");
+  // A value at each multiple of `step`, below y; returns the y below.
+  double ticks(const Axis& axis, double y, double step, const char* unit);
 
+  // All so far, with its finding below, and what a reader may skip.
+  Drawing with(const std::string& finding, double y, std::string_view remark = "");
   const std::string& elements() const { return body_; }
 
  private:
@@ -66,14 +101,6 @@ std::string pixels(double value);
 
 // A finished picture, and the SVG file that it becomes.
 inline constexpr int kPictureWidth = 800;  // px, what a page of the walkthrough has
-
-// Everything below the title.
-struct Drawing {
-  std::string finding;   // what it shows, in a sentence or two, for readers who cannot see it
-  std::string elements;  // SVG
-  double height;         // px, of the whole picture
-  bool operator==(const Drawing&) const = default;
-};
 
 struct Picture {
   std::string name;  // of the file, without its end: "stage5-tiles"
