@@ -34,6 +34,45 @@ __device__ void exchange_buffers(const float* in, float* out) {
   if (T < 32) out[T] = sum;
 }
 
+// A thread stores its result and then loads one.
+#define OWN_RESULT(between, loads) \
+  KERNEL(1, 64) {                  \
+    out[T] = in[T];                \
+    between;                       \
+    partial[T] = loads;            \
+  }
+
+// The last of 4 blocks to store a sum adds up all of them.
+#define LAST_BLOCK(fence)                                                              \
+  KERNEL(4, 64) {                                                                      \
+    __shared__ bool is_last;                                                           \
+    const float sum = sum_of_warp(in[64 * B + T]);                                     \
+    if (T == 0) {                                                                      \
+      partial[B] = sum;                                                                \
+      fence;                                                                           \
+      is_last = atomicInc(&flags[0], 3) == 3;                                          \
+    }                                                                                  \
+    __syncthreads();                                                                   \
+    if (is_last && T == 0) out[0] = partial[0] + partial[1] + partial[2] + partial[3]; \
+  }
+
+// The elements of another block are loaded and, after one more barrier, replaced.
+#define AFTER_GRID_BARRIER(barrier)                \
+  KERNEL(4, 64) {                                  \
+    partial[64 * B + T] = in[T];                   \
+    cg::this_grid().sync();                        \
+    const float other = partial[64 * (3 - B) + T]; \
+    barrier;                                       \
+    partial[64 * B + T] = other;                   \
+  }
+
+#define AWAIT                               \
+  if (T == 0) {                             \
+    while (atomicAdd(&flags[0], 0u) == 0) { \
+    }                                       \
+  }                                         \
+  __syncthreads()
+
 }  // namespace
 
 // clang-format off
@@ -50,15 +89,12 @@ extern const std::vector<trace::HazardKernel> trace::hazards_in_global_memory = 
        if (B == 0) partial[T] = out[64 + T];
        if (B == 1) out[64 + T] = in[T];
      }>, "race_between_blocks"},
-    {"a thread loads the result of its neighbour without a barrier", KERNEL(1, 64) {
-       out[T] = in[T];
-       partial[T] = out[63 - T];
-     }>, "race"},
-    {"a thread loads the result of its neighbour after a barrier", KERNEL(1, 64) {
-       out[T] = in[T];
-       __syncthreads();
-       partial[T] = out[63 - T];
-     }>, ""},
+    {"a thread loads the result of its neighbour without a barrier", OWN_RESULT(, out[63 - T])>,
+     "race"},
+    {"a thread loads the result of its neighbour after a barrier",
+     OWN_RESULT(__syncthreads(), out[63 - T])>, ""},
+    {"__ldg of what the launch stores", OWN_RESULT(__syncthreads(), __ldg(&out[63 - T]))>,
+     "read_only_is_stored"},
     {"the result is shifted in place", KERNEL(4, 64) {
        const unsigned i = 64 * B + T;
        const float next = i + 1 < 256 ? out[i + 1] : 0;
@@ -84,64 +120,23 @@ extern const std::vector<trace::HazardKernel> trace::hazards_in_global_memory = 
     {"split K adds without atomics", KERNEL(4, 64) {
        out[T] += in[64 * B + T];
      }>, "race_between_blocks race_on_result"},
-    {"__ldg of what the launch stores", KERNEL(1, 64) {
-       out[T] = in[T];
-       __syncthreads();
-       partial[T] = __ldg(&out[63 - T]);
-     }>, "read_only_is_stored"},
     {"__ldg of what nobody stores", KERNEL(2, 64) {
        out[64 * B + T] = __ldg(&in[T]) + __ldg(&partial[T]);
      }>, ""},
-    {"the last block adds up the partial sums", KERNEL(4, 64) {
-       __shared__ bool is_last;
-       const float sum = sum_of_warp(in[64 * B + T]);
-       if (T == 0) {
-         partial[B] = sum;
-         __threadfence();
-         is_last = atomicInc(&flags[0], 3) == 3;
-       }
-       __syncthreads();
-       if (is_last && T == 0) out[0] = partial[0] + partial[1] + partial[2] + partial[3];
-     }>, ""},
-    {"the last block without a __threadfence", KERNEL(4, 64) {
-       __shared__ bool is_last;
-       const float sum = sum_of_warp(in[64 * B + T]);
-       if (T == 0) {
-         partial[B] = sum;
-         is_last = atomicAdd(&flags[0], 1u) == 3;
-       }
-       __syncthreads();
-       if (is_last && T == 0) out[0] = partial[0] + partial[1] + partial[2] + partial[3];
-     }>, "race_between_blocks"},
-    {"the last block, when all threads store", KERNEL(4, 64) {
-       __shared__ unsigned ticket;
-       partial[64 * B + T] = in[64 * B + T];
-       __threadfence();
-       __syncthreads();
-       if (T == 0) ticket = atomicAdd(&flags[0], 1u);
-       __syncthreads();
-       if (ticket == 3) out[T] = partial[T] + partial[64 + T] + partial[128 + T] + partial[192 + T];
-     }>, ""},
+    {"the last block adds up the partial sums", LAST_BLOCK(__threadfence())>, ""},
+    {"the last block without a __threadfence", LAST_BLOCK()>, "race_between_blocks"},
+    {"the last block, when all threads store", TICKET(__threadfence(); __syncthreads();
+       if (T == 0) ticket = atomicAdd(&flags[0], 1u))>, ""},
     {"no counter: block 0 adds up what the others store", KERNEL(4, 64) {
        partial[64 * B + T] = in[T];
        __threadfence();
        if (B == 0) out[T] = partial[T] + partial[64 + T];
      }>, "race_between_blocks"},
-    {"stream-K: the first block waits for the second one's part", KERNEL(2, 64) {
-       if (B == 1) {
-         partial[T] = in[T];
-         __threadfence();
-         __syncthreads();
-         if (T == 0) atomicExch(&flags[0], 1u);
-       } else {
-         if (T == 0) {
-           while (atomicAdd(&flags[0], 0u) == 0) {
-           }
-         }
-         __syncthreads();
-         out[T] = in[T] + partial[T];
-       }
-     }>, ""},
+    {"stream-K: the first block waits for the second one's part", HAND_OVER(
+       __threadfence(); __syncthreads(); if (T == 0) atomicExch(flags, 1u), AWAIT)>, ""},
+    {"stream-K with a flag that is set before the part is stored", HAND_OVER(
+       __threadfence(); if (T == 0) atomicAdd(flags, 1u); __syncthreads(); partial[T] = in[T],
+       AWAIT)>, "race_between_blocks"},
     {"stream-K with a chain of volatile flags", KERNEL(4, 32) {
        volatile unsigned* const ready = flags;
        float sum = in[T];
@@ -157,21 +152,6 @@ extern const std::vector<trace::HazardKernel> trace::hazards_in_global_memory = 
        if (T == 0) ready[B] = 1;
        if (B == 0) out[T] = sum;
      }>, ""},
-    {"stream-K with a flag that is set before the part is stored", KERNEL(2, 64) {
-       if (B == 1) {
-         __threadfence();
-         if (T == 0) atomicAdd(&flags[0], 1u);
-         __syncthreads();
-         partial[T] = in[T];
-       } else {
-         if (T == 0) {
-           while (atomicAdd(&flags[0], 0u) == 0) {
-           }
-         }
-         __syncthreads();
-         out[T] = in[T] + partial[T];
-       }
-     }>, "race_between_blocks"},
     {"a barrier of all blocks, built from a counter", KERNEL(4, 64) {
        partial[64 * B + T] = in[T];
        __syncthreads();
@@ -184,20 +164,9 @@ extern const std::vector<trace::HazardKernel> trace::hazards_in_global_memory = 
        __syncthreads();
        out[64 * B + T] = partial[64 * (3 - B) + T];
      }>, ""},
-    {"a barrier of the whole grid", KERNEL(4, 64) {
-       partial[64 * B + T] = in[T];
-       cg::this_grid().sync();
-       const float other = partial[64 * (3 - B) + T];
-       cg::this_grid().sync();
-       partial[64 * B + T] = other;
-     }>, ""},
-    {"a block barrier where a grid barrier is needed", KERNEL(4, 64) {
-       partial[64 * B + T] = in[T];
-       cg::this_grid().sync();
-       const float other = partial[64 * (3 - B) + T];
-       cg::sync(cg::this_thread_block());
-       partial[64 * B + T] = other;
-     }>, "race_between_blocks"},
+    {"a barrier of the whole grid", AFTER_GRID_BARRIER(cg::this_grid().sync())>, ""},
+    {"a block barrier where a grid barrier is needed",
+     AFTER_GRID_BARRIER(cg::sync(cg::this_thread_block()))>, "race_between_blocks"},
     {"a ticket from atomicInc that gives every block a different part", KERNEL(4, 64) {
        __shared__ unsigned ticket;
        if (T == 0) ticket = atomicInc(&flags[1], 100);
@@ -238,16 +207,6 @@ extern const std::vector<trace::HazardKernel> trace::hazards_in_global_memory = 
     {"the consumer reports the buffer empty before it has read it", KERNEL(1, 64) {
        exchange_buffers<true>(in, out);
      }>, "race"},
-    {"a lock around the result", KERNEL(4, 32) {
-       if (T == 0) {
-         while (atomicCAS(&flags[0], 0u, 1u) != 0) {
-         }
-         __threadfence();
-         out[0] += in[B];
-         __threadfence();
-         atomicExch(&flags[0], 0u);
-       }
-     }>, ""},
     {"a lock around a sum in shared memory", KERNEL(1, 64) {
        __shared__ int lock;
        __shared__ float sum;

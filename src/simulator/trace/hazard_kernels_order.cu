@@ -22,26 +22,51 @@ __device__ inline void unlock(unsigned* word) {
   atomicExch(word, 0u);
 }
 
-// Block 1 stores 64 parts and signals; block 0 waits and adds them.
-#define HAND_OVER(signal, waiting) \
-  KERNEL(2, 64) {                  \
-    if (B == 1) {                  \
-      partial[T] = in[T];          \
-      signal;                      \
-    } else {                       \
-      waiting;                     \
-      out[T] = partial[T];         \
-    }                              \
+// Each block waits for the one before it, and the last loads what the first has stored.
+#define CHAIN(fence)                       \
+  KERNEL(3, 32) {                          \
+    if (B != 0) wait_for(flags + B - 1);   \
+    if (B == 0) partial[T] = in[T];        \
+    if (B == 2) out[T] = partial[T];       \
+    fence;                                 \
+    __syncwarp();                          \
+    if (T == 0) atomicExch(flags + B, 1u); \
   }
 
-// Each of 4 blocks stores 64 parts; the last to arrive adds them.
-#define TICKET(take)                                                                              \
-  KERNEL(4, 64) {                                                                                 \
-    __shared__ unsigned ticket;                                                                   \
-    partial[64 * B + T] = in[64 * B + T];                                                         \
-    take;                                                                                         \
-    __syncthreads();                                                                              \
-    if (ticket == 3) out[T] = partial[T] + partial[64 + T] + partial[128 + T] + partial[192 + T]; \
+// One thread of each of 4 blocks takes a lock and adds.
+#define LOCKED(take, release) \
+  KERNEL(4, 32) {             \
+    if (T == 0) {             \
+      take;                   \
+      partial[0] += in[B];    \
+      release;                \
+    }                         \
+  }
+
+// Blocks load what others have stored, and then, perhaps too early, store again.
+#define IN_ROUNDS(before_next)                           \
+  KERNEL(4, 64) {                                        \
+    for (int i = 0; i < 3; ++i) {                        \
+      partial[64 * B + T] = in[T];                       \
+      cg::this_grid().sync();                            \
+      out[64 * B + T] = partial[64 * ((B + 1) % 4) + T]; \
+      before_next;                                       \
+    }                                                    \
+  }
+
+// Thread 0 signals by a flag in shared memory, and another one resets it.
+#define RESET(stores, reset)  \
+  KERNEL(1, 64) {             \
+    __shared__ unsigned flag; \
+    if (T == 0) flag = 0;     \
+    __syncthreads();          \
+    if (T == 0) {             \
+      stores;                 \
+      __threadfence_block();  \
+      atomicExch(&flag, 1u);  \
+    } else if (T == 32) {     \
+      reset;                  \
+    }                         \
   }
 
 __global__ void wait(void (*until_late)(), bool then_barrier) {
@@ -157,22 +182,9 @@ extern const std::vector<trace::HazardKernel> trace::hazards_of_order = {
        if (ticket == 3) out[T] = partial[T] + partial[32 + T];
      }>, RACE, Remedy::barrier_at_fence},
     // Through a third block.
-    {"a chain of flags with a fence in each link", KERNEL(3, 32) {
-       if (B != 0) wait_for(flags + B - 1);
-       if (B == 0) partial[T] = in[T];
-       if (B == 2) out[T] = partial[T];
-       __threadfence();
-       __syncwarp();
-       if (T == 0) atomicExch(flags + B, 1u);
-     }>, ""},
-    {"a chain of flags without a fence in the second link", KERNEL(3, 32) {
-       if (B != 0) wait_for(flags + B - 1);
-       if (B == 0) partial[T] = in[T];
-       if (B == 2) out[T] = partial[T];
-       if (B == 0) __threadfence();
-       __syncwarp();
-       if (T == 0) atomicExch(flags + B, 1u);
-     }>, RACE},
+    {"a chain of flags with a fence in each link", CHAIN(__threadfence())>, ""},
+    {"a chain of flags without a fence in the second link", CHAIN(if (B == 0) __threadfence())>,
+     RACE},
     {"a scan with decoupled look-back", KERNEL(4, 32) {
        float before = 0;
        if (T == 0) {
@@ -199,21 +211,15 @@ extern const std::vector<trace::HazardKernel> trace::hazards_of_order = {
        out[32 * B + T] = in[T];
      }>, ""},
     // Locks.
-    {"a lock with fences", KERNEL(4, 32) {
-       if (T == 0) {
-         lock(flags);
-         partial[0] += in[B];
-         unlock(flags);
-       }
-     }>, ""},
-    {"a lock that a volatile store releases", KERNEL(4, 32) {
-       if (T == 0) {
-         lock(flags);
-         partial[0] += in[B];
-         __threadfence();
-         *(volatile unsigned*)flags = 0;
-       }
-     }>, ""},
+    {"a lock with fences", LOCKED(lock(flags), unlock(flags))>, ""},
+    {"a lock that a volatile store releases",
+     LOCKED(lock(flags), __threadfence(); *(volatile unsigned*)flags = 0)>, ""},
+    {"a lock that a plain store releases", LOCKED(lock(flags), __threadfence(); *flags = 0)>, RACE,
+     Remedy::both_atomic},
+    {"a lock without a fence", LOCKED(
+       while (atomicCAS(flags, 0u, 1u) != 0) {}, atomicExch(flags, 0u))>, RACE,
+     Remedy::fence_and_atomic},
+    {"a lock around the result", LOCKED(lock(flags); out[0] += in[B], unlock(flags))>, ""},
     {"a lock that a block takes for all its threads", KERNEL(4, 64) {
        if (T == 0) lock(flags);
        __syncthreads();
@@ -230,22 +236,6 @@ extern const std::vector<trace::HazardKernel> trace::hazards_of_order = {
          done = true;
        }
      }>, ""},
-    {"a lock that a plain store releases", KERNEL(4, 32) {
-       if (T == 0) {
-         lock(flags);
-         partial[0] += in[B];
-         __threadfence();
-         *flags = 0;
-       }
-     }>, RACE, Remedy::both_atomic},
-    {"a lock without a fence", KERNEL(4, 32) {
-       if (T == 0) {
-         while (atomicCAS(flags, 0u, 1u) != 0) {
-         }
-         partial[0] += in[B];
-         atomicExch(flags, 0u);
-       }
-     }>, RACE, Remedy::fence_and_atomic},
     {"a lock of a block that a plain store releases", KERNEL(1, 64) {
        __shared__ int word;
        if (T == 0) word = 0;
@@ -264,21 +254,8 @@ extern const std::vector<trace::HazardKernel> trace::hazards_of_order = {
        if (T == 0) unlock(flags);
      }>, RACE, Remedy::barrier_at_fence},
     // The whole grid.
-    {"a barrier of the grid", KERNEL(4, 64) {
-       for (int i = 0; i < 3; ++i) {
-         partial[64 * B + T] = in[T];
-         cg::this_grid().sync();
-         out[64 * B + T] = partial[64 * ((B + 1) % 4) + T];
-         cg::this_grid().sync();
-       }
-     }>, ""},
-    {"the second barrier of the grid is missing", KERNEL(4, 64) {
-       for (int i = 0; i < 2; ++i) {
-         partial[64 * B + T] = in[T];
-         cg::this_grid().sync();
-         out[64 * B + T] = partial[64 * ((B + 1) % 4) + T];
-       }
-     }>, RACE, Remedy::grid_barrier},
+    {"a barrier of the grid", IN_ROUNDS(cg::this_grid().sync())>, ""},
+    {"the second barrier of the grid is missing", IN_ROUNDS()>, RACE, Remedy::grid_barrier},
     {"a queue of work for persistent blocks", KERNEL(3, 32) {
        for (;;) {
          unsigned task = 0;
@@ -306,32 +283,17 @@ extern const std::vector<trace::HazardKernel> trace::hazards_of_order = {
        atomicAdd_block(flags, 1u);
      }>, RACE, Remedy::atomic_of_the_gpu},
     // Within a block.
-    {"lanes that exchange without a barrier", KERNEL(1, 64) {
-       __shared__ float s[64];
-       s[T] = in[T];
-       out[T] = s[T ^ 1];
-     }>, "race", Remedy::warp_barrier},
-    {"warps that exchange without a barrier", KERNEL(1, 64) {
-       __shared__ float s[64];
-       s[T] = in[T];
-       out[T] = s[63 - T];
-     }>, "race", Remedy::block_barrier},
-    {"lanes, and with the same line also warps", KERNEL(1, 64) {
-       __shared__ float s[64];
-       s[T] = in[T];
-       out[T] = s[T ^ 1] + s[0];
-     }>, "race", Remedy::block_barrier},
-    {"bins are counted before all are zero", KERNEL(1, 64) {
-       __shared__ unsigned bins[64];
-       bins[T] = 0;
-       atomicAdd(&bins[63 - T], 1u);
-     }>, "race", Remedy::barrier_or_atomics},
-    {"warps that signal each other by named barriers", KERNEL(1, 64) {
-       __shared__ float s[32];
-       if (T < 32) s[T] = in[T];
-       bar_sync(1, 64);
-       if (T >= 32) out[T] = s[T - 32];
-     }>, ""},
+    {"lanes that exchange without a barrier", EXCHANGE(64, , s[T ^ 1])>, "race",
+     Remedy::warp_barrier},
+    {"warps that exchange without a barrier", EXCHANGE(64, , s[63 - T])>, "race",
+     Remedy::block_barrier},
+    {"lanes, and with the same line also warps", EXCHANGE(64, , s[T ^ 1] + s[0])>, "race",
+     Remedy::block_barrier},
+    {"bins are counted before all are zero",
+     SHARED(64, unsigned bins[64], bins[T] = 0, , atomicAdd(&bins[63 - T], 1u))>, "race",
+     Remedy::barrier_or_atomics},
+    {"warps that signal each other by named barriers", SHARED(64, float s[32],
+       if (T < 32) s[T] = in[T]; bar_sync(1, 64), if (T < 32) return, s[T - 32])>, ""},
     {"a cuda::barrier around a buffer", KERNEL(1, 64) {
        __shared__ cuda::barrier<cuda::thread_scope_block> full;
        __shared__ float s[64];
@@ -439,32 +401,11 @@ extern const std::vector<trace::HazardKernel> trace::hazards_of_order = {
        __syncthreads();
        if (T == 0) *flags = 0;
      }>, RACE},
-    {"a flag in shared memory is reset by the thread that has seen it", KERNEL(1, 64) {
-       __shared__ unsigned flag;
-       if (T == 0) flag = 0;
-       __syncthreads();
-       if (T == 0) {
-         partial[0] = in[0];
-         __threadfence_block();
-         atomicExch(&flag, 1u);
-       } else if (T == 32) {
-         while (atomicAdd(&flag, 0u) == 0) __nanosleep(10);
-         __threadfence_block();
-         flag = 0;
-         out[0] = partial[0];
-       }
-     }>, ""},
-    {"a flag in shared memory is reset by a thread that has not seen it", KERNEL(1, 64) {
-       __shared__ unsigned flag;
-       if (T == 0) flag = 0;
-       __syncthreads();
-       if (T == 0) {
-         __threadfence_block();
-         atomicAdd(&flag, 1u);
-       } else if (T == 32) {
-         flag = 0;
-       }
-     }>, "race"},
+    {"a flag in shared memory is reset by the thread that has seen it", RESET(partial[0] = in[0],
+       while (atomicAdd(&flag, 0u) == 0) __nanosleep(10); __threadfence_block(); flag = 0;
+       out[0] = partial[0])>, ""},
+    {"a flag in shared memory is reset by a thread that has not seen it", RESET(, flag = 0)>,
+     "race"},
 };
 
 void trace::run_until(void (*late)(), bool then_barrier) {

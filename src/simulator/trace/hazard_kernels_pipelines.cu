@@ -26,6 +26,72 @@ __device__ void add_own_elements(const float* in, float* out) {
   out[T] = sum;
 }
 
+// A pipeline of one block with one stage.
+#define STAGE(rounds, copies, waits)                                           \
+  KERNEL(1, 64) {                                                              \
+    __shared__ float s[64];                                                    \
+    __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 1> state; \
+    const auto block = cg::this_thread_block();                                \
+    auto pipe = cuda::make_pipeline(block, &state);                            \
+    float sum = 0;                                                             \
+    for (int i = 0; i < rounds; ++i) {                                         \
+      pipe.producer_acquire();                                                 \
+      copies;                                                                  \
+      pipe.producer_commit();                                                  \
+      waits;                                                                   \
+    }                                                                          \
+    out[T] = sum;                                                              \
+  }
+
+// A barrier that the block knows, and what its threads do with it.
+#define WITH_BARRIER(...)                                       \
+  KERNEL(1, 64) {                                               \
+    __shared__ float s[64];                                     \
+    __shared__ cuda::barrier<cuda::thread_scope_block> barrier; \
+    if (T == 0) init(&barrier, 64);                             \
+    __syncthreads();                                            \
+    __VA_ARGS__;                                                \
+  }
+#define COPY_BLOCK cuda::memcpy_async(cg::this_thread_block(), s, in, sizeof s, barrier)
+
+// Two copies of a group.
+#define TWO_COPIES(...)                                           \
+  KERNEL(1, 64) {                                                 \
+    __shared__ float s[128];                                      \
+    const auto block = cg::this_thread_block();                   \
+    cg::memcpy_async(block, s, in, sizeof(float) * 64);           \
+    cg::memcpy_async(block, s + 64, in + 64, sizeof(float) * 64); \
+    cg::wait_prior<1>(block);                                     \
+    __VA_ARGS__;                                                  \
+  }
+
+// A group's copy of what a kernel may store to.
+#define COPY_PARTIAL(...)                          \
+  KERNEL(1, 64) {                                  \
+    __shared__ float s[64];                        \
+    const auto block = cg::this_thread_block();    \
+    cg::memcpy_async(block, s, partial, sizeof s); \
+    __VA_ARGS__;                                   \
+  }
+
+// Block 0 copies what block 1 stores to after a flag, before or after which block 0 waits.
+#define SIGNAL_AT_COPY(before, after)                        \
+  KERNEL(2, 32) {                                            \
+    __shared__ float s[32];                                  \
+    if (B == 0) {                                            \
+      __pipeline_memcpy_async(&s[T], &partial[T], 4);        \
+      __pipeline_commit();                                   \
+      before;                                                \
+      __threadfence();                                       \
+      atomicExch(flags + T, 1u);                             \
+      after;                                                 \
+      out[T] = s[T];                                         \
+    } else {                                                 \
+      while (atomicAdd(flags + T, 0u) == 0) __nanosleep(10); \
+      partial[T] = 7;                                        \
+    }                                                        \
+  }
+
 }  // namespace
 
 // clang-format off
@@ -65,33 +131,12 @@ extern const std::vector<trace::HazardKernel> trace::hazards_of_pipelines = {
        }
        out[64 * B + T] = sum;
      }>, ""},
-    {"a pipeline of a block that nobody waits for", KERNEL(1, 64) {
-       __shared__ float s[64];
-       __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 1> state;
-       const auto block = cg::this_thread_block();
-       auto pipe = cuda::make_pipeline(block, &state);
-       pipe.producer_acquire();
-       cuda::memcpy_async(block, s, in, sizeof s, pipe);
-       pipe.producer_commit();
-       block.sync();
-       out[T] = s[T];
-     }>, "copy_not_waited_for"},
-    {"a stage that is released before it is read", KERNEL(1, 64) {
-       __shared__ float s[64];
-       __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 1> state;
-       const auto block = cg::this_thread_block();
-       auto pipe = cuda::make_pipeline(block, &state);
-       float sum = 0;
-       for (int i = 0; i < 3; ++i) {
-         pipe.producer_acquire();
-         cuda::memcpy_async(block, s, in + 64 * i, sizeof s, pipe);
-         pipe.producer_commit();
-         pipe.consumer_wait();
-         pipe.consumer_release();
-         sum += s[63 - T];
-       }
-       out[T] = sum;
-     }>, "race"},
+    {"a pipeline of a block that nobody waits for", STAGE(1,
+       cuda::memcpy_async(block, s, in, sizeof s, pipe), block.sync(); sum += s[T])>,
+     "copy_not_waited_for"},
+    {"a stage that is released before it is read", STAGE(3,
+       cuda::memcpy_async(block, s, in + 64 * i, sizeof s, pipe),
+       pipe.consumer_wait(); pipe.consumer_release(); sum += s[63 - T])>, "race"},
     {"one warp produces, the others consume", KERNEL(1, 96) {
        __shared__ float s[2][64];
        __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 2> state;
@@ -115,26 +160,10 @@ extern const std::vector<trace::HazardKernel> trace::hazards_of_pipelines = {
          out[T - 32] = sum;
        }
      }>, ""},
-    {"a barrier waits for copies", KERNEL(1, 64) {
-       __shared__ float s[64];
-       __shared__ cuda::barrier<cuda::thread_scope_block> barrier;
-       const auto block = cg::this_thread_block();
-       if (T == 0) init(&barrier, 64);
-       block.sync();
-       cuda::memcpy_async(block, s, in, sizeof s, barrier);
-       barrier.arrive_and_wait();
-       out[T] = s[63 - T];
-     }>, ""},
-    {"a barrier that was passed before the copies", KERNEL(1, 64) {
-       __shared__ float s[64];
-       __shared__ cuda::barrier<cuda::thread_scope_block> barrier;
-       const auto block = cg::this_thread_block();
-       if (T == 0) init(&barrier, 64);
-       block.sync();
-       barrier.arrive_and_wait();
-       cuda::memcpy_async(block, s, in, sizeof s, barrier);
-       out[T] = s[T];
-     }>, "copy_not_waited_for"},
+    {"a barrier waits for copies",
+     WITH_BARRIER(COPY_BLOCK; barrier.arrive_and_wait(); out[T] = s[63 - T])>, ""},
+    {"a barrier that was passed before the copies",
+     WITH_BARRIER(barrier.arrive_and_wait(); COPY_BLOCK; out[T] = s[T])>, "copy_not_waited_for"},
     {"a barrier that no __syncthreads makes known", KERNEL(1, 64) {
        __shared__ cuda::barrier<cuda::thread_scope_block> barrier;
        if (T == 0) init(&barrier, 64);
@@ -142,11 +171,7 @@ extern const std::vector<trace::HazardKernel> trace::hazards_of_pipelines = {
        barrier.arrive_and_wait();
        out[T] = 1;
      }>, "race"},
-    {"arrive, other work, wait", KERNEL(1, 64) {
-       __shared__ float s[64];
-       __shared__ cuda::barrier<cuda::thread_scope_block> barrier;
-       if (T == 0) init(&barrier, 64);
-       __syncthreads();
+    {"arrive, other work, wait", WITH_BARRIER(
        for (int i = 0; i < 3; ++i) {
          s[T] = in[T + i];
          auto token = barrier.arrive();
@@ -154,115 +179,28 @@ extern const std::vector<trace::HazardKernel> trace::hazards_of_pipelines = {
          barrier.wait(std::move(token));
          out[T] = other + s[63 - T];
          barrier.arrive_and_wait();
-       }
-     }>, ""},
-    {"arrive without a wait", KERNEL(1, 64) {
-       __shared__ float s[64];
-       __shared__ cuda::barrier<cuda::thread_scope_block> barrier;
-       if (T == 0) init(&barrier, 64);
-       __syncthreads();
-       s[T] = in[T];
-       auto token [[maybe_unused]] = barrier.arrive();
-       out[T] = s[63 - T];
-     }>, "race"},
-    {"a group copies by cp.async and waits", KERNEL(1, 64) {
-       __shared__ float s[128];
-       const auto block = cg::this_thread_block();
-       cg::memcpy_async(block, s, in, sizeof(float) * 64);
-       cg::memcpy_async(block, s + 64, in + 64, sizeof(float) * 64);
-       cg::wait_prior<1>(block);
-       float sum = s[63 - T];
-       cg::wait(block);
-       out[T] = sum + s[127 - T];
-     }>, ""},
-    {"a group waits for too few copies", KERNEL(1, 64) {
-       __shared__ float s[128];
-       const auto block = cg::this_thread_block();
-       cg::memcpy_async(block, s, in, sizeof(float) * 64);
-       cg::memcpy_async(block, s + 64, in + 64, sizeof(float) * 64);
-       cg::wait_prior<1>(block);
-       out[T] = s[127 - T];
-     }>, "copy_not_waited_for"},
+       })>, ""},
+    {"arrive without a wait", WITH_BARRIER(
+       s[T] = in[T]; auto token [[maybe_unused]] = barrier.arrive(); out[T] = s[63 - T])>, "race"},
+    {"a group copies by cp.async and waits", TWO_COPIES(
+       const float sum = s[63 - T]; cg::wait(block); out[T] = sum + s[127 - T])>, ""},
+    {"a group waits for too few copies", TWO_COPIES(out[T] = s[127 - T])>, "copy_not_waited_for"},
     // The source of a copy.
-    {"a thread stores to the source of its cp.async before its wait", KERNEL(1, 64) {
-       __shared__ float s[64];
-       __pipeline_memcpy_async(&s[T], &partial[T], 4);
-       __pipeline_commit();
-       partial[T] = 7;
-       __pipeline_wait_prior(0);
-       out[T] = s[T];
-     }>, "source_changed"},
-    {"another thread does, after a barrier", KERNEL(1, 64) {
-       __shared__ float s[64];
-       __pipeline_memcpy_async(&s[T], &partial[T], 4);
-       __pipeline_commit();
-       __syncthreads();
-       partial[63 - T] = 7;
-       __syncthreads();
-       __pipeline_wait_prior(0);
-       out[T] = s[T];
-     }>, "source_changed"},
-    {"another thread does, after its own wait only", KERNEL(1, 64) {
-       __shared__ float s[64];
-       __pipeline_memcpy_async(&s[T], &partial[T], 4);
-       __pipeline_commit();
-       __syncthreads();
-       __pipeline_wait_prior(0);
-       partial[(T + 32) % 64] = 7;
-       out[T] = s[T];
-     }>, "source_changed"},
-    {"another thread does, after waits and a barrier", KERNEL(1, 64) {
-       __shared__ float s[64];
-       __pipeline_memcpy_async(&s[T], &partial[T], 4);
-       __pipeline_commit();
-       __pipeline_wait_prior(0);
-       __syncthreads();
-       partial[63 - T] = 7;
-       out[T] = s[T];
-     }>, ""},
-    {"an atomic changes the source of cg::memcpy_async", KERNEL(1, 64) {
-       __shared__ float s[64];
-       const auto block = cg::this_thread_block();
-       cg::memcpy_async(block, s, partial, sizeof s);
-       block.sync();
-       atomicAdd(&partial[T], 1.0f);
-       cg::wait(block);
-       out[T] = s[T];
-     }>, "source_changed"},
-    {"the next element changes, and the source after the wait", KERNEL(1, 64) {
-       __shared__ float s[64];
-       const auto block = cg::this_thread_block();
-       cg::memcpy_async(block, s, partial, sizeof s);
-       partial[64 + T] = 7;
-       cg::wait(block);
-       partial[T] = s[63 - T];
-     }>, ""},
-    {"another block changes the source after a flag that came before the wait", KERNEL(2, 32) {
-       __shared__ float s[32];
-       if (B == 0) {
-         __pipeline_memcpy_async(&s[T], &partial[T], 4);
-         __pipeline_commit();
-         __threadfence();
-         atomicExch(flags + T, 1u);
-         __pipeline_wait_prior(0);
-         out[T] = s[T];
-       } else {
-         while (atomicAdd(flags + T, 0u) == 0) __nanosleep(10);
-         partial[T] = 7;
-       }
-     }>, "race_between_blocks"},
-    {"the same after the wait", KERNEL(2, 32) {
-       __shared__ float s[32];
-       if (B == 0) {
-         __pipeline_memcpy_async(&s[T], &partial[T], 4);
-         __pipeline_commit();
-         __pipeline_wait_prior(0);
-         __threadfence();
-         atomicExch(flags + T, 1u);
-         out[T] = s[T];
-       } else {
-         while (atomicAdd(flags + T, 0u) == 0) __nanosleep(10);
-         partial[T] = 7;
-       }
-     }>, ""},
+    {"a thread stores to the source of its cp.async before its wait",
+     COPY(partial, partial[T] = 7; WAIT_FOR_COPY, s[T])>, "source_changed"},
+    {"another thread does, after a barrier", COPY(partial,
+       __syncthreads(); partial[63 - T] = 7; __syncthreads(); WAIT_FOR_COPY, s[T])>,
+     "source_changed"},
+    {"another thread does, after its own wait only", COPY(partial,
+       __syncthreads(); WAIT_FOR_COPY; partial[(T + 32) % 64] = 7, s[T])>, "source_changed"},
+    {"another thread does, after waits and a barrier", COPY(partial,
+       WAIT_FOR_COPY; __syncthreads(); partial[63 - T] = 7, s[T])>, ""},
+    {"an atomic changes the source of cg::memcpy_async", COPY_PARTIAL(
+       block.sync(); atomicAdd(&partial[T], 1.0f); cg::wait(block); out[T] = s[T])>,
+     "source_changed"},
+    {"the next element changes, and the source after the wait", COPY_PARTIAL(
+       partial[64 + T] = 7; cg::wait(block); partial[T] = s[63 - T])>, ""},
+    {"another block changes the source after a flag that came before the wait",
+     SIGNAL_AT_COPY(, WAIT_FOR_COPY)>, "race_between_blocks"},
+    {"the same after the wait", SIGNAL_AT_COPY(WAIT_FOR_COPY, )>, ""},
 };

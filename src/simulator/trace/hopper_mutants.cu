@@ -127,87 +127,60 @@ __device__ void multiply_bf16(char* a, char* b, float* last = nullptr) {
       [](const CUtensorMap* map [[maybe_unused]], char* buffer [[maybe_unused]],        \
          std::uint64_t* barriers [[maybe_unused]], float* out [[maybe_unused]])
 
+#define F (reinterpret_cast<float*>(buffer))
+// Every thread stores a number of the box, or of the buffer.
+#define STORES_ITS(number) out[blockIdx.x * blockDim.x + threadIdx.x] = F[number]
+#define WAITS(phase) mbarrier_wait(barriers, phase)
+// Thread 0 copies a box, and then the threads do something.
+#define COPIED(threads, ...)     \
+  SMALL(threads) {               \
+    copy(map, buffer, 0, barriers); \
+    __VA_ARGS__;                 \
+  }
+// Two boxes for one phase, which expects so many bytes.
+#define TWO_BOXES(bytes)                                             \
+  SMALL(32) {                                                        \
+    if (threadIdx.x == 0) {                                          \
+      mbarrier_arrive_expect_tx(barriers, bytes);                    \
+      cp_async_bulk_tensor_2d(buffer, map, 0, 0, barriers);          \
+      cp_async_bulk_tensor_2d(buffer + 4096, map, 32, 32, barriers); \
+    }                                                                \
+    WAITS(0);                                                        \
+    STORES_ITS(1024 + threadIdx.x);                                  \
+  }
+
 extern const std::vector<trace::Misuse> trace::hopper_misuses = {
-    {"a box that is waited for", SMALL(32) {
-       copy(map, buffer, 0, barriers);
-       mbarrier_wait(barriers, 0);
-       out[blockIdx.x * 32 + threadIdx.x] = reinterpret_cast<float*>(buffer)[threadIdx.x];
-     }>, ""},
-    {"the thread that copies a box reads it without a wait", SMALL(32) {
-       copy(map, buffer, 0, barriers);
-       if (threadIdx.x == 0) out[blockIdx.x] = *reinterpret_cast<float*>(buffer);
-     }>, "tile_not_waited_for"},
-    {"__syncthreads does not wait for a box", SMALL(64) {
-       copy(map, buffer, 0, barriers);
-       __syncthreads();
-       out[blockIdx.x * 64 + threadIdx.x] = reinterpret_cast<float*>(buffer)[threadIdx.x];
-     }>, "tile_not_waited_for"},
-    {"one warp waits for a box, and __syncthreads tells the others", SMALL(64) {
-       copy(map, buffer, 0, barriers);
-       if (threadIdx.x < 32) mbarrier_wait(barriers, 0);
-       __syncthreads();
-       out[blockIdx.x * 64 + threadIdx.x] = reinterpret_cast<float*>(buffer)[threadIdx.x];
-     }>, ""},
-    {"one lane waits for a box, and __syncwarp tells the others", SMALL(32) {
-       copy(map, buffer, 0, barriers);
-       if (threadIdx.x == 5) mbarrier_wait(barriers, 0);
-       __syncwarp();
-       out[blockIdx.x * 32 + threadIdx.x] = reinterpret_cast<float*>(buffer)[threadIdx.x];
-     }>, ""},
-    {"one warp waits for a box, and another reads it", SMALL(64) {
-       copy(map, buffer, 0, barriers);
-       if (threadIdx.x < 32) mbarrier_wait(barriers, 0);
-       out[blockIdx.x * 64 + threadIdx.x] = reinterpret_cast<float*>(buffer)[threadIdx.x];
-     }>, "tile_not_waited_for"},
-    {"a store to where a box is on its way", SMALL(32) {
-       copy(map, buffer, 0, barriers);
-       if (threadIdx.x == 0) *reinterpret_cast<float*>(buffer) = 1;
-       mbarrier_wait(barriers, 0);
-     }>, "tile_not_waited_for"},
+    {"a box that is waited for", COPIED(32, WAITS(0); STORES_ITS(threadIdx.x))>, ""},
+    {"the thread that copies a box reads it without a wait",
+     COPIED(32, if (threadIdx.x == 0) out[blockIdx.x] = F[0])>, "tile_not_waited_for"},
+    {"__syncthreads does not wait for a box",
+     COPIED(64, __syncthreads(); STORES_ITS(threadIdx.x))>, "tile_not_waited_for"},
+    {"one warp waits for a box, and __syncthreads tells the others",
+     COPIED(64, if (threadIdx.x < 32) WAITS(0); __syncthreads(); STORES_ITS(threadIdx.x))>, ""},
+    {"one lane waits for a box, and __syncwarp tells the others",
+     COPIED(32, if (threadIdx.x == 5) WAITS(0); __syncwarp(); STORES_ITS(threadIdx.x))>, ""},
+    {"one warp waits for a box, and another reads it",
+     COPIED(64, if (threadIdx.x < 32) WAITS(0); STORES_ITS(threadIdx.x))>, "tile_not_waited_for"},
+    {"a store to where a box is on its way", COPIED(32, if (threadIdx.x == 0) F[0] = 1; WAITS(0))>,
+     "tile_not_waited_for"},
     {"a box over what a thread stored, without a fence", SMALL(32) {
-       if (threadIdx.x == 0) *reinterpret_cast<float*>(buffer) = 1;
+       if (threadIdx.x == 0) F[0] = 1;
        copy(map, buffer, 0, barriers);
-       mbarrier_wait(barriers, 0);
+       WAITS(0);
      }>, "not_fenced"},
     {"a box over what a thread stored, with a fence", SMALL(32) {
-       if (threadIdx.x == 0) *reinterpret_cast<float*>(buffer) = 1;
+       if (threadIdx.x == 0) F[0] = 1;
        fence_proxy_async();
        copy(map, buffer, 0, barriers);
-       mbarrier_wait(barriers, 0);
+       WAITS(0);
      }>, ""},
-    {"a box over what other threads still read", SMALL(64) {
-       copy(map, buffer, 0, barriers);
-       mbarrier_wait(barriers, 0);
-       out[blockIdx.x * 64 + threadIdx.x] = reinterpret_cast<float*>(buffer)[threadIdx.x];
-       copy(map, buffer, 32, barriers);
-       mbarrier_wait(barriers, 1);
-     }>, "race"},
-    {"a box over what other threads have read", SMALL(64) {
-       copy(map, buffer, 0, barriers);
-       mbarrier_wait(barriers, 0);
-       out[blockIdx.x * 64 + threadIdx.x] = reinterpret_cast<float*>(buffer)[threadIdx.x];
-       __syncthreads();
-       copy(map, buffer, 32, barriers);
-       mbarrier_wait(barriers, 1);
-     }>, ""},
-    {"two boxes for one phase", SMALL(32) {
-       if (threadIdx.x == 0) {
-         mbarrier_arrive_expect_tx(barriers, 8192);
-         cp_async_bulk_tensor_2d(buffer, map, 0, 0, barriers);
-         cp_async_bulk_tensor_2d(buffer + 4096, map, 32, 32, barriers);
-       }
-       mbarrier_wait(barriers, 0);
-       out[blockIdx.x * 32 + threadIdx.x] = reinterpret_cast<float*>(buffer)[1024 + threadIdx.x];
-     }>, ""},
-    {"two boxes, and the bytes of one", SMALL(32) {
-       if (threadIdx.x == 0) {
-         mbarrier_arrive_expect_tx(barriers, 4096);
-         cp_async_bulk_tensor_2d(buffer, map, 0, 0, barriers);
-         cp_async_bulk_tensor_2d(buffer + 4096, map, 32, 32, barriers);
-       }
-       mbarrier_wait(barriers, 0);
-       out[blockIdx.x * 32 + threadIdx.x] = reinterpret_cast<float*>(buffer)[1024 + threadIdx.x];
-     }>, "tile_not_waited_for"},
+    {"a box over what other threads still read", COPIED(64,
+       WAITS(0); STORES_ITS(threadIdx.x); copy(map, buffer, 32, barriers); WAITS(1))>, "race"},
+    {"a box over what other threads have read", COPIED(64,
+       WAITS(0); STORES_ITS(threadIdx.x); __syncthreads(); copy(map, buffer, 32, barriers);
+       WAITS(1))>, ""},
+    {"two boxes for one phase", TWO_BOXES(8192)>, ""},
+    {"two boxes, and the bytes of one", TWO_BOXES(4096)>, "tile_not_waited_for"},
     {"a barrier that nobody initialized", SMALL(32) { mbarrier_arrive(&barriers[1]); }>,
      "uses an mbarrier that no thread of the block has initialized"},
     {"a barrier for no arrivals", SMALL(32) { mbarrier_init(&barriers[1], 0); }>,
@@ -253,15 +226,15 @@ extern const std::vector<trace::Misuse> trace::hopper_misuses = {
        if (threadIdx.x == 1) mbarrier_arrive(barriers);
      }>, "forever: 1 of 1 arrivals is missing in phase 0"},
     {"half a block at a named barrier", SMALL(64) {
-       reinterpret_cast<float*>(buffer)[threadIdx.x] = 1;
+       F[threadIdx.x] = 1;
        if (threadIdx.x >= 32) return;
        bar_sync(3, 32);
-       out[blockIdx.x * 32 + threadIdx.x] = reinterpret_cast<float*>(buffer)[31 - threadIdx.x];
+       STORES_ITS(31 - threadIdx.x);
      }>, ""},
     {"a named barrier of one warp does not order another", SMALL(64) {
-       reinterpret_cast<float*>(buffer)[threadIdx.x] = 1;
+       F[threadIdx.x] = 1;
        bar_sync(threadIdx.x < 32 ? 3 : 4, 32);
-       out[blockIdx.x * 64 + threadIdx.x] = reinterpret_cast<float*>(buffer)[63 - threadIdx.x];
+       STORES_ITS(63 - threadIdx.x);
      }>, "race"},
     {"a named barrier for 31 threads", SMALL(32) { bar_sync(1, 31); }>, "bar_sync(1, 31)"},
     {"barrier 0 by name", SMALL(32) { bar_sync(0, 32); }>, "bar_sync(0, 32)"},
@@ -332,50 +305,6 @@ extern const std::vector<trace::Misuse> trace::hopper_misuses = {
      }>, "changes the registers of a between wgmma_fence() and wgmma"},
 };
 
-#define MUTANT(mistake, finds) \
-  { #mistake, result < Mistake::mistake>, finds }
+#define MUTANT(mistake, finds) {#mistake, result<Mistake::mistake>, finds},
 
-extern const std::vector<trace::Misuse> trace::hopper_mutants = {
-    MUTANT(none, ""),
-    MUTANT(no_block_barrier, "race"),
-    MUTANT(no_barrier_fence, "not_fenced"),
-    MUTANT(two_arrivals_expected, "1 of 2 arrivals is missing, and 16384 bytes of copies are missing in phase 0"),
-    MUTANT(initialized_twice, "initializes an mbarrier that is initialized already"),
-    MUTANT(no_wait_for_empty, "tile_not_waited_for"),
-    MUTANT(wrong_parity_of_empty,
-           "with parity 0 for full (byte 0) forever: 1 of 1 arrivals is missing in phase 0, and no other "
-           "thread of the block can continue. Thread (256, 0, 0) waits with parity 0 for empty (byte 0): "
-           "2 of 2 arrivals are missing in phase 0"),
-    MUTANT(nothing_announced, "tile_not_waited_for"),
-    MUTANT(too_few_bytes, "64 bytes were copied that no thread announced"),
-    MUTANT(too_many_bytes, "forever: 64 bytes of copies are missing"),
-    MUTANT(announced_twice, "have come; wait for the phase first"),
-    MUTANT(wrong_stage, "tile_in_use tile_not_waited_for"),
-    MUTANT(other_barrier, "tile_not_waited_for"),
-    MUTANT(no_wait_for_full, "tile_in_use tile_not_waited_for"),
-    MUTANT(wrong_parity_of_full, "tile_in_use tile_not_waited_for"),
-    MUTANT(waits_for_next_stage, "tile_not_waited_for"),
-    MUTANT(no_wgmma_fence, "without a wgmma_fence()"),
-    MUTANT(no_commit, "changes the registers of d while a wgmma uses them"),
-    MUTANT(no_wgmma_wait, "changes the registers of d while a wgmma uses them"),
-    MUTANT(waits_for_all_but_one, "changes the registers of a while a wgmma uses them"),
-    MUTANT(frees_before_wait, "tile_in_use"),
-    MUTANT(frees_nothing, "arrivals is missing in phase 1"),
-    MUTANT(frees_twice, "forever"),
-    MUTANT(same_k_again, "wrong result"),
-    MUTANT(no_swizzle, "wrong result"),
-    MUTANT(wrong_stride, "wrong result"),
-    MUTANT(changes_a, "changes the registers of a while a wgmma uses them"),
-    MUTANT(reads_d_early, "sum_in_flight"),
-    MUTANT(changes_d, "changes the registers of d while a wgmma uses them"),
-    MUTANT(half_a_warpgroup, "does not give the tensor cores the same wgmma instructions"),
-    MUTANT(no_proxy_fence, "not_fenced"),
-    MUTANT(proxy_fence_after_barrier, "not_fenced"),
-    MUTANT(no_barrier_before_store, "race tile_in_use"),
-    MUTANT(no_barrier_after_store, "tile_in_use"),
-    MUTANT(no_wait_for_reads, "store_not_waited_for tile_in_use"),
-    MUTANT(no_wait_for_last_reads, "store_not_waited_for"),
-    MUTANT(no_store_group, "store_not_waited_for tile_in_use"),
-    MUTANT(registers_by_half, "waits at setmaxnreg for the other threads of its warpgroup"),
-    MUTANT(other_barrier_id, "race tile_in_use"),
-};
+extern const std::vector<trace::Misuse> trace::hopper_mutants = {MISTAKES(MUTANT)};

@@ -10,51 +10,60 @@
 
 namespace {
 
-enum class Mistake {
-  none,
-  // The barriers' initialization.
-  no_block_barrier,
-  no_barrier_fence,
-  two_arrivals_expected,
-  initialized_twice,
-  // The producer.
-  no_wait_for_empty,
-  wrong_parity_of_empty,
-  nothing_announced,
-  too_few_bytes,
-  too_many_bytes,
-  announced_twice,
-  wrong_stage,
-  other_barrier,
-  // The consumers.
-  no_wait_for_full,
-  wrong_parity_of_full,
-  waits_for_next_stage,
-  no_wgmma_fence,
-  no_commit,
-  no_wgmma_wait,
-  waits_for_all_but_one,
-  frees_before_wait,
-  frees_nothing,
-  frees_twice,
-  same_k_again,
-  no_swizzle,
-  wrong_stride,
-  changes_a,
-  reads_d_early,
-  changes_d,
-  half_a_warpgroup,
-  // The epilogue.
-  no_proxy_fence,
-  proxy_fence_after_barrier,
-  no_barrier_before_store,
-  no_barrier_after_store,
-  no_wait_for_reads,
-  no_wait_for_last_reads,
-  no_store_group,
-  registers_by_half,
-  other_barrier_id
-};
+// A mistake, and what must be found in the kernel with it.
+// clang-format off
+#define MISTAKES(X) \
+  X(none, "") \
+  /* The barriers' initialization. */ \
+  X(no_block_barrier, "race") \
+  X(no_barrier_fence, "not_fenced") \
+  X(two_arrivals_expected, \
+    "1 of 2 arrivals is missing, and 16384 bytes of copies are missing in phase 0") \
+  X(initialized_twice, "initializes an mbarrier that is initialized already") \
+  /* The producer. */ \
+  X(no_wait_for_empty, "tile_not_waited_for") \
+  X(wrong_parity_of_empty, \
+    "with parity 0 for full (byte 0) forever: 1 of 1 arrivals is missing in phase 0, and no " \
+    "other thread of the block can continue. Thread (256, 0, 0) waits with parity 0 for empty " \
+    "(byte 0): 2 of 2 arrivals are missing in phase 0") \
+  X(nothing_announced, "tile_not_waited_for") \
+  X(too_few_bytes, "64 bytes were copied that no thread announced") \
+  X(too_many_bytes, "forever: 64 bytes of copies are missing") \
+  X(announced_twice, "have come; wait for the phase first") \
+  X(wrong_stage, "tile_in_use tile_not_waited_for") \
+  X(other_barrier, "tile_not_waited_for") \
+  /* The consumers. */ \
+  X(no_wait_for_full, "tile_in_use tile_not_waited_for") \
+  X(wrong_parity_of_full, "tile_in_use tile_not_waited_for") \
+  X(waits_for_next_stage, "tile_not_waited_for") \
+  X(no_wgmma_fence, "without a wgmma_fence()") \
+  X(no_commit, "changes the registers of d while a wgmma uses them") \
+  X(no_wgmma_wait, "changes the registers of d while a wgmma uses them") \
+  X(waits_for_all_but_one, "changes the registers of a while a wgmma uses them") \
+  X(frees_before_wait, "tile_in_use") \
+  X(frees_nothing, "arrivals is missing in phase 1") \
+  X(frees_twice, "forever") \
+  X(same_k_again, "wrong result") \
+  X(no_swizzle, "wrong result") \
+  X(wrong_stride, "wrong result") \
+  X(changes_a, "changes the registers of a while a wgmma uses them") \
+  X(reads_d_early, "sum_in_flight") \
+  X(changes_d, "changes the registers of d while a wgmma uses them") \
+  X(half_a_warpgroup, "does not give the tensor cores the same wgmma instructions") \
+  /* The epilogue. */ \
+  X(no_proxy_fence, "not_fenced") \
+  X(proxy_fence_after_barrier, "not_fenced") \
+  X(no_barrier_before_store, "race tile_in_use") \
+  X(no_barrier_after_store, "tile_in_use") \
+  X(no_wait_for_reads, "store_not_waited_for tile_in_use") \
+  X(no_wait_for_last_reads, "store_not_waited_for") \
+  X(no_store_group, "store_not_waited_for tile_in_use") \
+  X(registers_by_half, "waits at setmaxnreg for the other threads of its warpgroup") \
+  X(other_barrier_id, "race tile_in_use")
+// clang-format on
+#define NAMED(mistake, finds) mistake,
+enum class Mistake { MISTAKES(NAMED) };
+#undef NAMED
 
 constexpr int kStages = 3, kTileRows = 128, kTileBytes = kTileRows * 128, kWarpgroups = 2;
 constexpr int kPipelineBytes = (kStages + kWarpgroups) * kTileBytes;

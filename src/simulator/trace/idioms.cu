@@ -104,13 +104,6 @@ __device__ float first_of(const float4& v) {
   return v.x;
 }
 
-__device__ const float4* vectors(const float* p) {
-  return reinterpret_cast<const float4*>(p);
-}
-__device__ float4* vectors(float* p) {
-  return reinterpret_cast<float4*>(p);
-}
-
 constexpr unsigned kAll = 0xffffffffu;
 __device__ char text[] = "ab";
 __constant__ float kConstants[4] = {1, 2, 3, 4};
@@ -158,77 +151,62 @@ __device__ int after_a_barrier(int* s, int t) {
 #define BODY run<[](const float* in [[maybe_unused]], float* out [[maybe_unused]])
 
 extern const std::vector<trace::Idiom> trace::idioms = {
-    {"out[t] = in[t]", BODY { out[T] = in[T]; }>, 1, 4, 1, 4, 0, 0, 0, 0},
-    {"out[t] += in[t]", BODY { out[T] += in[T]; }>, 2, 8, 1, 4, 0, 0, 0, 0},
-    {"++out[t]", BODY { ++out[T]; }>, 1, 4, 1, 4, 0, 0, 0, 0},
-    {"out[t] = t < 4 ? in[t] : in[0]", BODY { out[T] = T < 4 ? in[T] : in[0]; }>,
-     1, 4, 1, 4, 0, 0, 0, 0},
-    {"std::swap(out[t], out[t + 32])", BODY { std::swap(out[T], out[T + 32]); }>,
-     2, 8, 2, 8, 0, 0, 0, 0},
-    {"a call that loads", BODY { out[T] = load_or_zero(in, T, 32); }>, 1, 4, 1, 4, 0, 0, 0, 0},
-    {"a double", BODY { out[T] = static_cast<float>(reinterpret_cast<const double*>(in)[T]); }>,
-     1, 8, 1, 4, 0, 0, 0, 0},
-    {"float4: *q = *p", BODY { *(vectors(out) + T) = *(vectors(in) + T); }>,
-     1, 16, 1, 16, 0, 0, 0, 0},
+    {"out[t] = in[t]", BODY { out[T] = in[T]; }>, 1, 4, 1, 4},
+    {"out[t] += in[t]", BODY { out[T] += in[T]; }>, 2, 8, 1, 4},
+    {"++out[t]", BODY { ++out[T]; }>, 1, 4, 1, 4},
+    {"out[t] = t < 4 ? in[t] : in[0]", BODY { out[T] = T < 4 ? in[T] : in[0]; }>, 1, 4, 1, 4},
+    {"std::swap(out[t], out[t + 32])", BODY { std::swap(out[T], out[T + 32]); }>, 2, 8, 2, 8},
+    {"a call that loads", BODY { out[T] = load_or_zero(in, T, 32); }>, 1, 4, 1, 4},
+    {"a double", BODY { out[T] = static_cast<float>(as<double>(in)[T]); }>, 1, 8, 1, 4},
+    {"float4: *q = *p", BODY { *(as<float4>(out) + T) = *(as<float4>(in) + T); }>, 1, 16, 1, 16},
     {"float4: v = p[t]; q[t] = v", BODY {
-       float4 v = vectors(in)[T];
-       vectors(out)[T] = v;
-     }>, 1, 16, 1, 16, 0, 0, 0, 0},
+       float4 v = as<float4>(in)[T];
+       as<float4>(out)[T] = v;
+     }>, 1, 16, 1, 16},
     {"float4: v declared, then assigned", BODY {
        float4 v;
-       v = vectors(in)[T];
-       vectors(out)[T] = v;
-     }>, 1, 16, 1, 16, 0, 0, 0, 0},
-    {"float4: q[t] = f(p[t])", BODY { vectors(out)[T] = twice(vectors(in)[T]); }>,
-     1, 16, 1, 16, 0, 0, 0, 0},
-    {"float4: q[t] = make_float4(...)", BODY { vectors(out)[T] = make_float4(1, 2, 3, 4); }>,
-     0, 0, 1, 16, 0, 0, 0, 0},
-    {"float4: q[t] = {...}", BODY { vectors(out)[T] = {1, 2, 3, 4}; }>, 0, 0, 1, 16, 0, 0, 0, 0},
-    {"float4: p[t].y", BODY { out[T] = vectors(in)[T].y; }>, 1, 4, 1, 4, 0, 0, 0, 0},
-    {"float4: q[t].y = 1", BODY { vectors(out)[T].y = 1; }>, 0, 0, 1, 4, 0, 0, 0, 0},
+       v = as<float4>(in)[T];
+       as<float4>(out)[T] = v;
+     }>, 1, 16, 1, 16},
+    {"float4: q[t] = f(p[t])", BODY { as<float4>(out)[T] = twice(as<float4>(in)[T]); }>,
+     1, 16, 1, 16},
+    {"float4: q[t] = make_float4(...)", BODY { as<float4>(out)[T] = make_float4(1, 2, 3, 4); }>,
+     0, 0, 1, 16},
+    {"float4: q[t] = {...}", BODY { as<float4>(out)[T] = {1, 2, 3, 4}; }>, 0, 0, 1, 16},
+    {"float4: p[t].y", BODY { out[T] = as<float4>(in)[T].y; }>, 1, 4, 1, 4},
+    {"float4: q[t].y = 1", BODY { as<float4>(out)[T].y = 1; }>, 0, 0, 1, 4},
     {"float4: through a reference", BODY {
-       const float4& from = vectors(in)[T];
-       float4& to = vectors(out)[T];
+       const float4& from = as<float4>(in)[T];
+       float4& to = as<float4>(out)[T];
        to = from;
-     }>, 1, 16, 1, 16, 0, 0, 0, 0},
-    {"float4: a reference handed to a function", BODY { out[T] = first_of(vectors(in)[T]); }>,
-     1, 4, 1, 4, 0, 0, 0, 0},
+     }>, 1, 16, 1, 16},
+    {"float4: a reference handed to a function", BODY { out[T] = first_of(as<float4>(in)[T]); }>,
+     1, 4, 1, 4},
     {"float4: one float reinterpreted", BODY {
        reinterpret_cast<float4&>(out[4 * T]) = reinterpret_cast<const float4&>(in[4 * T]);
-     }>, 1, 16, 1, 16, 0, 0, 0, 0},
-    {"float4: one float cast the old way", BODY {
-       (float4&)out[4 * T] = (const float4&)in[4 * T];
-     }>, 1, 16, 1, 16, 0, 0, 0, 0},
-    {"float2: q[t] = p[t]", BODY {
-       reinterpret_cast<float2*>(out)[T] = reinterpret_cast<const float2*>(in)[T];
-     }>, 1, 8, 1, 8, 0, 0, 0, 0},
-    {"int4: q[t] = p[t]", BODY {
-       reinterpret_cast<int4*>(out)[T] = reinterpret_cast<const int4*>(in)[T];
-     }>, 1, 16, 1, 16, 0, 0, 0, 0},
-    {"a struct of three floats", BODY {
-       reinterpret_cast<Twelve*>(out)[T] = reinterpret_cast<const Twelve*>(in)[T];
-     }>, 3, 12, 3, 12, 0, 0, 0, 0},
-    {"a struct of four floats, aligned like one float", BODY {
-       as<Four>(out)[T] = as<Four>(in)[T];
-     }>, 4, 16, 4, 16, 0, 0, 0, 0},
-    {"a struct of four float4", BODY {
-       reinterpret_cast<Large*>(out)[T] = reinterpret_cast<const Large*>(in)[T];
-     }>, 4, 64, 4, 64, 0, 0, 0, 0},
-    {"memcpy of 16 bytes", BODY { std::memcpy(out + 4 * T, in + 4 * T, 16); }>,
-     4, 16, 4, 16, 0, 0, 0, 0},
+     }>, 1, 16, 1, 16},
+    {"float4: one float cast the old way",
+     BODY { (float4&)out[4 * T] = (const float4&)in[4 * T]; }>, 1, 16, 1, 16},
+    {"float2: q[t] = p[t]", BODY { as<float2>(out)[T] = as<float2>(in)[T]; }>, 1, 8, 1, 8},
+    {"int4: q[t] = p[t]", BODY { as<int4>(out)[T] = as<int4>(in)[T]; }>, 1, 16, 1, 16},
+    {"a struct of three floats", BODY { as<Twelve>(out)[T] = as<Twelve>(in)[T]; }>, 3, 12, 3, 12},
+    {"a struct of four floats, aligned like one float",
+     BODY { as<Four>(out)[T] = as<Four>(in)[T]; }>, 4, 16, 4, 16},
+    {"a struct of four float4", BODY { as<Large>(out)[T] = as<Large>(in)[T]; }>, 4, 64, 4, 64},
+    {"memcpy of 16 bytes", BODY { std::memcpy(out + 4 * T, in + 4 * T, 16); }>, 4, 16, 4, 16},
     {"memmove of 64 bytes", BODY { std::memmove(out + 16 * (T % 4), in + 16 * (T % 4), 64); }>,
-     16, 64, 16, 64, 0, 0, 0, 0},
-    {"memset of 32 bytes", BODY { std::memset(out + 8 * T, 0, 32); }>, 0, 0, 8, 32, 0, 0, 0, 0},
+     16, 64, 16, 64},
+    {"memset of 32 bytes", BODY { std::memset(out + 8 * T, 0, 32); }>, 0, 0, 8, 32},
     {"an array in registers", BODY {
        float r[4];
        for (int i = 0; i < 4; ++i) r[i] = in[4 * T + i];
        for (int i = 3; i >= 0; --i) out[4 * T + i] = 2 * r[i];
-     }>, 4, 16, 4, 16, 0, 0, 0, 0},
+     }>, 4, 16, 4, 16},
     {"a float4 of an array in registers", BODY {
        alignas(16) float r[4];
-       reinterpret_cast<float4&>(r[0]) = vectors(in)[T];
+       reinterpret_cast<float4&>(r[0]) = as<float4>(in)[T];
        out[T] = r[0] + r[3];
-     }>, 1, 16, 1, 4, 0, 0, 0, 0},
+     }>, 1, 16, 1, 4},
     {"shared: s[t] = in[t]", BODY {
        __shared__ float s[32];
        s[T] = in[T];
@@ -243,9 +221,9 @@ extern const std::vector<trace::Idiom> trace::idioms = {
      }>, 0, 0, 1, 4, 2, 8, 1, 4},
     {"shared: float4", BODY {
        __shared__ float4 s[32];
-       s[T] = vectors(in)[T];
+       s[T] = as<float4>(in)[T];
        __syncthreads();
-       vectors(out)[T] = s[31 - T];
+       as<float4>(out)[T] = s[31 - T];
      }>, 1, 16, 1, 16, 1, 16, 1, 16},
     {"shared: dynamic", BODY {
        extern __shared__ float dynamic[];
@@ -257,41 +235,29 @@ extern const std::vector<trace::Idiom> trace::idioms = {
        __shared__ float4 s[32];
        std::memset(static_cast<void*>(&s[T]), 0, sizeof(float4));
      }>, 0, 0, 0, 0, 0, 0, 4, 16},
-    {"__ldg of a float", BODY { out[T] = __ldg(in + T); }>, 1, 4, 1, 4, 0, 0, 0, 0},
-    {"__ldg of a float4, stored at once", BODY { vectors(out)[T] = __ldg(vectors(in) + T); }>,
-     1, 16, 1, 16, 0, 0, 0, 0},
-    {"__stcs of a float4", BODY { __stcs(vectors(out) + T, vectors(in)[T]); }>,
-     1, 16, 1, 16, 0, 0, 0, 0},
-    {"min, max and fmaf load each operand once", BODY {
-       out[T] = fmaf(min(in[T], in[T + 1]), max(in[T], 0), in[T + 2]);
-     }>, 4, 16, 1, 4, 0, 0, 0, 0},
-    {"float3: q[t] = p[t]", BODY {
-       reinterpret_cast<float3*>(out)[T] = reinterpret_cast<const float3*>(in)[T];
-     }>, 3, 12, 3, 12, 0, 0, 0, 0},
-    {"float3: q[t] = make_float3(...)", BODY {
-       reinterpret_cast<float3*>(out)[T] = make_float3(1, 2, 3);
-     }>, 0, 0, 3, 12, 0, 0, 0, 0},
-    {"double2: q[t] = p[t]", BODY {
-       reinterpret_cast<double2*>(out)[T] = reinterpret_cast<const double2*>(in)[T];
-     }>, 1, 16, 1, 16, 0, 0, 0, 0},
-    {"uint4: q[t] = p[t]", BODY {
-       reinterpret_cast<uint4*>(out)[T] = reinterpret_cast<const uint4*>(in)[T];
-     }>, 1, 16, 1, 16, 0, 0, 0, 0},
+    {"__ldg of a float", BODY { out[T] = __ldg(in + T); }>, 1, 4, 1, 4},
+    {"__ldg of a float4, stored at once", BODY { as<float4>(out)[T] = __ldg(as<float4>(in) + T); }>,
+     1, 16, 1, 16},
+    {"__stcs of a float4", BODY { __stcs(as<float4>(out) + T, as<float4>(in)[T]); }>, 1, 16, 1, 16},
+    {"min, max and fmaf load each operand once",
+     BODY { out[T] = fmaf(min(in[T], in[T + 1]), max(in[T], 0), in[T + 2]); }>, 4, 16, 1, 4},
+    {"float3: q[t] = p[t]", BODY { as<float3>(out)[T] = as<float3>(in)[T]; }>, 3, 12, 3, 12},
+    {"float3: q[t] = make_float3(...)",
+     BODY { as<float3>(out)[T] = make_float3(1, 2, 3); }>, 0, 0, 3, 12},
+    {"double2: q[t] = p[t]", BODY { as<double2>(out)[T] = as<double2>(in)[T]; }>, 1, 16, 1, 16},
+    {"uint4: q[t] = p[t]", BODY { as<uint4>(out)[T] = as<uint4>(in)[T]; }>, 1, 16, 1, 16},
     {"a float4 in a union with its floats", BODY {
        union {
          float4 all;
          float each[4];
        } v;
-       v.all = vectors(in)[T];
+       v.all = as<float4>(in)[T];
        out[T] = v.each[0] + v.each[3];
-     }>, 1, 16, 1, 4, 0, 0, 0, 0},
-    {"__constant__ memory is not counted", BODY { out[T] = kConstants[T % 4]; }>,
-     0, 0, 1, 4, 0, 0, 0, 0},
-    {"a shuffle moves no memory", BODY {
-       out[T] = __shfl_down_sync(kAll, in[T], 16);
-     }>, 1, 4, 1, 4, 0, 0, 0, 0},
-    {"atomicAdd is a load and a store", BODY { atomicAdd(&out[T], in[T]); }>,
-     2, 8, 1, 4, 0, 0, 0, 0},
+     }>, 1, 16, 1, 4},
+    {"__constant__ memory is not counted", BODY { out[T] = kConstants[T % 4]; }>, 0, 0, 1, 4},
+    {"a shuffle moves no memory",
+     BODY { out[T] = __shfl_down_sync(kAll, in[T], 16); }>, 1, 4, 1, 4},
+    {"atomicAdd is a load and a store", BODY { atomicAdd(&out[T], in[T]); }>, 2, 8, 1, 4},
     {"shared: atomicAdd", BODY {
        __shared__ int sum;
        atomicAdd(&sum, 1);
@@ -301,74 +267,67 @@ extern const std::vector<trace::Idiom> trace::idioms = {
 #pragma unroll 2
        for (int i = 0; i < 4; ++i) sum += in[4 * T + i];
        out[T] = sum;
-     }>, 4, 16, 1, 4, 0, 0, 0, 0},
+     }>, 4, 16, 1, 4},
     {"a reference to threadIdx is not memory", BODY {
        const uint3& t = threadIdx;
        const unsigned& width = blockDim.x;
        out[t.x] = width;
-     }>, 0, 0, 1, 4, 0, 0, 0, 0},
-    {"threadIdx and blockIdx are not memory", BODY { out[blockIdx.x * blockDim.x + T] = gridDim.x; }>,
-     0, 0, 1, 4, 0, 0, 0, 0},
+     }>, 0, 0, 1, 4},
+    {"threadIdx and blockIdx are not memory",
+     BODY { out[blockIdx.x * blockDim.x + T] = gridDim.x; }>, 0, 0, 1, 4},
     // Accesses that g++ does not announce itself (announce/pass.h).
-    {"a struct as an argument", BODY { out[T] = sum_of(as<Twelve>(in)[T]); }>,
-     3, 12, 1, 4, 0, 0, 0, 0},
+    {"a struct as an argument", BODY { out[T] = sum_of(as<Twelve>(in)[T]); }>, 3, 12, 1, 4},
     {"a struct of two floats as an argument", BODY { out[T] = sum_of(as<Complex<float>>(in)[T]); }>,
-     2, 8, 1, 4, 0, 0, 0, 0},
-    {"a struct of two doubles as an argument", BODY { out[T] = sum_of(as<Complex<double>>(in)[T]); }>,
-     2, 16, 1, 4, 0, 0, 0, 0},
-    {"a struct of two doubles that a function returns", BODY {
-       as<Complex<double>>(out)[T] = {sum_of(as<Complex<float>>(in)[T]), 0};
-     }>, 2, 8, 2, 16, 0, 0, 0, 0},
+     2, 8, 1, 4},
+    {"a struct of two doubles as an argument",
+     BODY { out[T] = sum_of(as<Complex<double>>(in)[T]); }>, 2, 16, 1, 4},
+    {"a struct of two doubles that a function returns",
+     BODY { as<Complex<double>>(out)[T] = {sum_of(as<Complex<float>>(in)[T]), 0}; }>, 2, 8, 2, 16},
     {"a struct of three doubles as an argument", BODY { out[T] = sum_of(as<Doubles>(in)[T]); }>,
-     3, 24, 1, 4, 0, 0, 0, 0},
+     3, 24, 1, 4},
     {"a large struct as an argument", BODY { out[T] = sum_of(as<Many>(in)[T / 8]); }>,
-     10, 160, 1, 4, 0, 0, 0, 0},
+     10, 160, 1, 4},
     {"a struct that a function returns", BODY { as<Twelve>(out)[T] = twelve(in[T]); }>,
-     1, 4, 3, 12, 0, 0, 0, 0},
-    {"a struct of three doubles that a function returns", BODY {
-       as<Doubles>(out)[T] = doubles(in[T]);
-     }>, 1, 4, 3, 24, 0, 0, 0, 0},
+     1, 4, 3, 12},
+    {"a struct of three doubles that a function returns",
+     BODY { as<Doubles>(out)[T] = doubles(in[T]); }>, 1, 4, 3, 24},
     {"a large struct that a function returns", BODY { as<Many>(out)[T / 8] = many(in[T]); }>,
-     1, 4, 10, 160, 0, 0, 0, 0},
-    {"a struct that is loaded by the function that returns it", BODY {
-       as<Doubles>(out)[T] = loaded(as<Doubles>(in) + T);
-     }>, 3, 24, 3, 24, 0, 0, 0, 0},
-    {"an operator on structs", BODY {
-       as<Doubles>(out)[T] = as<Doubles>(in)[T] + as<Doubles>(in)[T + 1];
-     }>, 6, 48, 3, 24, 0, 0, 0, 0},
+     1, 4, 10, 160},
+    {"a struct that is loaded by the function that returns it",
+     BODY { as<Doubles>(out)[T] = loaded(as<Doubles>(in) + T); }>, 3, 24, 3, 24},
+    {"an operator on structs",
+     BODY { as<Doubles>(out)[T] = as<Doubles>(in)[T] + as<Doubles>(in)[T + 1]; }>, 6, 48, 3, 24},
     {"a struct chosen by ?:", BODY {
        as<Doubles>(out)[T] = T < 4 ? as<Doubles>(in)[T] : as<Doubles>(in)[0];
-     }>, 3, 24, 3, 24, 0, 0, 0, 0},
-    {"a struct in braces", BODY { as<Doubles>(out)[T] = {1, 2, 3}; }>, 0, 0, 3, 24, 0, 0, 0, 0},
-    {"a struct in braces from loaded values", BODY {
-       out[T] = sum_of(Twelve{in[T], in[T + 1], in[T + 2]});
-     }>, 3, 12, 1, 4, 0, 0, 0, 0},
+     }>, 3, 24, 3, 24},
+    {"a struct in braces", BODY { as<Doubles>(out)[T] = {1, 2, 3}; }>, 0, 0, 3, 24},
+    {"a struct in braces from loaded values",
+     BODY { out[T] = sum_of(Twelve{in[T], in[T + 1], in[T + 2]}); }>, 3, 12, 1, 4},
     {"a structured binding by value", BODY {
        const auto [x, y, z] = as<Twelve>(in)[T];
        out[T] = x + y + z;
-     }>, 3, 12, 1, 4, 0, 0, 0, 0},
+     }>, 3, 12, 1, 4},
     {"a structured binding by reference", BODY {
        const auto& [x, y, z] = as<Twelve>(in)[T];
        out[T] = x + z;
-     }>, 2, 8, 1, 4, 0, 0, 0, 0},
+     }>, 2, 8, 1, 4},
     {"a struct captured by copy", BODY {
        const Twelve& v = as<Twelve>(in)[T];
        const auto sum = [v] { return v.x + v.y + v.z; };
        out[T] = sum();
-     }>, 3, 12, 1, 4, 0, 0, 0, 0},
+     }>, 3, 12, 1, 4},
     {"a struct captured by reference", BODY {
        const Twelve& v = as<Twelve>(in)[T];
        const auto sum = [&v] { return v.x + v.z; };
        out[T] = sum();
-     }>, 2, 8, 1, 4, 0, 0, 0, 0},
+     }>, 2, 8, 1, 4},
     {"a lambda that takes and returns a struct", BODY {
        const auto doubled = [](Doubles v) { return Doubles{2 * v.a, 2 * v.b, 2 * v.c}; };
        as<Doubles>(out)[T] = doubled(as<Doubles>(in)[T]);
-     }>, 3, 24, 3, 24, 0, 0, 0, 0},
-    {"a bit-field is read", BODY { out[T] = as<Fields>(in)[T].middle; }>, 1, 2, 1, 4, 0, 0, 0, 0},
-    {"a bit-field is set: its word is loaded, changed and stored", BODY {
-       as<Fields>(out)[T].middle = 5;
-     }>, 1, 2, 1, 4, 0, 0, 0, 0},
+     }>, 3, 24, 3, 24},
+    {"a bit-field is read", BODY { out[T] = as<Fields>(in)[T].middle; }>, 1, 2, 1, 4},
+    {"a bit-field is set: its word is loaded, changed and stored",
+     BODY { as<Fields>(out)[T].middle = 5; }>, 1, 2, 1, 4},
     {"shared: a struct that a function returns", BODY {
        __shared__ Doubles s[32];
        s[T] = doubles(in[T]);
@@ -379,28 +338,27 @@ extern const std::vector<trace::Idiom> trace::idioms = {
        __shared__ const float s[4] = {};
        out[T] = s[T % 4];
      }>, 0, 0, 1, 4, 1, 4, 0, 0},
-    {"recursion", BODY { out[T] = sum_from(in + T, 4); }>, 4, 16, 1, 4, 0, 0, 0, 0},
+    {"recursion", BODY { out[T] = sum_from(in + T, 4); }>, 4, 16, 1, 4},
     // Accesses that g++ folds before it announces anything. p[0] + p[0] is one load, as 2 * p[0]
     // would be; other pairs are two loads, though every GPU compiler loads once.
-    {"p[0] + p[0]", BODY { out[T] = in[T] + in[T]; }>, 1, 4, 1, 4, 0, 0, 0, 0},
-    {"p[0] - p[0] of floats", BODY { out[T] = in[T] - in[T]; }>, 2, 8, 1, 4, 0, 0, 0, 0},
+    {"p[0] + p[0]", BODY { out[T] = in[T] + in[T]; }>, 1, 4, 1, 4},
+    {"p[0] - p[0] of floats", BODY { out[T] = in[T] - in[T]; }>, 2, 8, 1, 4},
     {"p[0] - p[0] of integers", BODY {
        const int* p = as<int>(in) + T;
        out[T] = p[0] - p[0];
-     }>, 0, 0, 1, 4, 0, 0, 0, 0},
-    {"p[0] * p[0]", BODY { out[T] = in[T] * in[T]; }>, 2, 8, 1, 4, 0, 0, 0, 0},
-    {"p[0] * 0 of integers", BODY { out[T] = as<int>(in)[T] * 0; }>, 0, 0, 1, 4, 0, 0, 0, 0},
-    {"a load whose value is not used", BODY { static_cast<void>(in[T]); }>,
-     0, 0, 0, 0, 0, 0, 0, 0},
+     }>, 0, 0, 1, 4},
+    {"p[0] * p[0]", BODY { out[T] = in[T] * in[T]; }>, 2, 8, 1, 4},
+    {"p[0] * 0 of integers", BODY { out[T] = as<int>(in)[T] * 0; }>, 0, 0, 1, 4},
+    {"a load whose value is not used", BODY { static_cast<void>(in[T]); }>, 0, 0, 0, 0},
     {"a sum of integers in one instruction", BODY {
        as<int>(out)[T] += 3;
        as<int>(out)[T] |= 8;
        --as<int>(out)[T];
-     }>, 3, 12, 3, 12, 0, 0, 0, 0},
+     }>, 3, 12, 3, 12},
     {"short and char", BODY {
        as<short>(out)[T] = as<short>(in)[T];
        as<char>(out)[T + 256] = as<char>(in)[T];
-     }>, 2, 3, 2, 3, 0, 0, 0, 0},
+     }>, 2, 3, 2, 3},
 };
 
 extern const std::vector<trace::Divergence> trace::divergences = {
@@ -452,9 +410,8 @@ extern const std::vector<trace::Divergence> trace::divergences = {
        }
        out[T] = sum;
      }>, 2, 9},
-    {"a helper that skips its load for half the lanes", BODY {
-       out[T] = load_or_zero(in, T, 16) + load_or_zero(in, T, 32);
-     }>, 2, 6},
+    {"a helper that skips its load for half the lanes",
+     BODY { out[T] = load_or_zero(in, T, 16) + load_or_zero(in, T, 32); }>, 2, 6},
     {"a nested loop with different inner counts", BODY {
        float sum = 0;
        for (unsigned i = 0; i < 3; ++i) {
@@ -496,9 +453,8 @@ extern const std::vector<trace::Exchange> trace::exchanges = {
      [](int t) { return t + 3 < 32 ? t + 3 : t; }},
     {"__shfl_xor_sync", BODY { out[T] = __shfl_xor_sync(kAll, T, 5); }>,
      [](int t) { return t ^ 5; }},
-    {"__shfl_xor_sync reaches only earlier segments", BODY {
-       out[T] = __shfl_xor_sync(kAll, T, 8, 8);
-     }>, [](int t) { return t & 8 ? t ^ 8 : t; }},
+    {"__shfl_xor_sync reaches only earlier segments",
+     BODY { out[T] = __shfl_xor_sync(kAll, T, 8, 8); }>, [](int t) { return t & 8 ? t ^ 8 : t; }},
     {"__shfl_sync of a double", BODY { out[T] = __shfl_sync(kAll, T + 0.5, 7) - 0.5; }>,
      [](int) { return 7; }},
     {"ldmatrix: word t % 4 of row t / 4 of each matrix", BODY {
@@ -642,9 +598,8 @@ extern const std::vector<trace::Local> trace::locals = {
        *mine += 1;
        out[T] = *mine;
      }>, 0, 256, false},
-    {"the announcement of a struct by value does not use the kernel's stack", BODY {
-       out[T] = sum_of(as<Doubles>(in)[T]);
-     }>, 0, 256, false},
+    {"the announcement of a struct by value does not use the kernel's stack",
+     BODY { out[T] = sum_of(as<Doubles>(in)[T]); }>, 0, 256, false},
     {"another thread's local variable is loaded", BODY {
        __shared__ const float* of_first;
        float value[2] = {in[T], 0};
@@ -679,9 +634,8 @@ extern const std::vector<trace::Unannounced> trace::unannounced = {
     {"a load by the C library", BODY {
        if (T == 3) out[3] = std::strlen(reinterpret_cast<const char*>(in + 100));
      }>, false, false, 3},
-    {"a store by the C library", BODY {
-       if (T == 9) std::strcpy(reinterpret_cast<char*>(out), text);
-     }>, true, false, 9},
+    {"a store by the C library",
+     BODY { if (T == 9) std::strcpy(as<char>(out), text); }>, true, false, 9},
     {"another element than the announced one", BODY {
        __shared__ float s[64];
        if (T == 31) {
@@ -694,9 +648,8 @@ extern const std::vector<trace::Unannounced> trace::unannounced = {
        if (T == 7) __tsan_read4(const_cast<float*>(in));
        out[T] = 1;
      }>, false, true, 7},
-    {"the last announcement of a block has no access", BODY {
-       if (T == 8) __tsan_write4(out);
-     }>, true, true, 8},
+    {"the last announcement of a block has no access",
+     BODY { if (T == 8) __tsan_write4(out); }>, true, true, 8},
 };
 
 extern const std::vector<trace::Fault> trace::faults = {

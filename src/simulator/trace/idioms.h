@@ -10,7 +10,7 @@ struct Idiom {
   void (*run)(const float* in, float* out);  // launches one block of 32 threads
   // per thread: accesses and bytes
   int gmem_loads, gmem_load_bytes, gmem_stores, gmem_store_bytes;
-  int smem_loads, smem_load_bytes, smem_stores, smem_store_bytes;
+  int smem_loads = 0, smem_load_bytes = 0, smem_stores = 0, smem_store_bytes = 0;
 };
 extern const std::vector<Idiom> idioms;
 extern const std::vector<Idiom> narrow_idioms;  // with types of 1 and 2 bytes, and pairs of them

@@ -122,66 +122,60 @@ __device__ void multiply_all_layouts(float* out) {
 // (clang-format breaks up the lambdas in BODY<>.)
 // clang-format off
 #define BODY run<[](const float* in [[maybe_unused]], float* out [[maybe_unused]])
+#define WMMA(...) BODY { multiply_all_layouts<__VA_ARGS__>(out); }>, [](int) { return 1; }
 
 extern const std::vector<trace::Idiom> trace::narrow_idioms = {
-    {"half: q[t] = p[t]", BODY { as<half>(out)[T] = as<half>(in)[T]; }>, 1, 2, 1, 2, 0, 0, 0, 0},
-    {"half: q[t] += p[t] * p[t + 1]", BODY {
-       as<half>(out)[T] += as<half>(in)[T] * as<half>(in)[T + 1];
-     }>, 3, 6, 1, 2, 0, 0, 0, 0},
+    {"half: q[t] = p[t]", BODY { as<half>(out)[T] = as<half>(in)[T]; }>, 1, 2, 1, 2},
+    {"half: q[t] += p[t] * p[t + 1]",
+     BODY { as<half>(out)[T] += as<half>(in)[T] * as<half>(in)[T + 1]; }>, 3, 6, 1, 2},
     {"half: a local variable, converted both ways", BODY {
        const half x = as<half>(in)[T];
        as<half>(out)[T] = __float2half(__half2float(x) + 1.0f);
-     }>, 1, 2, 1, 2, 0, 0, 0, 0},
+     }>, 1, 2, 1, 2},
     {"half: a condition and a float", BODY {
        const half x = as<half>(in)[T];
        out[T] = x < as<half>(in)[T + 1] ? float(x) : 0.0f;
-     }>, 2, 4, 1, 4, 0, 0, 0, 0},
-    {"half2: q[t] = p[t]", BODY { as<half2>(out)[T] = as<half2>(in)[T]; }>,
-     1, 4, 1, 4, 0, 0, 0, 0},
+     }>, 2, 4, 1, 4},
+    {"half2: q[t] = p[t]", BODY { as<half2>(out)[T] = as<half2>(in)[T]; }>, 1, 4, 1, 4},
     {"half2: __hfma2 of three", BODY {
        const half2* const p = as<half2>(in);
        as<half2>(out)[T] = __hfma2(p[T], p[T + 32], p[T + 64]);
-     }>, 3, 12, 1, 4, 0, 0, 0, 0},
-    {"half2: one member", BODY { as<half>(out)[T] = as<half2>(in)[T].y; }>,
-     1, 2, 1, 2, 0, 0, 0, 0},
+     }>, 3, 12, 1, 4},
+    {"half2: one member", BODY { as<half>(out)[T] = as<half2>(in)[T].y; }>, 1, 2, 1, 2},
     {"half2: __half22float2", BODY { as<float2>(out)[T] = __half22float2(as<half2>(in)[T]); }>,
-     1, 4, 1, 8, 0, 0, 0, 0},
+     1, 4, 1, 8},
     {"half2: __ldg and __stcs", BODY { __stcs(&as<half2>(out)[T], __ldg(&as<half2>(in)[T])); }>,
-     1, 4, 1, 4, 0, 0, 0, 0},
+     1, 4, 1, 4},
     {"half: eight at once as a float4", BODY {
        const float4 eight = as<float4>(in)[T];
        const half* const each = reinterpret_cast<const half*>(&eight);
        as<half>(out)[T] = each[0] + each[7];
-     }>, 1, 16, 1, 2, 0, 0, 0, 0},
+     }>, 1, 16, 1, 2},
     {"half: shared memory in two dimensions", BODY {
        __shared__ half s[32][34];
        s[T][1] = as<half>(in)[T];
        __syncthreads();
        as<half>(out)[T] = s[31 - T][1];
      }>, 1, 2, 1, 2, 1, 2, 1, 2},
-    {"half2: a sum of atomics", BODY { atomicAdd(as<half2>(out), as<half2>(in)[T]); }>,
-     2, 8, 1, 4, 0, 0, 0, 0},
+    {"half2: a sum of atomics", BODY { atomicAdd(as<half2>(out), as<half2>(in)[T]); }>, 2, 8, 1, 4},
     {"bfloat16: q[t] = p[t] * p[t + 1]", BODY {
        const __nv_bfloat16* const p = as<__nv_bfloat16>(in);
        as<__nv_bfloat16>(out)[T] = p[T] * p[T + 1];
-     }>, 2, 4, 1, 2, 0, 0, 0, 0},
+     }>, 2, 4, 1, 2},
     {"bfloat162: q[t] = p[t]", BODY { as<__nv_bfloat162>(out)[T] = as<__nv_bfloat162>(in)[T]; }>,
-     1, 4, 1, 4, 0, 0, 0, 0},
-    {"uchar4: q[t] = p[t]", BODY { as<uchar4>(out)[T] = as<uchar4>(in)[T]; }>,
-     1, 4, 1, 4, 0, 0, 0, 0},
-    {"short2: q[t] = p[t]", BODY { as<short2>(out)[T] = as<short2>(in)[T]; }>,
-     1, 4, 1, 4, 0, 0, 0, 0},
-    {"char2: q[t] = p[t]", BODY { as<char2>(out)[T] = as<char2>(in)[T]; }>,
-     1, 2, 1, 2, 0, 0, 0, 0},
+     1, 4, 1, 4},
+    {"uchar4: q[t] = p[t]", BODY { as<uchar4>(out)[T] = as<uchar4>(in)[T]; }>, 1, 4, 1, 4},
+    {"short2: q[t] = p[t]", BODY { as<short2>(out)[T] = as<short2>(in)[T]; }>, 1, 4, 1, 4},
+    {"char2: q[t] = p[t]", BODY { as<char2>(out)[T] = as<char2>(in)[T]; }>, 1, 2, 1, 2},
     {"double4: q[t] = p[t] in two parts", BODY { as<double4>(out)[T] = as<double4>(in)[T]; }>,
-     2, 32, 2, 32, 0, 0, 0, 0},
+     2, 32, 2, 32},
     {"longlong2: q[t] = p[t]", BODY { as<longlong2>(out)[T] = as<longlong2>(in)[T]; }>,
-     1, 16, 1, 16, 0, 0, 0, 0},
+     1, 16, 1, 16},
     {"loads and stores with a cache hint", BODY {
        __stcg(out + T, __ldca(in + T));
        __stwt(out + T, __ldcv(in + T));
        __stwb(out + T, __ldlu(in + T));
-     }>, 3, 12, 3, 12, 0, 0, 0, 0},
+     }>, 3, 12, 3, 12},
 };
 
 extern const std::vector<trace::Exchange> trace::vocabulary = {
@@ -330,36 +324,16 @@ extern const std::vector<trace::Exchange> trace::vocabulary = {
        }
        out[T] = 1;
      }>, [](int) { return 1; }},
-    {"wmma 16 x 16 x 16 of half, sums in float", BODY {
-       multiply_all_layouts<16, 16, 16, half, half, float>(out);
-     }>, [](int) { return 1; }},
-    {"wmma 16 x 16 x 16 of half, sums in half", BODY {
-       multiply_all_layouts<16, 16, 16, half, half, half>(out);
-     }>, [](int) { return 1; }},
-    {"wmma 32 x 8 x 16 of half", BODY {
-       multiply_all_layouts<32, 8, 16, half, half, float>(out);
-     }>, [](int) { return 1; }},
-    {"wmma 8 x 32 x 16 of half", BODY {
-       multiply_all_layouts<8, 32, 16, half, half, half>(out);
-     }>, [](int) { return 1; }},
-    {"wmma 16 x 16 x 16 of bfloat16", BODY {
-       multiply_all_layouts<16, 16, 16, __nv_bfloat16, __nv_bfloat16, float>(out);
-     }>, [](int) { return 1; }},
-    {"wmma 8 x 32 x 16 of bfloat16", BODY {
-       multiply_all_layouts<8, 32, 16, __nv_bfloat16, __nv_bfloat16, float>(out);
-     }>, [](int) { return 1; }},
-    {"wmma 16 x 16 x 8 of tf32", BODY {
-       multiply_all_layouts<16, 16, 8, wmma::precision::tf32, float, float>(out);
-     }>, [](int) { return 1; }},
-    {"wmma 16 x 16 x 16 of signed char", BODY {
-       multiply_all_layouts<16, 16, 16, signed char, signed char, int>(out);
-     }>, [](int) { return 1; }},
-    {"wmma 32 x 8 x 16 of unsigned char", BODY {
-       multiply_all_layouts<32, 8, 16, unsigned char, unsigned char, int>(out);
-     }>, [](int) { return 1; }},
-    {"wmma 8 x 8 x 4 of double", BODY {
-       multiply_all_layouts<8, 8, 4, double, double, double>(out);
-     }>, [](int) { return 1; }},
+    {"wmma 16 x 16 x 16 of half, sums in float", WMMA(16, 16, 16, half, half, float)},
+    {"wmma 16 x 16 x 16 of half, sums in half", WMMA(16, 16, 16, half, half, half)},
+    {"wmma 32 x 8 x 16 of half", WMMA(32, 8, 16, half, half, float)},
+    {"wmma 8 x 32 x 16 of half", WMMA(8, 32, 16, half, half, half)},
+    {"wmma 16 x 16 x 16 of bfloat16", WMMA(16, 16, 16, __nv_bfloat16, __nv_bfloat16, float)},
+    {"wmma 8 x 32 x 16 of bfloat16", WMMA(8, 32, 16, __nv_bfloat16, __nv_bfloat16, float)},
+    {"wmma 16 x 16 x 8 of tf32", WMMA(16, 16, 8, wmma::precision::tf32, float, float)},
+    {"wmma 16 x 16 x 16 of signed char", WMMA(16, 16, 16, signed char, signed char, int)},
+    {"wmma 32 x 8 x 16 of unsigned char", WMMA(32, 8, 16, unsigned char, unsigned char, int)},
+    {"wmma 8 x 8 x 4 of double", WMMA(8, 8, 4, double, double, double)},
     {"cooperative groups: a reduction and scans over tiles", BODY {
        const auto tile = cg::tiled_partition<8>(cg::this_thread_block());
        const int sum = cg::reduce(tile, static_cast<int>(T), cg::plus<int>());
@@ -422,7 +396,7 @@ extern const std::vector<trace::Exchange> trace::vocabulary = {
     {"copies in pieces of 16, 8, 4 and 1 bytes", BODY {
        __shared__ __align__(16) char s[4][64];
        const auto block = cg::this_thread_block();
-       const char* const from = reinterpret_cast<const char*>(in);
+       const char* const from = as<char>(in);
        cg::memcpy_async(block, s[0], from, cuda::aligned_size_t<16>(64));
        cg::memcpy_async(block, s[1], from, cuda::aligned_size_t<8>(40));
        cg::memcpy_async(block, s[2] + 1, from + 5, 50);
