@@ -124,7 +124,7 @@ std::string pattern_of(const step::StepScene& scene, std::size_t at) {
   std::vector<std::string> wavefronts;
   const model::RecordedArray* array = step::array_of(scene, event);
   if (array != nullptr && array->shared) {
-    for (const model::Wavefront& one : step::wavefronts_at(scene, at)) {
+    for (const model::Wavefront& one : wavefronts_of(step::request_at(scene, at))) {
       wavefronts.push_back(mask(one.lanes));
       wavefronts.push_back(std::to_string(one.group));
     }

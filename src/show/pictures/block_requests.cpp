@@ -18,17 +18,6 @@ int words_of(const model::WarpAccess& access) {
   return std::max(access.bytes, 4) / 4;
 }
 
-// The two sides of a cp.async are two consecutive requests.
-bool is_copy(const BlockRequests& block, std::size_t to) {
-  return to + 1 < block.requests.size() && block.requests[to].shared &&
-         block.requests[to].direction == model::Direction::copy && !block.requests[to + 1].shared &&
-         block.requests[to + 1].direction == model::Direction::copy;
-}
-
-model::AsyncCopySplit split_copy(const BlockRequests& block, std::size_t to) {
-  return model::split_async_copy(block.requests[to].access, block.requests[to + 1].access);
-}
-
 }  // namespace
 
 BlockRequests requests_of_block(
@@ -140,16 +129,24 @@ Written written_by(const BlockRequests& block) {
   return written;
 }
 
-model::Sectors sectors_of(const BlockRequests& block, std::size_t request) {
-  if (request > 0 && is_copy(block, request - 1)) return split_copy(block, request - 1).sectors;
-  return model::sectors(block.requests[request].access);
+// The two sides of a cp.async are two consecutive requests.
+WarpRequest request_at(const BlockRequests& block, std::size_t at) {
+  const RecordedRequest& one = block.requests[at];
+  const std::size_t other = one.shared ? at + 1 : at - 1;
+  const bool copies = one.direction == model::Direction::copy && other < block.requests.size();
+  return {
+      one.access, one.shared, one.direction, 0, copies ? &block.requests[other].access : nullptr};
 }
 
-model::Wavefronts wavefronts_of(const BlockRequests& block, std::size_t request) {
-  if (is_copy(block, request)) return split_copy(block, request).wavefronts;
-  const RecordedRequest& alone = block.requests[request];
-  return alone.direction == model::Direction::load ? model::wavefronts_of_load(alone.access)
-                                                   : model::wavefronts_of_store(alone.access);
+model::Sectors sectors_of(const WarpRequest& request) {
+  return request.other != nullptr ? model::split_async_copy(*request.other, request.access).sectors
+                                  : model::sectors(request.access);
+}
+
+model::Wavefronts wavefronts_of(const WarpRequest& request) {
+  if (request.other) return model::split_async_copy(request.access, *request.other).wavefronts;
+  return request.direction == model::Direction::load ? model::wavefronts_of_load(request.access)
+                                                     : model::wavefronts_of_store(request.access);
 }
 
 namespace {

@@ -84,10 +84,21 @@ inline bool is_active(const model::WarpAccess& access, int lane) {
   return access.active >> lane & 1u;
 }
 
-// How the rules of src/model split the request: into sectors for global memory, into wavefronts for
-// shared memory. There are `pieces` of them. For a cp.async both sides count.
-model::Sectors sectors_of(const BlockRequests& block, std::size_t request);
-model::Wavefronts wavefronts_of(const BlockRequests& block, std::size_t request);
+// What decides the cost of one instruction of one warp on one array. Addresses are relative to the
+// array's start.
+struct WarpRequest {
+  const model::WarpAccess& access;
+  bool shared;  // else global
+  model::Direction direction;
+  int row_words = 0;  // of the array; 0 if it is not known
+  // Of a cp.async: its other side. Both sides together decide what it costs.
+  const model::WarpAccess* other = nullptr;
+};
+WarpRequest request_at(const BlockRequests& block, std::size_t request);
+
+// How the rules of src/model split a request to global memory, and one to shared memory.
+model::Sectors sectors_of(const WarpRequest& request);
+model::Wavefronts wavefronts_of(const WarpRequest& request);
 
 // 0 to 9, then a to v.
 inline char lane_sign(int lane) {

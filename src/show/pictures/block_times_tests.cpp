@@ -54,49 +54,30 @@ TEST_CASE("every K tile of every tile is computed once, by an SM that does nothi
   }
 }
 
-namespace {
-
-// The first `sms` blocks of a stage's variant with tiles of 64 x 64.
-TracedWave wave_of(std::string_view stage_name, int sms, int M, int N) {
-  model::Gpu gpu = *model::find_gpu("H200");
-  gpu.sms = sms;
-  for (const model::Stage& stage : stage_table_traced.stages) {
-    if (stage.name != stage_name) continue;
-    for (const model::Variant& variant : stage.variants) {
-      if (variant.BM == 64 && variant.BN == 64) {
-        return first_wave(stage_table_traced, variant, gpu, M, N);
-      }
-    }
-  }
-  FAIL("no such variant");
-  return {};
-}
-
-}  // namespace
-
 TEST_CASE("the blocks of a grid compute C row by row, and stage 11's order is band by band") {
-  const TracedWave grid = wave_of("register pipeline", 20, 1024, 1024);
-  REQUIRE(grid.tiles.size() == 20);
-  CHECK(grid.tiles[15] == std::pair{0, 15});
-  CHECK(grid.tiles[16] == std::pair{1, 0});
-  CHECK(grid.rows_of_A.size() == 2 * 64);
-  CHECK(grid.columns_of_B.size() == 1024);
-  CHECK(lines_read(grid) == 2 * 64 + 1024);
-
-  const TracedWave bands = wave_of("balanced", 20, 1024, 1024);
-  REQUIRE(bands.tiles.size() == 20);
-  CHECK(bands.tiles[7] == std::pair{7, 0});
-  CHECK(bands.tiles[8] == std::pair{0, 1});
-  CHECK(bands.rows_of_A.size() == 8 * 64);
-  CHECK(bands.columns_of_B.size() == 3 * 64);
-  CHECK(lines_read(bands) < lines_read(grid));
-}
-
-TEST_CASE("a wave has no more blocks than the launch") {
-  const TracedWave wave = wave_of("register pipeline", 20, 128, 192);
-  CHECK(wave.tiles.size() == 6);
-  CHECK(wave.rows_of_A.size() == 128);
-  CHECK(wave.columns_of_B.size() == 192);
+  constexpr int kSide = 64, kTiles = 16;  // of a tile, and of tiles in a row of C
+  const auto tiles_of = [](int number) {
+    const model::Stage& stage = *model::find_stage(stage_table_traced.stages, number);
+    const auto variant = std::ranges::find_if(
+        stage.variants, [](const model::Variant& v) { return v.BM == kSide && v.BN == kSide; });
+    const lab::Problem p =
+        lab::random_problem({kTiles * kSide, kTiles * kSide, variant->BK}, 1, 0, 1);
+    const std::vector<std::int64_t> blocks{7, 8, 15, 16};
+    model::Recorder recorder{.blocks = blocks};
+    machine::Machine machine{.gpu = model::find_gpu("H200"), .recorder = &recorder};
+    machine.sample = [&](machine::Extent) { return blocks; };
+    lab::traced(p, stage_table_traced, *variant, machine);
+    std::vector<std::pair<int, int>> tiles;  // row and column
+    for (const std::int64_t block : blocks) {
+      const Written written =
+          written_by(requests_of_block(recorder.launches.at(0), block, p.M, p.N, p.K));
+      tiles.push_back({written.row / kSide, written.col / kSide});
+    }
+    return tiles;
+  };
+  using Tiles = std::vector<std::pair<int, int>>;
+  CHECK(tiles_of(10) == Tiles{{0, 7}, {0, 8}, {0, 15}, {1, 0}});
+  CHECK(tiles_of(11) == Tiles{{7, 0}, {0, 1}, {7, 1}, {0, 2}});
 }
 
 namespace {

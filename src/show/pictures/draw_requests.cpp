@@ -1,7 +1,6 @@
 // What a warp's requests touch: the sectors of global memory and the banks of shared memory.
 #include <algorithm>
 #include <bit>
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -93,7 +92,7 @@ Drawing draw_coalescing(const BlockRequests& block) {
   const std::vector<std::size_t> chosen = typical(block);
   for (const std::size_t r : chosen) {
     finding += (finding.empty() ? "One request of a warp for each array. " : " ") +
-               summary(block.requests[r], sectors_of(block, r)) + ".";
+               summary(block.requests[r], sectors_of(request_at(block, r))) + ".";
   }
   Svg svg;
   double x = svg.legend(24, 66, Fill::warp, "one lane asks for it");
@@ -108,7 +107,7 @@ Drawing draw_coalescing(const BlockRequests& block) {
           block.warp.sector_bytes, block.warp.sector_words()));
   double y = 124;
   for (const std::size_t r : chosen) {
-    y = draw_request(svg, y, block.requests[r], sectors_of(block, r));
+    y = draw_request(svg, y, block.requests[r], sectors_of(request_at(block, r)));
   }
   return {finding, svg.elements(), y - 12};
 }
@@ -183,9 +182,8 @@ struct Waits {
 // The reading side of a cp.async of 4 or 8 bytes; null for any other request. Wide copies move
 // whole sectors, so they never read a bank twice.
 const model::WarpAccess* read_by_copy(const BlockRequests& block, const Shown& shown) {
-  const bool narrow = shown.request->direction == model::Direction::copy &&
-                      shown.request->access.bytes < 16 && shown.number + 1 < block.requests.size();
-  return narrow ? &block.requests[shown.number + 1].access : nullptr;
+  const WarpRequest request = request_at(block, shown.number);
+  return request.access.bytes < 16 ? request.other : nullptr;
 }
 
 Waits waits_of(const model::Wavefronts& turns, const model::WarpAccess* read) {
@@ -271,7 +269,7 @@ double draw_lines(
 }
 
 double draw_turns(Svg& svg, double y, const BlockRequests& block, const Shown& shown) {
-  const model::Wavefronts turns = wavefronts_of(block, shown.number);
+  const model::Wavefronts turns = wavefronts_of(request_at(block, shown.number));
   const model::WarpAccess* read = read_by_copy(block, shown);
   const Waits waits = waits_of(turns, read);
   svg.bold(24, y, summary(shown));
@@ -297,7 +295,8 @@ std::optional<Drawing> draw_banks(const BlockRequests& block) {
   std::string finding = "A warp's costliest request of each kind.";
   bool waits_for_bank = false, waits_for_l1 = false;
   for (const Shown& shown : chosen) {
-    const Waits waits = waits_of(wavefronts_of(block, shown.number), read_by_copy(block, shown));
+    const Waits waits =
+        waits_of(wavefronts_of(request_at(block, shown.number)), read_by_copy(block, shown));
     finding +=
         " " + summary(shown) + (waits.for_l1 != 0 ? ": its lanes read the same banks of L1." : ".");
     waits_for_bank |= waits.for_bank != 0;
@@ -419,7 +418,7 @@ namespace {
 using Kind = model::RecordedAction::Kind;
 
 constexpr int kRows = 8, kChunks = 8;  // that are drawn: a swizzle's period
-constexpr int kChunkBytes = 16, kRowBytes = kChunks * kChunkBytes;
+constexpr int kChunkBytes = 16;
 constexpr double kChunkWide = 38, kChunkHigh = 20, kFromMatrix = 64, kFromShared = 440;
 
 // A chunk of 16 bytes of a box.
@@ -428,14 +427,24 @@ struct Chunk {
   auto operator<=>(const Chunk&) const = default;
 };
 
+// Where it lies in its row of shared memory: the swizzle of 128 bytes. The same again goes back.
+int place_of(Chunk chunk) {
+  return chunk.number ^ chunk.row % kChunks;
+}
+
 // The first box of a matrix that the block has copied, and what is read from it at a time.
 struct CopiedBox {
   std::string heading;
-  const char* row;  // what a row of it is
+  const char* index;  // of its rows
   model::RecordedAction copy;
-  std::function<int(Chunk)> place;  // in its row of shared memory
-  std::set<Chunk> read;
-  std::string reader;
+  std::string reader = {};
+  std::set<Chunk> read = {};
+
+  void add(std::uint64_t address) {
+    const std::uint64_t at = (address - copy.to) / kChunkBytes;
+    const int row = static_cast<int>(at / kChunks), place = static_cast<int>(at % kChunks);
+    read.insert({row, place_of({row, place})});
+  }
 };
 
 const model::RecordedAction& first_box(const BlockRequests& block, const char* matrix) {
@@ -450,78 +459,51 @@ const model::RecordedAction& first_box(const BlockRequests& block, const char* m
 // What the first wgmma reads of the first operand's eight rows, according to its descriptor.
 CopiedBox box_of_wgmma(const BlockRequests& block, const Action& first) {
   const model::MatrixDescriptor matrix = model::decoded(first.recorded.value);
-  CopiedBox box{"A's box: 32 of K per row", "row", first_box(block, "A"), {}, {}, {}};
-  box.place = [swizzle = matrix.swizzle](Chunk chunk) {
-    const std::uint32_t at = chunk.row * kRowBytes + chunk.number * kChunkBytes;
-    return static_cast<int>(model::swizzled(at, swizzle) % kRowBytes / kChunkBytes);
-  };
-  constexpr int kBytesOfK = 8 * 4;
+  CopiedBox box{"A's box: 32 of K per row", "row", first_box(block, "A")};
   for (int row = 0; row < kRows; ++row) {
-    for (int byte = 0; byte < kBytesOfK; byte += kChunkBytes) {
-      const std::uint64_t at = model::address_in(matrix, row, byte) - box.copy.to;
-      for (int number = 0; number < kChunks; ++number) {
-        const Chunk chunk{row, number};
-        const bool is_there = static_cast<int>(at / kRowBytes) == row &&
-                              box.place(chunk) == static_cast<int>(at % kRowBytes / kChunkBytes);
-        if (is_there) box.read.insert(chunk);
-      }
-    }
+    for (const int k : {0, 4}) box.add(model::address_in(matrix, row, model::kWordBytes * k));
   }
   box.reader = "what a wgmma takes of 8 rows (8 of K)";
   return box;
 }
 
 // What the first group of lanes reads of B in the block's first load from the box.
-CopiedBox box_of_lanes(const BlockRequests& block, const model::RowSwizzle& swizzle) {
-  CopiedBox box{"B's box: 32 columns per row", "k", first_box(block, "B"), {}, {}, {}};
-  box.place = [keys = swizzle.keys](Chunk chunk) { return chunk.number ^ chunk.row % keys; };
+CopiedBox box_of_lanes(const BlockRequests& block) {
+  CopiedBox box{"B's box: 32 columns per row", "k", first_box(block, "B")};
   for (std::size_t r = 0; r < block.requests.size(); ++r) {
     const RecordedRequest& request = block.requests[r];
-    if (!request.shared || request.direction != model::Direction::load) continue;
-    const std::uint64_t least = request.access.address[0];
-    if (least < box.copy.to || least >= box.copy.to + box.copy.bytes) continue;
-    const model::Wavefronts turns = wavefronts_of(block, r);
-    const std::uint32_t lanes = turns[0].lanes;
-    for (int lane = 0; lane < block.warp.lanes; ++lane) {
-      if (!(lanes >> lane & 1u)) continue;
-      const std::uint64_t at = request.access.address[lane] - box.copy.to;
-      const int row = static_cast<int>(at / kRowBytes);
-      for (int number = 0; number < kChunks; ++number) {
-        if (box.place({row, number}) == static_cast<int>(at % kRowBytes / kChunkBytes))
-          box.read.insert({row, number});
-      }
-    }
+    const std::uint64_t least = request.access.address[0] - box.copy.to;
+    const bool is_load = request.shared && request.direction == model::Direction::load;
+    if (!is_load || least >= box.copy.bytes) continue;
+    const std::uint32_t lanes = wavefronts_of(request_at(block, r))[0].lanes;
+    model::for_each_lane(lanes, [&](int lane) { box.add(request.access.address[lane]); });
     box.reader = "what lanes " + text::numbers_of_bits(lanes) + " read in one wavefront";
     return box;
   }
   throw std::logic_error("no load from B's box");
 }
 
-// The banks that hold what is read, if each chunk is where `place` says.
-int banks_of(const CopiedBox& box, const std::function<int(Chunk)>& place) {
+// The banks that hold what is read, as swizzled or as it is.
+int banks_of(const CopiedBox& box, bool swizzled) {
   std::set<int> places;
-  for (const Chunk& chunk : box.read) places.insert(place(chunk));
+  for (const Chunk& chunk : box.read) places.insert(swizzled ? place_of(chunk) : chunk.number);
   return 4 * static_cast<int>(places.size());
 }
 
-int unmoved(Chunk chunk) {
-  return chunk.number;
-}
-
 void draw_map(
-    Svg& svg, double x, double y, const CopiedBox& box, const std::string& heading,
-    const std::function<int(Chunk)>& place, bool in_banks) {
+    Svg& svg, double x, double y, const CopiedBox& box, const char* heading, bool swizzled) {
   svg.small(x, y, heading);
   y += 30;
   for (int at = 0; at < kChunks; ++at) {
     svg.centred_faint(
-        x + (at + 0.5) * kChunkWide, y - 5, text::printed("%d", in_banks ? 4 * at : at));
+        x + (at + 0.5) * kChunkWide, y - 5, text::printed("%d", swizzled ? 4 * at : at));
   }
   for (int row = 0; row < kRows; ++row) {
-    svg.right(x - 8, y + (row + 0.5) * kChunkHigh + 4.5, text::printed("%s %d", box.row, row));
+    svg.right(x - 8, y + (row + 0.5) * kChunkHigh + 4.5, text::printed("%s %d", box.index, row));
     for (int number = 0; number < kChunks; ++number) {
       const Chunk chunk{row, number};
-      const double left = x + place(chunk) * kChunkWide, top = y + row * kChunkHigh;
+      const double left = x + (swizzled ? place_of(chunk) : number) * kChunkWide,
+                   top = y + row * kChunkHigh;
       svg.rect(
           left, top, kChunkWide, kChunkHigh, box.read.contains(chunk) ? Fill::one : Fill::paper);
       svg.on_fill(
@@ -535,8 +517,8 @@ void draw_map(
 double draw(Svg& svg, double y, const CopiedBox& box) {
   svg.bold(24, y, box.heading);
   y += 24;
-  draw_map(svg, kFromMatrix, y, box, "in the matrix: chunks of 16 bytes", unmoved, false);
-  draw_map(svg, kFromShared, y, box, "in shared memory: banks", box.place, true);
+  draw_map(svg, kFromMatrix, y, box, "in the matrix: chunks of 16 bytes", false);
+  draw_map(svg, kFromShared, y, box, "in shared memory: banks", true);
   y += 30 + kRows * kChunkHigh;
   svg.rect(kFromMatrix, y + 12, 14, 14, Fill::one);
   svg.small(kFromMatrix + 22, y + 24, box.reader);
@@ -546,13 +528,13 @@ double draw(Svg& svg, double y, const CopiedBox& box) {
 }  // namespace
 
 std::optional<Drawing> draw_box(const TracedStage& stage) {
-  const std::vector<model::RowSwizzle>& swizzles = stage.stage->lesson.swizzles;
   const std::vector<Action>& actions = stage.block.actions;
-  const auto of_B = std::ranges::find(swizzles, std::string_view("B"), &model::RowSwizzle::tile);
+  const bool is_swizzled = std::ranges::count(
+      stage.stage->lesson.swizzles, std::string_view("B"), &model::RowSwizzle::tile);
   const auto first = std::ranges::find(
       actions, Kind::multiply, [](const Action& action) { return action.recorded.kind; });
-  if (of_B == swizzles.end() || first == actions.end()) return std::nullopt;
-  const CopiedBox boxes[] = {box_of_wgmma(stage.block, *first), box_of_lanes(stage.block, *of_B)};
+  if (!is_swizzled || first == actions.end()) return std::nullopt;
+  const CopiedBox boxes[] = {box_of_wgmma(stage.block, *first), box_of_lanes(stage.block)};
   std::string finding =
       "The copy engine writes chunk c of row r of a box to place c ^ r % 8 of its row.";
   Svg svg;
@@ -560,7 +542,7 @@ std::optional<Drawing> draw_box(const TracedStage& stage) {
   for (const CopiedBox& box : boxes) {
     finding += text::printed(
         " In %c's box, %s lies in %d banks instead of %d.", box.heading[0], box.reader.c_str(),
-        banks_of(box, box.place), banks_of(box, unmoved));
+        banks_of(box, true), banks_of(box, false));
     y = draw(svg, y, box);
   }
   return svg.with(finding, y);

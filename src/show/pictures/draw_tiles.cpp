@@ -1,10 +1,11 @@
-// Which block, lane and thread computes which part of C.
+// Which block, lane and thread computes which part of C, and which lane holds what of an mma.
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <map>
 #include <set>
 
+#include "model/tensor_core.h"
 #include "show/pictures/pictures.h"
 #include "show/pictures/svg.h"
 #include "text/numbers.h"
@@ -455,6 +456,84 @@ Drawing draw_writers(const BlockRequests& block) {
           (cut ? text::printed(" Only %d × %d are drawn.", rows, cols) : ""),
       752);
   return {finding, svg.elements(), below + 4};
+}
+
+namespace {
+
+constexpr int kShownLane = 6;  // its row of A and its k differ
+constexpr double kMmaTop = 130, kMmaCell = 27;
+
+// A matrix of an mma, with the lanes that hold its elements, lines between its blocks, and the
+// lanes' registers at its edges.
+void draw_held(
+    Svg& svg, double x, const char* name, char letter, const model::FragmentLayout& layout,
+    bool by_columns) {
+  const int rows = by_columns ? layout.minors : layout.majors;
+  const int cols = by_columns ? layout.majors : layout.minors;
+  Owners lanes(rows, std::vector<int>(cols)), registers = lanes, blocks = lanes;
+  for (int lane = 0; lane < model::kWarpSize; ++lane) {
+    for (int i = 0; i < layout.elements(); ++i) {
+      const auto [major, minor] = layout.position(lane, i);
+      const int row = by_columns ? minor : major, col = by_columns ? major : minor;
+      lanes[row][col] = lane;
+      registers[row][col] = i;
+      blocks[row][col] = i / layout.per;
+    }
+  }
+  const double wide = cols * kMmaCell, high = rows * kMmaCell;
+  const auto middle = [](int cell) { return (cell + 0.5) * kMmaCell; };
+  const auto held = [&](int row, int col) {
+    return text::printed("%c%d", letter, registers[row][col]);
+  };
+  svg.bold(x, kMmaTop - 24, text::printed("%s, %d × %d", name, rows, cols));
+  svg.rect(x, kMmaTop, wide, high, Fill::paper);
+  for (int row = 0; row < rows; ++row) {
+    for (int col = 0; col < cols; ++col) {
+      if (lanes[row][col] != kShownLane) continue;
+      svg.rect(x + col * kMmaCell, kMmaTop + row * kMmaCell, kMmaCell, kMmaCell, Fill::one);
+    }
+  }
+  svg.grid(x, kMmaTop, wide, high, cols, rows);
+  svg.path(borders(blocks, x, kMmaTop, kMmaCell), "thick");
+  for (int row = 0; row < rows; ++row) {
+    for (int col = 0; col < cols; ++col) {
+      const bool shown = lanes[row][col] == kShownLane;
+      svg.on_fill(
+          x + middle(col), kMmaTop + middle(row) + 4.5, text::printed("%d", lanes[row][col]),
+          shown);
+    }
+    if (by_columns) svg.faint(x + wide + 6, kMmaTop + middle(row) + 4.5, held(row, 0));
+  }
+  for (int col = 0; col < cols && !by_columns; ++col) {
+    svg.centred_faint(x + middle(col), kMmaTop - 6, held(0, col));
+    svg.centred_faint(x + middle(col), kMmaTop + high + 15, held(rows - 1, col));
+  }
+}
+
+}  // namespace
+
+Drawing draw_fragments() {
+  constexpr model::MmaFragments kMma = model::fragments_of_mma(16, 8, 32);
+  constexpr double kWide = 8 * kMmaCell, kSecond = 24 + kWide + 40, kThird = kSecond + kWide + 64;
+  Svg svg;
+  const double x = svg.legend(24, 66, Fill::one, text::printed("lane %d's elements", kShownLane));
+  svg.faint(x, 66, "Numbers are lanes. Their registers stand at the edges.");
+  draw_held(svg, 24, "A", 'a', kMma.a, false);
+  draw_held(svg, kSecond, "B", 'b', kMma.b, true);
+  draw_held(svg, kThird, "sums", 'd', kMma.d, false);
+  double y = kMmaTop + kWide + 40;
+  svg.bold(kSecond, y, text::printed("%d / 4 = %d", kShownLane, kShownLane / 4));
+  svg.small(kSecond, y + 18, "row of A and of the sums; column of B");
+  svg.bold(kSecond, y + 54, text::printed("%d %% 4 = %d", kShownLane, kShownLane % 4));
+  svg.small(kSecond, y + 72, "k in A and B; pair in a row of sums");
+  y = kMmaTop + 2 * kWide + 44;
+  return svg.with(
+      text::printed(
+          "The lanes of a warp hold the matrices of an mma together: lane %d has %d of the %d × %d "
+          "elements of A, %d of the %d × %d of B, and %d of the sums.",
+          kShownLane, kMma.a.elements(), kMma.a.majors, kMma.a.minors, kMma.b.elements(),
+          kMma.b.minors, kMma.b.majors, kMma.d.elements()),
+      y);
 }
 
 }  // namespace pictures

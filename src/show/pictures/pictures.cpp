@@ -77,8 +77,6 @@ lab::Measurement measured(
 constexpr int kSide = 256;   // M, N and K of what is traced: the walkthrough's
 constexpr int kShort = 128;  // another K, for the rates at a larger one
 
-constexpr int kManyTiles = 8192;  // M and N of a product with many tiles of C for each SM
-
 // The counts of a stage, and what its first block did.
 struct Traced {
   lab::Row row;
@@ -140,30 +138,6 @@ Traced traced(const model::StageTable& table, const model::Stage& stage) {
        pictures::requests_of_block(recorder.launches.at(0), 0, p.M, p.N, p.K)}};
 }
 
-// The pictures of how the blocks of `now` share out the work, if the stage before does not order
-// its blocks, or does not cut tiles.
-void add_shares(
-    const model::StageTable& table, const Traced& before, const Traced& now, int size,
-    std::vector<OfStage>& drawn) {
-  const model::Gpu& gpu = *model::find_gpu(kGpu);
-  const auto wave = [&](const TracedStage& one) {
-    return WaveOfStage{
-        one.stage, one.variant, first_wave(table, *one.variant, gpu, kManyTiles, kManyTiles)};
-  };
-  const auto in_grid = [](const TracedStage& one) {
-    return one.variant->sharing == model::Sharing::grid;
-  };
-  if (in_grid(before.stage) && !in_grid(now.stage)) {
-    drawn.push_back(
-        {now.stage.stage, kAboutWave,
-         draw_first_wave(wave(before.stage), wave(now.stage), kManyTiles, kManyTiles)});
-  }
-  if (before.stage.variant->share_out != nullptr) return;
-  if (auto sms = draw_sm_times(*now.stage.variant, gpu, size, size, size)) {
-    drawn.push_back({now.stage.stage, kAboutSms, std::move(*sms)});
-  }
-}
-
 void make_directory(const std::string& directory) {
   std::error_code error;
   fs::create_directories(directory, error);
@@ -186,14 +160,9 @@ std::vector<Picture> draw_pictures(const model::StageTable& table) {
   std::vector<Picture> pictures{draw_gpu()};
   std::vector<OfStage> drawn;
   std::optional<Traced> before;
-  Wastes wasted;             // that the stages so far have
-  bool coalesced = false;    // there was a stage that ends a waste of sectors
-  bool free_banks = false;   // and one that ends bank conflicts
-  bool warp_tiles = false;   // and one with warp tiles
-  bool fragments = false;    // and one with mma
-  bool boxes = false;        // and one that multiplies boxes of the copy engine
-  bool pipeline = false;     // and one that copies ahead
-  bool steps_ahead = false;  // and one that loads steps of k ahead
+  Wastes wasted;            // that the stages so far have
+  bool coalesced = false;   // there was a stage that ends a waste of sectors
+  bool free_banks = false;  // and one that ends bank conflicts
   lab::Run run{};
   run.M = run.N = run.K = kSide;
   run.gpu = *model::find_gpu(kGpu);
@@ -201,6 +170,10 @@ std::vector<Picture> draw_pictures(const model::StageTable& table) {
     if (stage.variants.empty()) continue;
     Traced latest = traced(table, stage);
     run.rows.push_back(latest.row);
+    const auto is_first = [&](const Subject& subject) {
+      return std::ranges::none_of(
+          drawn, [&](const OfStage& other) { return other.subject.name == subject.name; });
+    };
     const auto add = [&](const Subject& subject, Drawing drawing) {
       drawn.push_back({&stage, subject, std::move(drawing)});
     };
@@ -218,12 +191,11 @@ std::vector<Picture> draw_pictures(const model::StageTable& table) {
         add(kAboutBanks, draw_banks(block).value());
       }
     }
-    if (multiplier == model::Multiplier::mma_tf32 && !std::exchange(fragments, true)) {
-      add(kAboutFragments, draw_fragments(latest.stage));
+    if (multiplier == model::Multiplier::mma_tf32 && is_first(kAboutFragments)) {
+      add(kAboutFragments, draw_fragments());
     }
-    if (auto drawing = boxes ? std::nullopt : draw_box(latest.stage)) {
-      add(kAboutBoxes, std::move(*drawing));
-      boxes = true;
+    if (is_first(kAboutBoxes)) {
+      if (auto drawing = draw_box(latest.stage)) add(kAboutBoxes, std::move(*drawing));
     }
     // Where parts are made before the kernel, its warps do what those of the first ring do.
     if (has_ring(latest.stage) && !model::multiplies_parts(*latest.stage.variant)) {
@@ -231,24 +203,24 @@ std::vector<Picture> draw_pictures(const model::StageTable& table) {
         add(kAboutRing, draw_ring(latest.stage, *known));
       }
     }
-    if (latest.stage.variant->WM > 0 && !std::exchange(warp_tiles, true)) {
+    if (latest.stage.variant->WM > 0 && is_first(kAboutLanes)) {
       add(kAboutLanes, draw_lanes(latest.stage));
     }
-    if (latest.stage.variant->pipeline > 1 && before && !pipeline) {
+    if (latest.stage.variant->pipeline > 1 && before && is_first(kAboutPipeline)) {
       const auto old_pace = pace(table, *before, main.size), now = pace(table, latest, main.size);
       if (old_pace && now) {
         const PacedStage old{before->stage.stage, plan_of(before->stage), *old_pace};
         add(kAboutPipeline, draw_pipeline(old, {&stage, plan_of(latest.stage), *now}, main));
-        pipeline = true;
       }
     }
-    if (before) {
-      add_shares(table, *before, latest, main.size, drawn);
-      // The first stage that loads a step of k ahead.
-      if (latest.stage.variant->pipeline > 1 && !steps_ahead && step_plan(latest.stage).ahead > 0) {
-        add(kAboutSteps, draw_steps(before->stage, latest.stage, run.gpu, model::latencies().smem));
-        steps_ahead = true;
-      }
+    if (before && before->stage.variant->share_out == nullptr) {
+      if (auto sms = draw_sm_times(*latest.stage.variant, run.gpu, main.size, main.size, main.size))
+        add(kAboutSms, std::move(*sms));
+    }
+    // The first stage that loads a step of k ahead.
+    if (before && latest.stage.variant->pipeline > 1 && is_first(kAboutSteps) &&
+        step_plan(latest.stage).ahead > 0) {
+      add(kAboutSteps, draw_steps(before->stage, latest.stage, run.gpu, model::latencies().smem));
     }
     before = std::move(latest);
   }
@@ -369,8 +341,8 @@ std::string requests_text(const BlockRequests& block, text::Style style) {
         ": %d lanes of %d bytes, %d %s, ideal %d%s\n", std::popcount(request.access.active),
         request.access.bytes, request.pieces, pieces, request.ideal,
         request.excess > 0 ? (request.shared ? " <- conflicts" : " <- uncoalesced") : "");
-    text += request.shared ? banks_picture(request.access, wavefronts_of(block, r))
-                           : sectors_picture(request.access, sectors_of(block, r));
+    text += request.shared ? banks_picture(request.access, wavefronts_of(request_at(block, r)))
+                           : sectors_picture(request.access, sectors_of(request_at(block, r)));
   }
   return text;
 }

@@ -38,25 +38,6 @@ int end_of(const std::vector<SmTime>& times);
 // How many SMs are busy at that moment.
 int busy_sms(const std::vector<SmTime>& times, int when);
 
-// One block for each SM.
-struct TracedWave {
-  std::vector<std::pair<int, int>> tiles;  // of C, (row, column) in tiles; by block
-  std::set<int> rows_of_A, columns_of_B;   // that these blocks read
-};
-
-// Adds what one block stores to C and reads of A and B.
-void add_block(TracedWave& wave, const BlockRequests& block, const model::Variant& variant);
-
-// For the variant in an M x N x K product. Every block traces only its first K tile, so K is not a
-// parameter: the other K tiles take the same rows and columns.
-TracedWave first_wave(
-    const model::StageTable& table, const model::Variant& variant, const model::Gpu& gpu, int M,
-    int N);
-
-// The lines of A and B with 128 bytes each that these blocks read in 32 steps of k. Such a line has
-// 32 steps of a row of A, or 32 columns of B in one step.
-int lines_read(const TracedWave& wave);
-
 // A stage, and the requests of one of its blocks. The block's tile lies inside of C.
 struct TracedStage {
   const model::Stage* stage;
@@ -75,7 +56,6 @@ inline constexpr Subject kAboutBanks{"banks", "the banks of shared memory"};
 inline constexpr Subject kAboutPipeline{"pipeline", "copying while multiplying"};
 inline constexpr Subject kAboutSteps{"steps", "loading while multiplying"};
 inline constexpr Subject kAboutSms{"sms", "which SM works on what"};
-inline constexpr Subject kAboutWave{"wave", "what the blocks that run together read"};
 inline constexpr Subject kAboutLanes{"lanes", "a warp's lanes on its tile"};
 inline constexpr Subject kAboutFragments{"fragments", "which lane holds which element of an mma"};
 inline constexpr Subject kAboutBoxes{"boxes", "how boxes lie in shared memory"};
@@ -99,9 +79,8 @@ Drawing draw_writers(const BlockRequests& block);
 // of A and of B. For a stage with a warp tile.
 Drawing draw_lanes(const TracedStage& stage);
 
-// Which lane holds which element of an mma, and to which mma the neighbouring columns go that a
-// lane loads. For a stage that multiplies so, and loads four columns of B at a time.
-Drawing draw_fragments(const TracedStage& stage);
+// Which lane holds which element of an mma, and in which register.
+Drawing draw_fragments();
 
 // When a warp loads and when it multiplies, for each step of k: in a stage that loads a step when
 // it multiplies it, and in one that loads ahead. A load takes this many cycles.
@@ -116,17 +95,6 @@ std::optional<Drawing> draw_sm_times(
 // How a box of A and one of B are stored in shared memory, and what is read of them at a time.
 // Nothing if the stage has no wgmma, or no swizzle for B.
 std::optional<Drawing> draw_box(const TracedStage& stage);
-
-// The first blocks of a stage's launch, one for each SM.
-struct WaveOfStage {
-  const model::Stage* stage;
-  const model::Variant* variant;
-  TracedWave wave;
-};
-
-// Which tiles of C they compute, and what they read of A and B, for two stages that differ in the
-// order of the blocks.
-Drawing draw_first_wave(const WaveOfStage& before, const WaveOfStage& after, int M, int N);
 
 // A column of a 32 x 32 tile, read by a warp, in three layouts.
 Picture draw_layouts();

@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -15,10 +17,15 @@
 
 #include "cluster/report.h"
 #include "lab/problem.h"
+#include "model/gpus.h"
 #include "model/refusal.h"
+#include "model/tensor_core.h"
 #include "show/pictures/pictures.h"
 #include "show/pictures/recorded_gpus.h"
 #include "show/pictures/svg.h"
+#include "simulator/cuda/instructions.h"
+#include "simulator/cuda/launch.h"
+#include "simulator/trace/trace.h"
 #include "testing/golden.h"
 #include "testing/pattern.h"
 #include "testing/program.h"
@@ -130,7 +137,7 @@ TEST_CASE("a drawn request splits into as many wavefronts and sectors as are cou
   }
   for (std::size_t r = 0; r < costs.size(); ++r) {
     CAPTURE(r);
-    CHECK(static_cast<int>(wavefronts_of(block, r).size()) == costs[r].wavefronts);
+    CHECK(static_cast<int>(wavefronts_of(request_at(block, r)).size()) == costs[r].wavefronts);
   }
   for (const int bytes : {4, 8, 16}) {
     for (const int apart : {bytes, 3 * bytes, 128, 132 / bytes * bytes, 256, 1024}) {
@@ -141,8 +148,8 @@ TEST_CASE("a drawn request splits into as many wavefronts and sectors as are cou
       block.requests.push_back({0, 0, 0, "As", true, Direction::copy, to, 0, 0});
       block.requests.push_back({0, 0, 0, "A", false, Direction::copy, from, 0, 0});
       const model::AsyncCopyCost cost = model::async_copy(to, from);
-      CHECK(static_cast<int>(wavefronts_of(block, r).size()) == cost.shared.wavefronts);
-      CHECK(static_cast<int>(sectors_of(block, r + 1).size()) == cost.sectors);
+      CHECK(static_cast<int>(wavefronts_of(request_at(block, r)).size()) == cost.shared.wavefronts);
+      CHECK(static_cast<int>(sectors_of(request_at(block, r + 1)).size()) == cost.sectors);
     }
   }
 }
@@ -380,6 +387,111 @@ TEST_CASE("what a block did is drawn as in its golden file, with one and with ma
   small.requests = {
       request("As", true, Direction::load, 4, 0), request("C", false, Direction::store, 256, 0)};
   testing::compare_with_golden("show", {{"many", shown(block)}, {"few", shown(small)}});
+}
+
+namespace {
+
+struct Word {
+  std::string text;
+  double x, y;
+};
+
+// An element of a matrix: which lane holds it, in which register.
+struct Drawn {
+  int lane, number;
+};
+using DrawnMatrix = std::vector<std::vector<Drawn>>;  // [row][col]
+
+// The picture has the lanes of A's elements row by row, then B's, then the sums'. The registers are
+// named at the edges: each element has the name that is nearest, across first or, for B, down.
+struct DrawnFragments {
+  DrawnMatrix A, B, D;
+
+  explicit DrawnFragments(const std::string& svg) {
+    std::vector<Word> lanes;
+    for (const testing::Match& word : testing::all_matches(
+             svg,
+             "<text class=\"([^\"]*)\" x=\"([^\"]*)\" y=\"([^\"]*)\">(\\d+|[abd]\\d)</text>")) {
+      const Word one{word[4], std::stod(word[2]), std::stod(word[3])};
+      const bool is_faint = std::string(word[1]).find("faint") != std::string::npos;
+      if (std::isdigit(one.text[0]) && !is_faint) lanes.push_back(one);
+      if (!std::isdigit(one.text[0]) && is_faint) names_.push_back(one);
+    }
+    REQUIRE(lanes.size() == 16 * 8 + 8 * 8 + 16 * 8);
+    auto next = lanes.begin();
+    A = matrix('a', 16, next);
+    B = matrix('b', 8, next);
+    D = matrix('d', 16, next);
+  }
+
+ private:
+  std::vector<Word> names_;
+
+  DrawnMatrix matrix(char letter, int rows, std::vector<Word>::iterator& next) const {
+    constexpr int kCols = 8;
+    DrawnMatrix matrix(rows);
+    for (std::vector<Drawn>& row : matrix) {
+      for (int col = 0; col < kCols; ++col, ++next) {
+        const auto distance = [&](const Word& name) {
+          const double across = std::abs(name.x - next->x), down = std::abs(name.y - next->y);
+          if (name.text[0] != letter) return 1e9;
+          return letter == 'b' ? down : 1000 * across + down;
+        };
+        const Word& name = *std::ranges::min_element(names_, {}, distance);
+        row.push_back({std::stoi(next->text), std::stoi(name.text.substr(1))});
+      }
+    }
+    return matrix;
+  }
+};
+
+std::string picture() {
+  for (const auto& entry : std::filesystem::directory_iterator("figures")) {
+    if (entry.path().stem().string().ends_with("-fragments"))
+      return testing::contents(entry.path().string());
+  }
+  FAIL("no picture of fragments");
+  return "";
+}
+
+constexpr int value_of(int lane, int number) {
+  return 1 + lane + model::kWarpSize * number;
+}
+
+// Every lane gives its values of A and B, and writes the sums that it gets.
+__global__ void multiply_values(float* sums) {
+  const int lane = static_cast<int>(threadIdx.x);
+  const auto bits = [&](int number) {
+    return std::bit_cast<unsigned>(static_cast<float>(value_of(lane, number)));
+  };
+  float d[4] = {};
+  const unsigned a[4] = {bits(0), bits(1), bits(2), bits(3)}, b[2] = {bits(0), bits(1)};
+  mma_m16n8k8_tf32(d, a, b);
+  for (int i = 0; i < 4; ++i) sums[4 * lane + i] = d[i];
+}
+
+}  // namespace
+
+TEST_CASE("the drawn lanes and registers of fragments are those with which an mma multiplies") {
+  const DrawnFragments drawn(picture());
+  std::vector<float> sums(4 * model::kWarpSize, -1.0f);
+  const machine::Machine machine{model::find_gpu("H200")};
+  const model::Counts counts = trace::trace(
+      machine, {}, [&] { launch(multiply_values, 1, model::kWarpSize, 0, sums.data()); });
+  CHECK(counts.mmas == 1);
+  for (int row = 0; row < 16; ++row) {
+    for (int col = 0; col < 8; ++col) {
+      int sum = 0;
+      for (int k = 0; k < 8; ++k) {
+        const Drawn &a = drawn.A[row][k], &b = drawn.B[k][col];
+        sum += value_of(a.lane, a.number) * value_of(b.lane, b.number);
+      }
+      CAPTURE(row);
+      CAPTURE(col);
+      const Drawn& d = drawn.D[row][col];
+      CHECK(sums.at(4 * d.lane + d.number) == static_cast<float>(sum));
+    }
+  }
 }
 
 }  // namespace pictures

@@ -1,19 +1,13 @@
 // The SMs of a GPU: their parts, their first blocks, and which blocks they compute when.
 #include <algorithm>
-#include <memory>
-#include <numeric>
-#include <set>
 #include <tuple>
 #include <utility>
 
-#include "lab/problem.h"
 #include "model/ceiling.h"
 #include "model/gpus.h"
-#include "model/recording.h"
 #include "model/warp_access.h"
 #include "show/pictures/pictures.h"
 #include "show/pictures/svg.h"
-#include "simulator/trace/trace.h"
 #include "text/numbers.h"
 
 namespace pictures {
@@ -176,151 +170,6 @@ Picture draw_gpu() {
   draw_chip(svg, h200);
   draw_table(svg, h200, rtx3090);
   return {"gpu", "The GPU on one page", svg.with(finding, kDram + kBox + 32)};
-}
-
-void add_block(TracedWave& wave, const BlockRequests& block, const model::Variant& variant) {
-  bool stores_C = false;
-  for (const RecordedRequest& request : block.requests) {
-    if (request.shared) continue;
-    for (int lane = 0; lane < block.warp.lanes; ++lane) {
-      if (!is_active(request.access, lane)) continue;
-      const int words = std::max(request.access.bytes, model::kWordBytes) / model::kWordBytes;
-      const MatrixElement e = element_at(block, request.array[0], request.access.address[lane]);
-      if (e.matrix == 'A') wave.rows_of_A.insert(e.row);
-      for (int w = 0; w < words && e.matrix == 'B'; ++w) wave.columns_of_B.insert(e.col + w);
-      if (e.matrix == 'C' && !std::exchange(stores_C, true)) {
-        wave.tiles.push_back({e.row / variant.BM, e.col / variant.BN});
-      }
-    }
-  }
-}
-
-TracedWave first_wave(
-    const model::StageTable& table, const model::Variant& variant, const model::Gpu& gpu, int M,
-    int N) {
-  const int K = variant.BK;
-  const lab::Floats A(static_cast<std::size_t>(M) * K), B(static_cast<std::size_t>(K) * N);
-  // C is not a vector, because a vector is filled, and so all of its pages would take memory.
-  const std::size_t bytes = static_cast<std::size_t>(M) * N * sizeof(float);
-  const std::unique_ptr<void, void (*)(void*)> C(lab::allocate_guarded(bytes), lab::free_guarded);
-  const machine::GlobalArray arrays[] = {
-      {"A", A.data(), A.size() * sizeof(float)},
-      {"B", B.data(), B.size() * sizeof(float)},
-      {"C", C.get(), bytes, true}};
-
-  std::vector<std::int64_t> blocks(gpu.sms);
-  std::iota(blocks.begin(), blocks.end(), 0);
-  model::Recorder recorder{.blocks = blocks};
-  machine::Machine machine{&gpu, machine::Blocks::kSample, false};
-  machine.recorder = &recorder;
-  machine.sample = [&](machine::Extent grid) {
-    auto those = blocks;
-    those.resize(std::min<std::int64_t>(gpu.sms, grid.volume()));
-    return those;
-  };
-  machine.arrays = arrays;
-  trace::trace(machine, arrays, [&] {
-    table.run(variant, gpu.sms, M, N, K, 1, A.data(), B.data(), 0, static_cast<float*>(C.get()));
-  });
-  TracedWave wave;
-  for (const std::int64_t block : blocks) {
-    add_block(wave, requests_of_block(recorder.launches.at(0), block, M, N, K), variant);
-  }
-  return wave;
-}
-
-int lines_read(const TracedWave& wave) {
-  return static_cast<int>(wave.rows_of_A.size() + wave.columns_of_B.size());
-}
-
-namespace {
-
-constexpr double kPanelSide = 320, kStrip = 16, kStripGap = 6;  // px: of C, of A's and B's strips
-
-// The matrices of one panel: C with the tiles of the wave, the parts that are read of A on its
-// left, and of B above.
-void draw_wave(
-    Svg& svg, double x, double y, const TracedWave& wave, const model::Variant& variant, int M,
-    int N) {
-  const double left = x + kStrip + kStripGap, top = y + kStrip + kStripGap;
-  const double high = kPanelSide * variant.BM / M, wide = kPanelSide * variant.BN / N;
-  svg.rect(x, top, kStrip, kPanelSide, Fill::paper);
-  svg.rect(left, y, kPanelSide, kStrip, Fill::paper);
-  svg.rect(left, top, kPanelSide, kPanelSide, Fill::paper);
-  Cells of_A, of_B;
-  for (const int row : wave.rows_of_A) of_A.insert({row, 0});
-  for (const int col : wave.columns_of_B) of_B.insert({0, col});
-  for (const Rectangle& r : rectangles(of_A)) {
-    svg.rect(x, top + kPanelSide * r.row / M, kStrip, kPanelSide * r.rows / M, Fill::warp);
-  }
-  for (const Rectangle& r : rectangles(of_B)) {
-    svg.rect(left + kPanelSide * r.col / N, y, kPanelSide * r.cols / N, kStrip, Fill::other);
-  }
-  const Cells tiles(wave.tiles.begin(), wave.tiles.end());
-  for (const Rectangle& r : rectangles(tiles)) {
-    svg.rect(left + r.col * wide, top + r.row * high, r.cols * wide, r.rows * high, Fill::one);
-  }
-  std::string order;
-  for (const auto& [row, col] : wave.tiles) {
-    order += (order.empty() ? "M" : "L") + pixels(left + (col + 0.5) * wide) + " " +
-             pixels(top + (row + 0.5) * high);
-  }
-  svg.path(order, "ink");
-  svg.rect(left, top, kPanelSide, kPanelSide, Fill::outline);
-}
-
-std::string counts_of(const TracedWave& wave) {
-  return text::grouped(static_cast<long long>(wave.rows_of_A.size())) + " rows of A and " +
-         text::grouped(static_cast<long long>(wave.columns_of_B.size())) + " columns of B";
-}
-
-// "8 rows and 17 columns of tiles"
-std::string extent_of(const TracedWave& wave) {
-  std::set<int> rows, cols;
-  for (const auto& [row, col] : wave.tiles) {
-    rows.insert(row);
-    cols.insert(col);
-  }
-  return text::printed("%zu rows and %zu columns of tiles", rows.size(), cols.size());
-}
-
-}  // namespace
-
-Drawing draw_first_wave(const WaveOfStage& before, const WaveOfStage& after, int M, int N) {
-  const int old_lines = lines_read(before.wave), lines = lines_read(after.wave);
-  const auto says = [](const WaveOfStage& one) {
-    return text::printed("In stage %d their tiles of C lie in ", one.stage->number) +
-           extent_of(one.wave) + ", and the blocks read " + counts_of(one.wave) + ". ";
-  };
-  const std::string finding = text::printed(
-                                  "The first %zu blocks of a launch run together, one on each SM. ",
-                                  before.wave.tiles.size()) +
-                              says(before) + says(after) + "In 32 steps of k this is " +
-                              text::grouped(lines) + " different lines of 128 bytes instead of " +
-                              text::grouped(old_lines) +
-                              text::printed(": %.0f %%.", 100.0 * lines / old_lines);
-  Svg svg;
-  double x = svg.legend(24, 66, Fill::one, "tiles of C that these blocks compute");
-  x = svg.legend(x, 66, Fill::warp, "rows of A");
-  svg.legend(x, 66, Fill::other, "columns of B");
-  svg.faint(
-      24, 90,
-      text::printed(
-          "C is %d × %d, a tile %d × %d. At the left of C lies A, above it B. The line is the "
-          "order of the blocks.",
-          M, N, after.variant->BM, after.variant->BN));
-  constexpr double kSecond = 24 + kPanelSide + kStrip + kStripGap + 40;
-  double at = 24;
-  for (const WaveOfStage* one : {&before, &after}) {
-    svg.bold(at, 122, text::printed("Stage %d, %s", one->stage->number, one->stage->name));
-    draw_wave(svg, at, 136, one->wave, *one->variant, M, N);
-    const double below = 136 + kStrip + kStripGap + kPanelSide + 20;
-    svg.small(at, below, counts_of(one->wave) + ",");
-    svg.small(
-        at, below + 18, "in 32 steps of k " + text::grouped(lines_read(one->wave)) + " lines");
-    at = kSecond;
-  }
-  return svg.with(finding, 136 + kStrip + kStripGap + kPanelSide + 74);
 }
 
 std::vector<SmTime> sm_times(const model::ShareOut& shares, int tiles, int k_tiles, int sms) {

@@ -277,19 +277,10 @@ std::string sentence_of_copy(
 }  // namespace
 
 std::string request_sentence(const WarpRequest& request) {
+  if (!request.shared) return sentence_of_sectors(request, sectors_of(request));
   const model::WarpAccess& access = request.access;
-  if (request.other != nullptr) {
-    const bool writes = request.shared;
-    const model::WarpAccess& to = writes ? access : *request.other;
-    const model::WarpAccess& from = writes ? *request.other : access;
-    const model::AsyncCopySplit split = model::split_async_copy(to, from);
-    return writes ? sentence_of_copy(to, from, split.wavefronts)
-                  : sentence_of_sectors(request, split.sectors);
-  }
-  if (!request.shared) return sentence_of_sectors(request, model::sectors(access));
-  const model::Wavefronts wavefronts = request.direction == model::Direction::load
-                                           ? model::wavefronts_of_load(access)
-                                           : model::wavefronts_of_store(access);
+  const model::Wavefronts wavefronts = wavefronts_of(request);
+  if (request.other) return sentence_of_copy(access, *request.other, wavefronts);
   const std::vector<LaneGroup> groups = groups_of(wavefronts);
   if (groups.empty()) return "No lane takes part: 0 wavefronts.";
   return groups.size() == 1 && access.matrices == 0 ? sentence_of_group(request, groups[0])

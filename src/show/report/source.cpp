@@ -108,14 +108,11 @@ std::string picture_of_sectors(const model::WarpAccess& access, int most_rows) {
 }
 
 // A line for each wavefront, 32 banks across. Of a cp.async this is the side that is written.
-std::string picture_of_banks(const model::LineCounts& line, int most_rows) {
-  const model::Wavefronts wavefronts =
-      line.direction == model::Direction::load ? model::wavefronts_of_load(line.worst)
-      : line.direction == model::Direction::store
-          ? model::wavefronts_of_store(line.worst)
-          : model::split_async_copy(line.worst, line.worst_other).wavefronts;
+std::string picture_of_banks(const WarpRequest& request, int most_rows) {
+  const model::WarpAccess& access = request.access;
+  const model::Wavefronts wavefronts = wavefronts_of(request);
   std::string text = "  bank        ";
-  for (int bank = 0; bank < line.worst.warp.banks; ++bank) text += text::printed("%2d", bank % 10);
+  for (int bank = 0; bank < access.warp.banks; ++bank) text += text::printed("%2d", bank % 10);
   text += "\n";
   int row = 0;
   for (const model::Wavefront& wavefront : wavefronts) {
@@ -124,7 +121,7 @@ std::string picture_of_banks(const model::LineCounts& line, int most_rows) {
       return text + text::printed(" ... and %zu more\n", wavefronts.size() - most_rows);
     }
     text += text::printed("  wavefront %d ", row) +
-            signs(model::lanes_at_banks(line.worst, wavefront.lanes)) + "\n";
+            signs(model::lanes_at_banks(access, wavefront.lanes)) + "\n";
   }
   return text;
 }
@@ -135,13 +132,13 @@ std::string picture_of(
     text::Style style) {
   const std::string where = line.line > 0 ? text::printed("line %d", line.line) : "a line";
   const bool copies = line.direction == model::Direction::copy;
-  const std::string reason = request_sentence(
-      {line.worst, line.shared, line.direction, 0, copies ? &line.worst_other : nullptr});
+  const WarpRequest request{
+      line.worst, line.shared, line.direction, 0, copies ? &line.worst_other : nullptr};
   const std::string what =
       text::printed("%s on %s, %s.%s", title.c_str(), where.c_str(), line.array.c_str(), legend);
   return text::coloured(text::labelled("", 2, what), text::Colour::bold, style) +
-         text::labelled("", 2, reason) +
-         (line.shared ? picture_of_banks(line, most_rows)
+         text::labelled("", 2, request_sentence(request)) +
+         (line.shared ? picture_of_banks(request, most_rows)
                       : picture_of_sectors(line.worst, most_rows));
 }
 

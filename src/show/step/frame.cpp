@@ -1,4 +1,4 @@
-#include "show/step/frame.h"
+#include "show/step/navigation.h"
 
 #include <algorithm>
 #include <array>
@@ -311,7 +311,7 @@ void mark_arrivals(std::string& signs, const StepScene& scene, std::size_t at, i
 // If the wavefronts of one group use different words of a bank, all of these are in conflict.
 void mark_conflicts(std::string& signs, const StepScene& scene, std::size_t at) {
   std::map<std::pair<int, std::uint64_t>, std::set<std::uint64_t>> words;  // by group and bank
-  for (const model::Wavefront& turn : wavefronts_at(scene, at)) {
+  for (const model::Wavefront& turn : wavefronts_of(request_at(scene, at))) {
     for_each_word(scene.recording.events[at].access, turn.lanes, [&](std::uint64_t word) {
       words[{turn.group, word % scene.recording.warp.banks}].insert(word);
     });
@@ -411,7 +411,7 @@ std::vector<Line> picture_of_access(const StepScene& scene, const StepState& sta
   if (array == nullptr) return {};
   const char chosen = pictures::lane_sign(state.lane);
   if (!array->shared) return picture_of_sectors(event.access, chosen);
-  return picture_of_banks(event.access, wavefronts_at(scene, state.at), chosen);
+  return picture_of_banks(event.access, wavefronts_of(request_at(scene, state.at)), chosen);
 }
 
 std::string legend(const StepScene& scene) {

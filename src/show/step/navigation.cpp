@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <iterator>
+#include <sstream>
 #include <utility>
 
 #include "model/refusal.h"
@@ -268,8 +269,69 @@ void type(const StepScene& scene, StepState& state, Key key) {
 
 constexpr int kMostCount = 1'000'000;
 
-bool belongs(const StepState& state, const model::RecordedEvent& event) {
-  return !state.one_warp || event.warp < 0 || event.warp == state.warp;
+// Keys that do the same as others.
+constexpr std::pair<Key, Key> kSame[] = {{' ', 'n'},      {kRightKey, 'n'}, {kLeftKey, 'p'},
+                                         {kHomeKey, 'g'}, {kEndKey, 'G'},   {'h', '?'},
+                                         {3, 'q'}};  // 3: Ctrl-C, if the terminal passes it on
+constexpr std::string_view kWithCapitals = "bBsSoOwWlLgGxX";  // which go back
+
+void obey(const StepScene& scene, StepState& state, Key key) {
+  for (const auto& [other, same] : kSame) {
+    if (key == other) key = same;
+  }
+  const bool is_letter =
+      key < 128 && kWithCapitals.find(static_cast<char>(key)) != std::string::npos;
+  const int by = is_letter && key < 'a' ? -1 : 1;
+  if (by < 0) key += 'a' - 'A';
+  const bool ahead = by > 0;
+  const auto any_step = [&](const model::RecordedEvent& event) {
+    return !state.one_warp || event.warp < 0 || event.warp == state.warp;
+  };
+  const auto barrier = [](const model::RecordedEvent& event) {
+    return event.kind == Kind::barrier;
+  };
+  const BlockSteps block = steps_of_block(scene.recording, state.at);
+  constexpr int kPage = 8;
+  if (key == 'n') {
+    return go_along(
+        scene, state, 1, any_step,
+        "this is the end of the block: o goes to the next block, s to the next stage");
+  }
+  if (key == 'p') return go_along(scene, state, -1, any_step, "this is the start of the block");
+  if (key == 'b') {
+    return go_along(
+        scene, state, by, barrier,
+        ahead ? "no barrier follows; G goes to the end of the block"
+              : "there is no barrier before this step");
+  }
+  if (key == 's') return choose_scene(state, by);
+  if (key == 'o') return choose_block(scene, state, by);
+  if (key == 'w') return choose_warp(scene, state, by);
+  if (key == 'l') return choose_lane(scene, state, by);
+  if (key == 'x') return go_to_hazard(scene, state, by);
+  if (key == 'g') return go_to(scene, state, ahead ? block.begin : block.end - 1);
+  if (key == 'a') return choose_array(scene, state);
+  if (key == 'r') return search(scene, state);
+  if (key == kUpKey) return scroll(scene, state, -1, 0);
+  if (key == kDownKey) return scroll(scene, state, 1, 0);
+  if (key == kPageUpKey) return scroll(scene, state, -kPage, 0);
+  if (key == kPageDownKey) return scroll(scene, state, kPage, 0);
+  if (key == '<') return scroll(scene, state, 0, -kPage);
+  if (key == '>') return scroll(scene, state, 0, kPage);
+  if (key == 'f') {
+    state.one_warp = !state.one_warp;
+    state.message = state.one_warp ? text::printed("n and p stay with warp %d", state.warp)
+                                   : "n and p go through all warps";
+  } else if (key == '/') {
+    state.typing = true;
+    state.search.clear();
+  } else if (key == '?') {
+    state.help = true;
+  } else if (key == 'q') {
+    state.quit = true;
+  } else if (key != kEscapeKey) {
+    state.message = "no such key; ? shows them all";
+  }
 }
 
 }  // namespace
@@ -288,114 +350,7 @@ StepState apply(const StepScene& scene, StepState state, Key key) {
     state.count = std::min(state.count * 10 + (key - '0'), kMostCount);
     return state;
   }
-  const auto any_step = [&](const model::RecordedEvent& event) { return belongs(state, event); };
-  const auto barrier = [](const model::RecordedEvent& event) {
-    return event.kind == Kind::barrier;
-  };
-  const BlockSteps block = steps_of_block(scene.recording, state.at);
-  constexpr int kPage = 8;
-  switch (key) {
-    case 'n':
-    case ' ':
-    case kRightKey:
-      go_along(
-          scene, state, 1, any_step,
-          "this is the end of the block: o goes to the next block, s to the next stage");
-      break;
-    case 'p':
-    case kLeftKey:
-      go_along(scene, state, -1, any_step, "this is the start of the block");
-      break;
-    case 'b':
-      go_along(scene, state, 1, barrier, "no barrier follows; G goes to the end of the block");
-      break;
-    case 'B':
-      go_along(scene, state, -1, barrier, "there is no barrier before this step");
-      break;
-    case 's':
-      choose_scene(state, 1);
-      break;
-    case 'S':
-      choose_scene(state, -1);
-      break;
-    case 'o':
-      choose_block(scene, state, 1);
-      break;
-    case 'O':
-      choose_block(scene, state, -1);
-      break;
-    case 'w':
-      choose_warp(scene, state, 1);
-      break;
-    case 'W':
-      choose_warp(scene, state, -1);
-      break;
-    case 'l':
-      choose_lane(scene, state, 1);
-      break;
-    case 'L':
-      choose_lane(scene, state, -1);
-      break;
-    case 'f':
-      state.one_warp = !state.one_warp;
-      state.message = state.one_warp ? text::printed("n and p stay with warp %d", state.warp)
-                                     : "n and p go through all warps";
-      break;
-    case 'g':
-    case kHomeKey:
-      go_to(scene, state, block.begin);
-      break;
-    case 'G':
-    case kEndKey:
-      go_to(scene, state, block.end - 1);
-      break;
-    case 'x':
-      go_to_hazard(scene, state, 1);
-      break;
-    case 'X':
-      go_to_hazard(scene, state, -1);
-      break;
-    case 'a':
-      choose_array(scene, state);
-      break;
-    case kUpKey:
-      scroll(scene, state, -1, 0);
-      break;
-    case kDownKey:
-      scroll(scene, state, 1, 0);
-      break;
-    case kPageUpKey:
-      scroll(scene, state, -kPage, 0);
-      break;
-    case kPageDownKey:
-      scroll(scene, state, kPage, 0);
-      break;
-    case '<':
-      scroll(scene, state, 0, -kPage);
-      break;
-    case '>':
-      scroll(scene, state, 0, kPage);
-      break;
-    case '/':
-      state.typing = true;
-      state.search.clear();
-      break;
-    case 'r':
-      search(scene, state);
-      break;
-    case '?':
-    case 'h':
-      state.help = true;
-      break;
-    case 'q':
-    case 3:  // Ctrl-C, if the terminal passes it on
-      state.quit = true;
-      break;
-    case kEscapeKey:
-      break;
-    default:
-      state.message = "no such key; ? shows them all";
-  }
+  obey(scene, state, key);
   state.count = 0;
   return state;
 }
@@ -466,46 +421,37 @@ std::vector<ScriptStep> parse_script(std::string_view text) {
       {"enter", kEnterKey},   {"escape", kEscapeKey},     {"space", Key{' '}}};
   constexpr std::string_view kKeys = "0123456789npbBsSoOwWlLfgGxXa<>r?hq";
   std::vector<ScriptStep> steps;
-  for (std::size_t at = 0, line = 1; at < text.size();) {
-    const char c = text[at];
-    if (c == ' ' || c == '\t' || c == '\r' || c == '\n') {
-      line += c == '\n';
-      ++at;
-      continue;
-    }
-    const std::size_t end_of_line = std::min(text.find('\n', at), text.size());
-    if (c == '#') {
-      at = end_of_line;
-      continue;
-    }
-    if (c == '/') {
-      std::string_view searched = text.substr(at, end_of_line - at);
-      while (searched.ends_with(' ') || searched.ends_with('\r')) searched.remove_suffix(1);
-      for (const char typed : searched) steps.push_back({Key{typed}});
-      steps.push_back({Key{kEnterKey}});
-      at = end_of_line;
-      continue;
-    }
-    const std::size_t end = std::min(text.find_first_of(" \t\r\n", at), text.size());
-    const std::string_view word = text.substr(at, end - at);
-    const auto* named = std::find_if(
-        std::begin(kNames), std::end(kNames), [&](const auto& name) { return name.first == word; });
-    if (word == "print") {
-      steps.push_back({std::nullopt});
-    } else if (named != std::end(kNames)) {
-      steps.push_back({named->second});
-    } else {
+  std::istringstream lines{std::string(text)};
+  std::string line;
+  for (int number = 1; std::getline(lines, line); ++number) {
+    std::istringstream words(line);
+    for (std::string word; words >> word;) {
+      const auto* named =
+          std::ranges::find(kNames, word, [](const auto& name) { return name.first; });
       const std::size_t wrong = word.find_first_not_of(kKeys);
-      if (wrong != word.npos) {
-        const std::size_t length = std::max<std::size_t>(1, text::utf8_length(word.substr(wrong)));
+      if (word[0] == '#') break;
+      if (word[0] == '/') {
+        std::string rest;
+        std::getline(words, rest);
+        word += rest;
+        word.erase(word.find_last_not_of(" \r") + 1);
+        for (const char typed : word) steps.push_back({Key{typed}});
+        steps.push_back({Key{kEnterKey}});
+      } else if (word == "print") {
+        steps.push_back({std::nullopt});
+      } else if (named != std::end(kNames)) {
+        steps.push_back({named->second});
+      } else if (wrong == word.npos) {
+        for (const char key : word) steps.push_back({Key{key}});
+      } else {
+        const std::string rest = word.substr(wrong);
+        const std::size_t length = std::max<std::size_t>(1, text::utf8_length(rest));
         throw model::Refusal(
-            text::printed("--script, line %zu: ", line) + text::echoed(word) + ": \"" +
-            text::echoed(word.substr(wrong, length)) +
+            text::printed("--script, line %d: ", number) + text::echoed(word) + ": \"" +
+            text::echoed(rest.substr(0, length)) +
             "\" is not a key; write keys like 3n or b, right, print or /text");
       }
-      for (const char key : word) steps.push_back({Key{key}});
     }
-    at = end;
   }
   return steps;
 }

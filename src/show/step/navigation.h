@@ -1,4 +1,4 @@
-// The reader's position in a scene, and how keys, words and scripts move it.
+// The reader's position in a scene, how keys, words and scripts move it, and its frame of text.
 #pragma once
 
 #include <cstddef>
@@ -72,5 +72,14 @@ struct ScriptStep {
 // begins with / searches for the rest of its line, and # begins a comment. Throws a Refusal for a
 // word that is not a key.
 std::vector<ScriptStep> parse_script(std::string_view text);
+
+struct StepStyle {
+  bool colour = false;
+  bool ascii = false;
+};
+
+// The state as a frame: at most `rows` lines of at most `columns` columns.
+std::vector<std::string> render(
+    const StepScene& scene, const StepState& state, int rows, int columns, StepStyle style);
 
 }  // namespace step

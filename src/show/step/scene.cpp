@@ -44,29 +44,15 @@ std::size_t shown_at(const model::RecordedHazard& hazard) {
   return hazard.first != model::RecordedHazard::kNone ? hazard.first : hazard.found_at;
 }
 
-namespace {
-
-bool is_copy(const StepScene& scene, std::size_t shared_side) {
+pictures::WarpRequest request_at(const StepScene& scene, std::size_t at) {
   const std::vector<model::RecordedEvent>& events = scene.recording.events;
-  const auto is_side = [&](std::size_t at, bool shared) {
-    return at < events.size() && events[at].kind == model::RecordedEvent::Kind::request &&
-           site_of(scene, events[at])->direction == model::Direction::copy &&
-           array_of(scene, events[at])->shared == shared;
-  };
-  return is_side(shared_side, true) && is_side(shared_side + 1, false);
-}
-
-}  // namespace
-
-model::Wavefronts wavefronts_at(const StepScene& scene, std::size_t at) {
-  const model::RecordedEvent& event = scene.recording.events[at];
-  if (is_copy(scene, at)) {
-    const model::RecordedEvent& global_side = scene.recording.events[at + 1];
-    return model::split_async_copy(event.access, global_side.access).wavefronts;
-  }
-  return site_of(scene, event)->direction == model::Direction::load
-             ? model::wavefronts_of_load(event.access)
-             : model::wavefronts_of_store(event.access);
+  const model::RecordedSite& site = *site_of(scene, events[at]);
+  const bool shared = array_of(scene, events[at])->shared;
+  const std::size_t other = shared ? at + 1 : at - 1;  // of a cp.async, its other side
+  const bool copies = site.direction == model::Direction::copy && other < events.size();
+  return {
+      events[at].access, shared, site.direction, scene.row_words[site.array],
+      copies ? &events[other].access : nullptr};
 }
 
 std::span<const model::RecordedAction> actions_at(
@@ -274,12 +260,7 @@ std::string sentence_at(const StepScene& scene, std::size_t at) {
   const model::RecordedEvent& event = scene.recording.events[at];
   if (event.kind == Kind::action) return sentence_of_action(scene, at);
   if (event.kind != Kind::request) return "";
-  const model::RecordedSite& site = *site_of(scene, event);
-  report::WarpRequest request{
-      event.access, array_of(scene, event)->shared, site.direction, scene.row_words[site.array]};
-  if (is_copy(scene, at)) request.other = &scene.recording.events[at + 1].access;
-  if (at > 0 && is_copy(scene, at - 1)) request.other = &scene.recording.events[at - 1].access;
-  return report::request_sentence(request);
+  return report::request_sentence(request_at(scene, at));
 }
 
 }  // namespace step

@@ -9,6 +9,7 @@
 
 #include "model/recording.h"
 #include "model/warp_access.h"
+#include "show/pictures/block_requests.h"
 
 namespace step {
 
@@ -61,9 +62,8 @@ void for_each_word(const model::WarpAccess& access, std::uint32_t lanes, Visit v
   model::for_each_lane(lanes, [&](int lane) { model::for_each_word(access, lane, visit); });
 }
 
-// The wavefronts of the request to shared memory at that step. The shared side of a cp.async is
-// split together with its global side, which is the next step.
-model::Wavefronts wavefronts_at(const StepScene& scene, std::size_t at);
+// The request at that step. The global side of a cp.async is the step after its shared side.
+pictures::WarpRequest request_at(const StepScene& scene, std::size_t at);
 
 // What an event of Kind::action consists of.
 std::span<const model::RecordedAction> actions_at(

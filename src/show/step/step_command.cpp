@@ -364,6 +364,7 @@ std::optional<int> Terminal::read_byte(int wait_ms) {
 // Reads what follows an escape character: a special key, or nothing, which means the Escape key.
 Key Terminal::read_sequence() {
   constexpr int kWithinMs = 50;  // the bytes of one key arrive together
+  constexpr Key kArrows[] = {kUpKey, kDownKey, kRightKey, kLeftKey};
   const std::optional<int> kind = read_byte(kWithinMs);
   if (!kind || (*kind != '[' && *kind != 'O')) return kEscapeKey;
   int number = 0;
@@ -372,31 +373,14 @@ Key Terminal::read_sequence() {
       number = (number * 10 + (*byte - '0')) % 1000;
       continue;
     }
-    switch (*byte) {
-      case 'A':
-        return kUpKey;
-      case 'B':
-        return kDownKey;
-      case 'C':
-        return kRightKey;
-      case 'D':
-        return kLeftKey;
-      case 'H':
-        return kHomeKey;
-      case 'F':
-        return kEndKey;
-      case '~':
-        return number == 5                  ? kPageUpKey
-               : number == 6                ? kPageDownKey
-               : number == 1 || number == 7 ? kHomeKey
-               : number == 4 || number == 8 ? kEndKey
-                                            : Key{kEscapeKey};
-      case ';':
-        number = 0;  // shift, control and other modifiers come after it
-        break;
-      default:
-        if (*byte >= 0x40) return kEscapeKey;
-    }
+    const auto [letter, end] = std::pair(*byte, *byte == '~' ? number : 0);
+    if (letter >= 'A' && letter <= 'D') return kArrows[letter - 'A'];
+    if (letter == 'H' || end == 1 || end == 7) return kHomeKey;
+    if (letter == 'F' || end == 4 || end == 8) return kEndKey;
+    if (end == 5) return kPageUpKey;
+    if (end == 6) return kPageDownKey;
+    if (letter >= 0x40) return kEscapeKey;
+    if (letter == ';') number = 0;  // shift, control and other modifiers come after it
   }
   return kEscapeKey;
 }

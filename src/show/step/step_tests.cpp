@@ -9,7 +9,6 @@
 #include "model/gpus.h"
 #include "model/refusal.h"
 #include "show/pictures/block_requests.h"
-#include "show/step/frame.h"
 #include "show/step/navigation.h"
 #include "testing/fuzz.h"
 #include "testing/golden.h"
