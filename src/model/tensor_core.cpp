@@ -1,9 +1,11 @@
 #include "model/tensor_core.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <iterator>
 #include <limits>
 #include <numeric>
@@ -147,64 +149,99 @@ double rounded_to_integer(double value, Toward toward) {
 namespace {
 
 constexpr int kSmallestExponent = 1 - kFloatBias;
-constexpr int kTogether = 4;  // for the compiler, which makes vector instructions of them
 constexpr int kOfZero = -4096, kOfSpecial = 8192;  // exponents; an infinity and a NaN are special
 
 double power_of_two(int exponent) {
   return std::bit_cast<double>(std::uint64_t(exponent + kDoubleBias) << kDoublePlaces);
 }
 
-// The products from k on and the accumulator, cut and added, in units of 1 / `scale`. A product of
-// factors is exact, also in units, unless it is beyond the range of Real.
-template <class Real>
-std::int64_t units_of(
-    const TensorCoreFactors& a, const TensorCoreFactors& b, int k, float c, int products,
-    double scale) {
-  const auto in_units = static_cast<Real>(scale);
-  std::int32_t sums[kTogether] = {};  // a conversion to an integer cuts
-  for (int i = k; i < k + products; i += kTogether) {
-    for (int j = 0; j < kTogether; ++j) {
-      sums[j] += static_cast<std::int32_t>(Real{a.values[i + j]} * b.values[i + j] * in_units);
-    }
-  }
-  const std::int64_t units = static_cast<std::int32_t>(c * in_units);
-  return std::accumulate(std::begin(sums), std::end(sums), units);
+constexpr int kLostPlaces = kDoublePlaces - kFloatPlaces;
+double cut_to_float_places(double value) {
+  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(value) >> kLostPlaces << kLostPlaces);
 }
 
-// The sum; nothing if a term is infinite or a NaN.
+// The exponent of an accumulator's 1.
+int exponent_of(float c) {
+  const auto field = static_cast<int>(std::bit_cast<std::uint32_t>(c) >> kFloatPlaces & 0xff);
+  return c == 0 ? kOfZero : std::max(field, 1) - kFloatBias;
+}
+
+// The sum; nothing if a term is infinite or a NaN. In units of the last place that is kept, a
+// product of factors is exact, and a conversion to an integer cuts it.
 std::optional<double> add_products(
     const TensorCoreFactors& a, const TensorCoreFactors& b, int k, float c, TensorCore core) {
   if (!std::isfinite(c)) return std::nullopt;
-  const auto field = static_cast<int>(std::bit_cast<std::uint32_t>(c) >> kFloatPlaces & 0xff);
-  const int of_c = c == 0 ? 2 * kSmallestExponent : std::max(field, 1) - kFloatBias;
-  std::int16_t most[kTogether];
-  std::fill(std::begin(most), std::end(most), static_cast<std::int16_t>(of_c));
-  for (int i = k; i < k + core.products; i += kTogether) {
-    for (int j = 0; j < kTogether; ++j) {
-      const int exponent = a.exponents[i + j] + b.exponents[i + j];
-      most[j] = std::max(most[j], static_cast<std::int16_t>(exponent));
-    }
+  int largest = std::max(exponent_of(c), 2 * kSmallestExponent);
+  for (int i = k; i < k + core.products; ++i) {
+    largest = std::max(largest, a.exponents[i] + b.exponents[i]);
   }
-  const int largest = *std::max_element(std::begin(most), std::end(most));
   if (largest >= kOfSpecial + kOfZero) return std::nullopt;
-  // Floats are faster. A product that is subnormal among them is then less than a unit.
-  constexpr int kOfFloats = 60;
-  const double scale = power_of_two(kTensorCorePlaces - largest);
-  const std::int64_t units = std::abs(largest) <= kOfFloats
-                                 ? units_of<float>(a, b, k, c, core.products, scale)
-                                 : units_of<double>(a, b, k, c, core.products, scale);
+  const double in_units = power_of_two(kTensorCorePlaces - largest);
+  auto units = static_cast<std::int64_t>(c * in_units);
+  for (int i = k; i < k + core.products; ++i) {
+    units += static_cast<std::int64_t>(double{a.values[i]} * b.values[i] * in_units);
+  }
   return static_cast<double>(units) * power_of_two(largest - kTensorCorePlaces);
 }
 
+// Numbers of neighbouring columns, for vector instructions.
+using Exponents [[gnu::vector_size(16)]] = std::int16_t;
+using Floats [[gnu::vector_size(16)]] = float;
+using Integers [[gnu::vector_size(16)]] = std::int32_t;
+template <class Vector, class T>
+Vector vector_at(const T* first) {
+  Vector vector;
+  std::memcpy(&vector, first, sizeof vector);
+  return vector;
+}
+
+// The same for eight columns, with a cut sum and in floats, which is faster. False, and nothing is
+// done, if a number is too large or small for that.
+bool add_in_floats(
+    const TensorCoreFactors& a, const TensorCoreColumns& b, int k,
+    std::span<float, TensorCoreColumns::kColumns> c, TensorCore core) {
+  constexpr int kColumns = TensorCoreColumns::kColumns;
+  Exponents largest;
+  for (int j = 0; j < kColumns; ++j) largest[j] = static_cast<std::int16_t>(exponent_of(c[j]));
+  for (int i = k; i < k + core.products; ++i) {
+    const Exponents exponents = vector_at<Exponents>(b.exponents[i]) + a.exponents[i];
+    largest = largest > exponents ? largest : exponents;
+  }
+  // A product that is subnormal among floats is then less than a unit.
+  constexpr int kOfFloats = 60;
+  float in_units[kColumns];
+  for (int j = 0; j < kColumns; ++j) {
+    if (largest[j] < kOfZero / 2) largest[j] = 0;  // all terms are 0
+    if (std::abs(largest[j]) > kOfFloats) return false;
+    in_units[j] = static_cast<float>(power_of_two(kTensorCorePlaces - largest[j]));
+  }
+  // Each of at most 16 products has less than 2^27 units.
+  std::int32_t sums[kColumns];
+  for (int j = 0; j < kColumns; j += sizeof(Floats) / sizeof(float)) {
+    const auto scale = vector_at<Floats>(&in_units[j]);
+    Integers sum{};
+    for (int i = k; i < k + core.products; ++i) {
+      const Floats products = vector_at<Floats>(&b.values[i][j]) * a.values[i] * scale;
+      sum += __builtin_convertvector(products, Integers);
+    }
+    std::memcpy(&sums[j], &sum, sizeof sum);
+  }
+  for (int j = 0; j < kColumns; ++j) {
+    const double units =
+        static_cast<double>(sums[j]) + static_cast<std::int32_t>(c[j] * in_units[j]);
+    const double sum = units * power_of_two(largest[j] - kTensorCorePlaces);
+    c[j] = static_cast<float>(cut_to_float_places(sum));
+  }
+  return true;
+}
+
 float cut_to_float(double value) {
-  constexpr int kLost = kDoublePlaces - kFloatPlaces,
-                kSmallestPlace = kSmallestExponent - kFloatPlaces;
+  constexpr int kSmallestPlace = kSmallestExponent - kFloatPlaces;
   if (std::abs(value) < std::numeric_limits<float>::min()) {
     const double places = std::trunc(value * power_of_two(-kSmallestPlace));
     return static_cast<float>(places * power_of_two(kSmallestPlace));
   }
-  return static_cast<float>(
-      std::bit_cast<double>(std::bit_cast<std::uint64_t>(value) >> kLost << kLost));
+  return static_cast<float>(cut_to_float_places(value));
 }
 
 // The sum if a term of it is infinite or a NaN.
@@ -249,13 +286,25 @@ void TensorCoreFactors::set(int k, std::uint32_t bits, NarrowFormat format) {
                     : exponent);
 }
 
-float tensor_core_dot(
-    const TensorCoreFactors& a, const TensorCoreFactors& b, int depth, float c, TensorCore core) {
-  for (int k = 0; k < depth; k += core.products) {
-    const auto sum = add_products(a, b, k, c, core);
-    c = sum ? cut_to_float(*sum) : special_sum(a, b, k, c, core);
+TensorCoreColumns::TensorCoreColumns(const TensorCoreFactors* columns) : each(columns) {
+  for (int k = 0; k < TensorCoreFactors::kMost; ++k) {
+    for (int j = 0; j < kColumns; ++j) {
+      values[k][j] = columns[j].values[k];
+      exponents[k][j] = columns[j].exponents[k];
+    }
   }
-  return c;
+}
+
+void add_tensor_core_dots(
+    const TensorCoreFactors& a, const TensorCoreColumns& b, int depth,
+    std::span<float, TensorCoreColumns::kColumns> c, TensorCore core) {
+  for (int k = 0; k < depth; k += core.products) {
+    if (add_in_floats(a, b, k, c, core)) continue;
+    for (int j = 0; j < TensorCoreColumns::kColumns; ++j) {
+      const auto sum = add_products(a, b.each[j], k, c[j], core);
+      c[j] = sum ? cut_to_float(*sum) : special_sum(a, b.each[j], k, c[j], core);
+    }
+  }
 }
 
 std::uint16_t tensor_core_dot_f16(
@@ -277,13 +326,15 @@ float tensor_core_dot(
   };
   const auto all = static_cast<int>(a.size());
   for (int k = 0; k < all; k += TensorCoreFactors::kMost) {
-    TensorCoreFactors first, second;
+    TensorCoreFactors first, columns[TensorCoreColumns::kColumns];
+    std::array<float, TensorCoreColumns::kColumns> sums{c};
     const int depth = std::min(TensorCoreFactors::kMost, all - k);
     for (int i = 0; i < depth; ++i) {
       first.set(i, bits_of(a[k + i]), format);
-      second.set(i, bits_of(b[k + i]), format);
+      columns[0].set(i, bits_of(b[k + i]), format);
     }
-    c = tensor_core_dot(first, second, depth, c, core);
+    add_tensor_core_dots(first, TensorCoreColumns(columns), depth, sums, core);
+    c = sums[0];
   }
   return c;
 }

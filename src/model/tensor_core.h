@@ -89,17 +89,29 @@ struct TensorCoreFactors {
   std::int16_t exponents[kMost];
 };
 
-// c + a[0] * b[0] + ... + a[depth - 1] * b[depth - 1]. A NaN has the bits 0x7fffffff.
-float tensor_core_dot(
-    const TensorCoreFactors& a, const TensorCoreFactors& b, int depth, float c, TensorCore core);
-// The same with an accumulator of 16 bits: the sum is rounded to the nearest f16 ("MMA-Sim"; not
+// Eight columns of B, side by side for vector instructions.
+struct TensorCoreColumns {
+  static constexpr int kColumns = 8;
+  explicit TensorCoreColumns(const TensorCoreFactors* columns);
+
+  const TensorCoreFactors* each;  // not owned
+  float values[TensorCoreFactors::kMost][kColumns];
+  std::int16_t exponents[TensorCoreFactors::kMost][kColumns];
+};
+
+// Adds a[0] * b[0][j] + ... + a[depth - 1] * b[depth - 1][j] to c[j]. A NaN gets the bits
+// 0x7fffffff.
+void add_tensor_core_dots(
+    const TensorCoreFactors& a, const TensorCoreColumns& b, int depth,
+    std::span<float, TensorCoreColumns::kColumns> c, TensorCore core);
+// One of them with an accumulator of 16 bits: the sum is rounded to the nearest f16 ("MMA-Sim"; not
 // measured here).
 std::uint16_t tensor_core_dot_f16(
     const TensorCoreFactors& a, const TensorCoreFactors& b, int depth, std::uint16_t c,
     TensorCore core);
 
-// The same for any number of products. `format` holds all numbers, or ignores the last bits of a
-// float: kTf32Format.
+// c + a[0] * b[0] + ..., for any number of products. `format` holds all numbers, or ignores the
+// last bits of a float: kTf32Format.
 float tensor_core_dot(
     std::span<const float> a, std::span<const float> b, float c, TensorCore core,
     NarrowFormat format = kTf32Format);

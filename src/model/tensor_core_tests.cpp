@@ -182,36 +182,45 @@ TEST_CASE("a tensor core cuts every term at the largest exponent, that of subnor
     CAPTURE(format.fraction_bits);
     const int most = (1 << format.exponent_bits) - 1;
     int wrong = 0;
-    for (int round = 0; round < 20000; ++round) {
-      TensorCoreFactors a, b;
-      double products[TensorCoreFactors::kMost] = {};
+    for (int round = 0; round < 4000; ++round) {
       // Every other time all are subnormal or near 1, so that the terms meet.
-      const auto next = [&](int& exponent) {
+      const auto next = [&] {
         const int field = round % 2 == 0 ? int(random() % most) : round / 2 % 2 * (most / 2);
-        exponent += std::max(field, 1) - most / 2;
         const auto rest = random() % 4 == 0 ? 0 : random() & ((1u << format.fraction_bits) - 1);
         return static_cast<std::uint16_t>(
             random() % 2 << 15 | field << format.fraction_bits | rest);
       };
-      const float c = round % 3 == 0 ? 0 : std::ldexp(float(random() % 999) - 500, round % 40 - 30);
-      int largest = c == 0 ? -1000 : std::max(std::ilogb(c), -126);
-      for (int k = 0; k < TensorCoreFactors::kMost; ++k) {
-        int exponent = 0;
-        const std::uint16_t x = next(exponent), y = next(exponent);
-        a.set(k, x, format);
-        b.set(k, y, format);
-        products[k] = value_of(x, format) * value_of(y, format);
-        if (products[k] != 0) largest = std::max(largest, exponent);
+      const auto exponent = [&](std::uint16_t x) {
+        return std::max(x >> format.fraction_bits & most, 1) - most / 2;
+      };
+      constexpr int kMost = TensorCoreFactors::kMost, kColumns = TensorCoreColumns::kColumns;
+      std::uint16_t row[kMost];
+      TensorCoreFactors a, columns[kColumns];
+      for (int k = 0; k < kMost; ++k) a.set(k, row[k] = next(), format);
+      float sums[kColumns], expected[kColumns];
+      for (int j = 0; j < kColumns; ++j) {
+        const int range = round % 40 - 30;
+        const float c = (round + j) % 3 == 0 ? 0 : std::ldexp(float(random() % 999) - 500, range);
+        sums[j] = c;
+        int largest = c == 0 ? -1000 : std::max(std::ilogb(c), -126);
+        double products[kMost];
+        for (int k = 0; k < kMost; ++k) {
+          const std::uint16_t y = next();
+          columns[j].set(k, y, format);
+          products[k] = value_of(row[k], format) * value_of(y, format);
+          if (products[k] != 0) largest = std::max(largest, exponent(row[k]) + exponent(y));
+        }
+        double sum = std::trunc(std::ldexp(c, kTensorCorePlaces - largest));
+        for (const double product : products) {
+          sum += std::trunc(std::ldexp(product, kTensorCorePlaces - largest));
+        }
+        sum = std::ldexp(sum, largest - kTensorCorePlaces);
+        // Cut to a float's 24 bits, or to its last place.
+        const int place = sum == 0 ? 0 : std::max(std::ilogb(sum) - 23, -149);
+        expected[j] = float(std::ldexp(std::trunc(std::ldexp(sum, -place)), place));
       }
-      double sum = std::trunc(std::ldexp(c, kTensorCorePlaces - largest));
-      for (const double product : products) {
-        sum += std::trunc(std::ldexp(product, kTensorCorePlaces - largest));
-      }
-      sum = std::ldexp(sum, largest - kTensorCorePlaces);
-      // Cut to a float's 24 bits, or to its last place.
-      const int place = sum == 0 ? 0 : std::max(std::ilogb(sum) - 23, -149);
-      const auto expected = float(std::ldexp(std::trunc(std::ldexp(sum, -place)), place));
-      wrong += tensor_core_dot(a, b, TensorCoreFactors::kMost, c, kCore) != expected;
+      add_tensor_core_dots(a, TensorCoreColumns(columns), kMost, sums, kCore);
+      wrong += !std::equal(sums, sums + kColumns, expected);
     }
     CHECK(wrong == 0);
   }

@@ -116,37 +116,42 @@ struct Factors {
 template <class T>
 using Numbers = std::array<T, 32>;  // along K
 
+// Calls visit(lane, word, element in the word, major, minor) for each element of a matrix.
+template <class Visit>
+void for_each_element(
+    const Operands& operands, const model::FragmentLayout& layout, int in_word, Visit visit) {
+  for (int i = 0; i < layout.elements(); ++i) {
+    const model::FragmentPosition first = layout.position(0, i);
+    const int word = i / in_word, e = i % in_word;
+    for (int l = 0; l < model::kWarpSize; ++l) {
+      const int major = first.major + l / 4, minor = first.minor + l % 4 * layout.per;
+      visit(*static_cast<MmaOperands*>(operands[l]), word, e, major, minor);
+    }
+  }
+}
+
 // The factors of all lanes as matrices; put(row, k, kind, bits) puts one into its row of a or
 // column of b.
 template <class Row, class Put>
 void take_factors(const Operands& operands, const MmaShape& shape, Factors<Row>& factors, Put put) {
   const int bits = shape.bits();
   const auto [of_a, of_b, of_d] = shape.fragments();
-  for (int l = 0; l < model::kWarpSize; ++l) {
-    const MmaOperands& lane = *static_cast<const MmaOperands*>(operands[l]);
-    for (int i = 0; i < of_a.elements(); ++i) {
-      const auto [row, k] = of_a.position(l, i);
-      put(factors.a[row], k, shape.a, element(lane.a[i / of_a.per], bits, i % of_a.per));
-    }
-    for (int i = 0; i < of_b.elements(); ++i) {
-      const auto [column, k] = of_b.position(l, i);
-      put(factors.b[column], k, shape.b, element(lane.b[i / of_b.per], bits, i % of_b.per));
-    }
-  }
+  for_each_element(operands, of_a, of_a.per, [&](auto& lane, int word, int e, int row, int k) {
+    put(factors.a[row], k, shape.a, element(lane.a[word], bits, e));
+  });
+  for_each_element(operands, of_b, of_b.per, [&](auto& lane, int word, int e, int column, int k) {
+    put(factors.b[column], k, shape.b, element(lane.b[word], bits, e));
+  });
 }
 
 // Calls visit(word, row, column, element in the word) for each element of d that a lane has.
 template <class Visit>
 void for_each_result(const Operands& operands, const MmaShape& shape, Visit visit) {
   const int in_word = shape.d == Accumulator::f16 ? 2 : 1;
-  const model::FragmentLayout of_d = shape.fragments().d;
-  for (int l = 0; l < model::kWarpSize; ++l) {
-    MmaOperands& lane = *static_cast<MmaOperands*>(operands[l]);
-    for (int i = 0; i < of_d.elements(); ++i) {
-      const auto [row, column] = of_d.position(l, i);
-      visit(lane.d[i / in_word], row, column, i % in_word);
-    }
-  }
+  const auto give = [&](MmaOperands& lane, int word, int e, int row, int column) {
+    visit(lane.d[word], row, column, e);
+  };
+  for_each_element(operands, shape.fragments().d, in_word, give);
 }
 
 void multiply_reals(const Operands& operands, const MmaShape& shape) {
@@ -157,17 +162,25 @@ void multiply_reals(const Operands& operands, const MmaShape& shape) {
   });
   const model::TensorCore core =
       shape.a == Factor::tf32 ? model::kHopperTensorCore : model::kHopperTensorCoreOfHalves;
-  for_each_result(operands, shape, [&](std::uint64_t& word, int row, int column, int e) {
-    const Row &a = factors.a[row], &b = factors.b[column];
-    if (shape.d == Accumulator::f32) {
-      const float before = std::bit_cast<float>(static_cast<std::uint32_t>(word));
-      word = std::bit_cast<std::uint32_t>(model::tensor_core_dot(a, b, shape.depth, before, core));
-    } else {
+  if (shape.d == Accumulator::f16) {
+    return for_each_result(operands, shape, [&](std::uint64_t& word, int row, int column, int e) {
+      const Row &a = factors.a[row], &b = factors.b[column];
       const std::uint64_t half = std::uint64_t{0xffff} << 16 * e;
       const auto before = static_cast<std::uint16_t>(word >> 16 * e);
       const std::uint64_t after = model::tensor_core_dot_f16(a, b, shape.depth, before, core);
       word = (word & ~half) | after << 16 * e;
-    }
+    });
+  }
+  std::array<float, kColumns> sums[kMostRows] = {};
+  for_each_result(operands, shape, [&](std::uint64_t& word, int row, int column, int) {
+    sums[row][column] = std::bit_cast<float>(static_cast<std::uint32_t>(word));
+  });
+  const model::TensorCoreColumns b(factors.b);
+  for (int row = 0; row < shape.fragments().d.majors; ++row) {
+    model::add_tensor_core_dots(factors.a[row], b, shape.depth, sums[row], core);
+  }
+  for_each_result(operands, shape, [&](std::uint64_t& word, int row, int column, int) {
+    word = std::bit_cast<std::uint32_t>(sums[row][column]);
   });
 }
 

@@ -154,6 +154,7 @@ void WgmmaOfThread::give_back() {
 namespace {
 
 using model::TensorCoreFactors;
+using Columns = model::TensorCoreColumns;
 
 model::NarrowFormat format_of(WgmmaElement element) {
   return element == WgmmaElement::tf32  ? model::kTf32Format
@@ -223,12 +224,26 @@ void multiply_together(std::span<WgmmaOfThread* const> threads, std::size_t numb
   const bool is_tf32 = first.element == WgmmaElement::tf32;
   const model::TensorCore core =
       is_tf32 ? model::kHopperTensorCore : model::kHopperTensorCoreOfHalves;
-  for (int t = 0; t < kWarpgroupThreads; ++t) {
-    const std::span<float> d = threads[t]->results_of(threads[t]->completing()[number]);
-    for (int i = 0; i < first.registers; ++i) {
-      const int column = i / 4 * 8 + t % 4 * 2 + i % 2;
-      d[i] = model::tensor_core_dot(
-          a[row_of(t) + i / 2 % 2 * 8], b[column], is_tf32 ? 8 : 16, first.adds ? d[i] : 0, core);
+  std::vector<Columns> columns;
+  for (int n = 0; n < 2 * first.registers; n += Columns::kColumns) columns.emplace_back(&b[n]);
+  // Four threads share two rows of d: of every eight columns, each of them has two.
+  constexpr int kSharing = 4, kRows = 2;
+  for (int t = 0; t < kWarpgroupThreads; t += kSharing) {
+    std::array<std::span<float>, kSharing> d;
+    for (int i = 0; i < kSharing; ++i) {
+      d[i] = threads[t + i]->results_of(threads[t + i]->completing()[number]);
+    }
+    for (int row = 0; row < kRows; ++row) {
+      for (std::size_t block = 0; block < columns.size(); ++block) {
+        const auto sum_of = [&](int column) -> float& {
+          return d[column / 2][2 * (kRows * block + row) + column % 2];
+        };
+        std::array<float, Columns::kColumns> sums = {};
+        for (int j = 0; first.adds && j < Columns::kColumns; ++j) sums[j] = sum_of(j);
+        const TensorCoreFactors& row_of_a = a[row_of(t) + 8 * row];
+        model::add_tensor_core_dots(row_of_a, columns[block], is_tf32 ? 8 : 16, sums, core);
+        for (int j = 0; j < Columns::kColumns; ++j) sum_of(j) = sums[j];
+      }
     }
   }
 }
