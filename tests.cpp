@@ -29,7 +29,7 @@
 #include "model/ceiling.h"
 #include "model/compiled_kernel.h"
 #include "model/stage.h"
-#include "show/report/predicted.h"
+#include "show/report/known.h"
 #include "simulator/machine/symbols.h"
 #include "simulator/trace/audit.h"
 #include "simulator/trace/source_lines.h"

@@ -28,7 +28,6 @@
 #include "profile/profile.h"
 #include "show/report/explain/explain.h"
 #include "show/report/facts.h"
-#include "show/report/hazard_sentence.h"
 #include "show/report/table.h"
 #include "show/report/words.h"
 #include "simulator/trace/source_lines.h"

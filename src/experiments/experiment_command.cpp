@@ -19,7 +19,6 @@
 #include "model/ceiling.h"
 #include "model/refusal.h"
 #include "show/report/facts.h"
-#include "show/report/hazard_sentence.h"
 #include "show/report/known.h"
 #include "show/report/quantities.h"
 #include "show/report/words.h"

@@ -138,7 +138,7 @@ struct Predicted {
 };
 
 // A question after the stage's chapter. The program computes the answer. The formula may use the
-// names in Predicted's formulas, `pipeline`, and what src/show/report/predicted.h adds from a
+// names in Predicted's formulas, `pipeline`, and what src/show/report/known.h adds from a
 // traced run.
 struct Question {
   const char* text;

@@ -19,7 +19,7 @@
 #include "lab/run.h"
 #include "model/refusal.h"
 #include "profile/profile.h"
-#include "show/report/hazard_sentence.h"
+#include "show/report/words.h"
 #include "simulator/cuda/headers/driver_types.h"
 #include "simulator/guard/guard.h"
 #include "simulator/host/call.h"

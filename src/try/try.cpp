@@ -24,7 +24,6 @@
 #include "profile/profile.h"
 #include "show/report/explain/explain.h"
 #include "show/report/facts.h"
-#include "show/report/hazard_sentence.h"
 #include "show/report/table.h"
 #include "show/report/words.h"
 #include "show/step/step_command.h"

@@ -296,21 +296,6 @@ std::string unescaped(std::string xml) {
   return xml;
 }
 
-// The file that now shows what `file` showed: itself, or the one that its stage shares with others.
-// Empty if there is none.
-std::string today(const std::string& file, const Findings& findings) {
-  if (findings.contains(file)) return file;
-  static const std::regex of_stages(R"((.*/)stage([\d-]+)-([a-z]+)\.svg)");
-  std::smatch was, is;
-  if (!std::regex_match(file, was, of_stages)) return "";
-  const std::string first = was[2].str().substr(0, was[2].str().find('-'));
-  for (const auto& [other, finding] : findings) {
-    if (!std::regex_match(other, is, of_stages) || is[1] != was[1] || is[3] != was[3]) continue;
-    if (("-" + is[2].str() + "-").find("-" + first + "-") != std::string::npos) return other;
-  }
-  return "";
-}
-
 }  // namespace
 
 Findings findings_in(const std::filesystem::path& folder) {
@@ -334,18 +319,16 @@ Lines renew_figure_lines(Lines& text, const Findings& findings) {
   for (const Chapter& chapter : chapters(text)) {
     for (const Figure& figure : chapter.figures) {
       const std::string at = "line " + std::to_string(figure.line) + ": " + figure.file;
-      const std::string file = today(figure.file, findings);
-      if (file.empty()) {
+      if (!findings.contains(figure.file)) {
         left.push_back(at + " no longer exists; show another figure, or remove the line");
         continue;
       }
-      if (const auto [before, first] = shown.try_emplace(file, figure.line); !first) {
+      if (const auto [before, first] = shown.try_emplace(figure.file, figure.line); !first) {
         left.push_back(
-            at + " is " + file + " now, which line " + std::to_string(before->second) +
-            " shows; remove the line");
+            at + " is shown in line " + std::to_string(before->second) + "; remove this line");
         continue;
       }
-      text[figure.line - 1] = "![" + findings.at(file) + "](" + file + ")";
+      text[figure.line - 1] = "![" + findings.at(figure.file) + "](" + figure.file + ")";
     }
   }
   for (const auto& [file, finding] : findings) {

@@ -350,36 +350,16 @@ TEST_CASE("a line that shows a figure is updated to its finding") {
   CHECK(text == Lines{"# t", "![new](figures/gpu.svg)", "words", "![same](figures/b.svg)"});
 }
 
-TEST_CASE("the first of the stages that share a figure shows it; the others' lines must go") {
-  Lines text{
-      "![old](figures/stage3-banks.svg)", "![old](figures/stage4-banks.svg)",
-      "![old](figures/stage1-banks.svg)", "![old](figures/stage14-banks.svg)"};
-  const Findings findings{{"figures/stage3-4-banks.svg", "both"}, {"figures/new.svg", "fresh"}};
-  const Lines left = renew_figure_lines(text, findings);
+TEST_CASE("a figure that does not exist, is shown twice or not at all is left to the author") {
+  const Lines lines{"![a](figures/a.svg)", "![a](figures/a.svg)", "![b](figures/b.svg)"};
+  Lines text = lines;
   CHECK(
-      text == Lines{
-                  "![both](figures/stage3-4-banks.svg)", "![old](figures/stage4-banks.svg)",
-                  "![old](figures/stage1-banks.svg)", "![old](figures/stage14-banks.svg)"});
-  REQUIRE(left.size() == 4);
-  CHECK(
-      left[0] ==
-      "line 2: figures/stage4-banks.svg is figures/stage3-4-banks.svg now, which line 1 shows; "
-      "remove the line");
-  CHECK(
-      left[1] ==
-      "line 3: figures/stage1-banks.svg no longer exists; show another figure, or remove the "
-      "line");
-  CHECK(left[2].starts_with("line 4: figures/stage14-banks.svg no longer exists"));
-  CHECK(left[3] == "no line shows this figure: ![fresh](figures/new.svg)");
-}
-
-TEST_CASE("a figure that stages no longer share belongs to each stage again") {
-  Lines text{"![old](figures/stage3-4-banks.svg)"};
-  const Findings findings{{"figures/stage3-banks.svg", "three"}, {"figures/stage4-banks.svg", "4"}};
-  CHECK(
-      renew_figure_lines(text, findings) ==
-      Lines{"no line shows this figure: ![4](figures/stage4-banks.svg)"});
-  CHECK(text == Lines{"![three](figures/stage3-banks.svg)"});
+      renew_figure_lines(text, {{"figures/a.svg", "a"}, {"figures/new.svg", "fresh"}}) ==
+      Lines{
+          "line 2: figures/a.svg is shown in line 1; remove this line",
+          "line 3: figures/b.svg no longer exists; show another figure, or remove the line",
+          "no line shows this figure: ![fresh](figures/new.svg)"});
+  CHECK(text == lines);
 }
 
 TEST_CASE("a figure's finding is read from its description") {

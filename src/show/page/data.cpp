@@ -15,7 +15,6 @@
 #include "model/stage.h"
 #include "show/report/facts.h"
 #include "show/report/known.h"
-#include "show/report/predicted.h"
 #include "text/json.h"
 #include "text/numbers.h"
 

@@ -93,7 +93,7 @@ class Predict {
   }
 }
 
-// As `--ask` judges (src/show/report/predicted.cpp).
+// As `--ask` judges (src/show/report/known.cpp).
 function isClose(answer, value) {
   return Math.abs(answer - value) < 0.005 * Math.max(1, Math.abs(value));
 }

@@ -9,10 +9,11 @@
 #include <tuple>
 #include <vector>
 
+#include "lab/measure.h"
+#include "lab/problem.h"
 #include "model/gpus.h"
 #include "model/recording.h"
 #include "show/pictures/block_times.h"
-#include "show/pictures/first_block.h"
 #include "show/pictures/pictures.h"
 #include "testing/golden.h"
 #include "text/numbers.h"
@@ -20,6 +21,16 @@
 namespace pictures {
 
 namespace {
+
+// With the stage's first variant, in a product of one tile of C and `tiles` tiles along K, traced
+// for the H200.
+TracedStage first_block(const model::Stage& stage, int tiles) {
+  const model::Variant& v = stage.variants[0];
+  const lab::Problem p = lab::random_problem({v.BM, v.BN, tiles * v.BK}, 1, 0, 1);
+  model::Recorder recorder{.blocks = {0}};
+  lab::traced(p, stage_table_traced, v, {.gpu = model::find_gpu("H200"), .recorder = &recorder});
+  return {&stage, &v, requests_of_block(recorder.launches.at(0), 0, p.M, p.N, p.K)};
+}
 
 // Stage 11's variant for large products, which cuts tiles of 128 x 256.
 model::Variant balanced() {

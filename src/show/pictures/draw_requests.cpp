@@ -4,10 +4,8 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <stdexcept>
 
 #include "lab/run.h"
-#include "model/tensor_core.h"
 #include "model/warp_access.h"
 #include "show/pictures/pictures.h"
 #include "show/pictures/svg.h"
@@ -411,141 +409,6 @@ Picture draw_layouts() {
       "padding-and-swizzle",
       "Padding and swizzle: a column of a tile, over the banks",
       {finding, svg.elements(), 506}};
-}
-
-namespace {
-
-using Kind = model::RecordedAction::Kind;
-
-constexpr int kRows = 8, kChunks = 8;  // that are drawn: a swizzle's period
-constexpr int kChunkBytes = 16;
-constexpr double kChunkWide = 38, kChunkHigh = 20, kFromMatrix = 64, kFromShared = 440;
-
-// A chunk of 16 bytes of a box.
-struct Chunk {
-  int row, number;
-  auto operator<=>(const Chunk&) const = default;
-};
-
-// Where it lies in its row of shared memory: the swizzle of 128 bytes. The same again goes back.
-int place_of(Chunk chunk) {
-  return chunk.number ^ chunk.row % kChunks;
-}
-
-// The first box of a matrix that the block has copied, and what is read from it at a time.
-struct CopiedBox {
-  std::string heading;
-  const char* index;  // of its rows
-  model::RecordedAction copy;
-  std::string reader = {};
-  std::set<Chunk> read = {};
-
-  void add(std::uint64_t address) {
-    const std::uint64_t at = (address - copy.to) / kChunkBytes;
-    const int row = static_cast<int>(at / kChunks), place = static_cast<int>(at % kChunks);
-    read.insert({row, place_of({row, place})});
-  }
-};
-
-const model::RecordedAction& first_box(const BlockRequests& block, const char* matrix) {
-  for (const auto& [recorded, requests] : block.actions) {
-    if (recorded.kind == Kind::box && recorded.matrix >= 0 &&
-        block.arrays[recorded.matrix].name == matrix)
-      return recorded;
-  }
-  throw std::logic_error(std::string("no box of ") + matrix);
-}
-
-// What the first wgmma reads of the first operand's eight rows, according to its descriptor.
-CopiedBox box_of_wgmma(const BlockRequests& block, const Action& first) {
-  const model::MatrixDescriptor matrix = model::decoded(first.recorded.value);
-  CopiedBox box{"A's box: 32 of K per row", "row", first_box(block, "A")};
-  for (int row = 0; row < kRows; ++row) {
-    for (const int k : {0, 4}) box.add(model::address_in(matrix, row, model::kWordBytes * k));
-  }
-  box.reader = "what a wgmma takes of 8 rows (8 of K)";
-  return box;
-}
-
-// What the first group of lanes reads of B in the block's first load from the box.
-CopiedBox box_of_lanes(const BlockRequests& block) {
-  CopiedBox box{"B's box: 32 columns per row", "k", first_box(block, "B")};
-  for (std::size_t r = 0; r < block.requests.size(); ++r) {
-    const RecordedRequest& request = block.requests[r];
-    const std::uint64_t least = request.access.address[0] - box.copy.to;
-    const bool is_load = request.shared && request.direction == model::Direction::load;
-    if (!is_load || least >= box.copy.bytes) continue;
-    const std::uint32_t lanes = wavefronts_of(request_at(block, r))[0].lanes;
-    model::for_each_lane(lanes, [&](int lane) { box.add(request.access.address[lane]); });
-    box.reader = "what lanes " + text::numbers_of_bits(lanes) + " read in one wavefront";
-    return box;
-  }
-  throw std::logic_error("no load from B's box");
-}
-
-// The banks that hold what is read, as swizzled or as it is.
-int banks_of(const CopiedBox& box, bool swizzled) {
-  std::set<int> places;
-  for (const Chunk& chunk : box.read) places.insert(swizzled ? place_of(chunk) : chunk.number);
-  return 4 * static_cast<int>(places.size());
-}
-
-void draw_map(
-    Svg& svg, double x, double y, const CopiedBox& box, const char* heading, bool swizzled) {
-  svg.small(x, y, heading);
-  y += 30;
-  for (int at = 0; at < kChunks; ++at) {
-    svg.centred_faint(
-        x + (at + 0.5) * kChunkWide, y - 5, text::printed("%d", swizzled ? 4 * at : at));
-  }
-  for (int row = 0; row < kRows; ++row) {
-    svg.right(x - 8, y + (row + 0.5) * kChunkHigh + 4.5, text::printed("%s %d", box.index, row));
-    for (int number = 0; number < kChunks; ++number) {
-      const Chunk chunk{row, number};
-      const double left = x + (swizzled ? place_of(chunk) : number) * kChunkWide,
-                   top = y + row * kChunkHigh;
-      svg.rect(
-          left, top, kChunkWide, kChunkHigh, box.read.contains(chunk) ? Fill::one : Fill::paper);
-      svg.on_fill(
-          left + kChunkWide / 2, top + kChunkHigh / 2 + 4.5, text::printed("%d", number),
-          box.read.contains(chunk));
-    }
-  }
-}
-
-// Returns the y below.
-double draw(Svg& svg, double y, const CopiedBox& box) {
-  svg.bold(24, y, box.heading);
-  y += 24;
-  draw_map(svg, kFromMatrix, y, box, "in the matrix: chunks of 16 bytes", false);
-  draw_map(svg, kFromShared, y, box, "in shared memory: banks", true);
-  y += 30 + kRows * kChunkHigh;
-  svg.rect(kFromMatrix, y + 12, 14, 14, Fill::one);
-  svg.small(kFromMatrix + 22, y + 24, box.reader);
-  return y + 58;
-}
-
-}  // namespace
-
-std::optional<Drawing> draw_box(const TracedStage& stage) {
-  const std::vector<Action>& actions = stage.block.actions;
-  const bool is_swizzled = std::ranges::count(
-      stage.stage->lesson.swizzles, std::string_view("B"), &model::RowSwizzle::tile);
-  const auto first = std::ranges::find(
-      actions, Kind::multiply, [](const Action& action) { return action.recorded.kind; });
-  if (!is_swizzled || first == actions.end()) return std::nullopt;
-  const CopiedBox boxes[] = {box_of_wgmma(stage.block, *first), box_of_lanes(stage.block)};
-  std::string finding =
-      "The copy engine writes chunk c of row r of a box to place c ^ r % 8 of its row.";
-  Svg svg;
-  double y = 70;
-  for (const CopiedBox& box : boxes) {
-    finding += text::printed(
-        " In %c's box, %s lies in %d banks instead of %d.", box.heading[0], box.reader.c_str(),
-        banks_of(box, true), banks_of(box, false));
-    y = draw(svg, y, box);
-  }
-  return svg.with(finding, y);
 }
 
 }  // namespace pictures

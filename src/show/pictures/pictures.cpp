@@ -23,40 +23,6 @@ namespace pictures {
 
 namespace {
 
-Picture picture_of(const std::vector<const OfStage*>& twins) {
-  std::string file = "stage", numbers;
-  for (std::size_t i = 0; i < twins.size(); ++i) {
-    const std::string number = text::printed("%d", twins[i]->stage->number);
-    file += (i == 0 ? "" : "-") + number;
-    numbers += (i == 0 ? "" : i + 1 == twins.size() ? " and " : ", ") + number;
-  }
-  const Subject& subject = twins[0]->subject;
-  const std::string who =
-      twins.size() == 1 ? "Stage " + numbers + ", " + twins[0]->stage->name : "Stages " + numbers;
-  return {file + "-" + subject.name, who + ": " + subject.words, twins[0]->drawing};
-}
-
-}  // namespace
-
-std::vector<Picture> pictures_of_stages(const std::vector<OfStage>& drawn) {
-  std::vector<Picture> pictures;
-  for (auto one = drawn.begin(); one != drawn.end(); ++one) {
-    const auto is_twin = [&](const OfStage& other) {
-      return std::string_view(one->subject.name) == other.subject.name &&
-             one->drawing == other.drawing;
-    };
-    if (std::any_of(drawn.begin(), one, is_twin)) continue;
-    std::vector<const OfStage*> twins;
-    for (auto other = one; other != drawn.end(); ++other) {
-      if (is_twin(*other)) twins.push_back(&*other);
-    }
-    pictures.push_back(picture_of(twins));
-  }
-  return pictures;
-}
-
-namespace {
-
 namespace fs = std::filesystem;
 
 constexpr const char* kGpu = "H200";  // the GPU of the recorded times in the ladder's pictures
@@ -158,7 +124,6 @@ std::vector<Picture> draw_pictures(const model::StageTable& table) {
   const std::vector<RecordedLadder> recorded = recorded_h200();
   const RecordedLadder& main = main_run(recorded);
   std::vector<Picture> pictures{draw_gpu()};
-  std::vector<OfStage> drawn;
   std::optional<Traced> before;
   Wastes wasted;            // that the stages so far have
   bool coalesced = false;   // there was a stage that ends a waste of sectors
@@ -171,11 +136,17 @@ std::vector<Picture> draw_pictures(const model::StageTable& table) {
     Traced latest = traced(table, stage);
     run.rows.push_back(latest.row);
     const auto is_first = [&](const Subject& subject) {
-      return std::ranges::none_of(
-          drawn, [&](const OfStage& other) { return other.subject.name == subject.name; });
+      return std::ranges::none_of(pictures, [&](const Picture& other) {
+        return other.name.ends_with(std::string("-") + subject.name);
+      });
     };
     const auto add = [&](const Subject& subject, Drawing drawing) {
-      drawn.push_back({&stage, subject, std::move(drawing)});
+      // Where a stage draws the same as one before, that stage's picture is enough.
+      if (std::ranges::count(pictures, drawing, &Picture::drawing) > 0) return;
+      pictures.push_back(
+          {text::printed("stage%d-%s", stage.number, subject.name),
+           text::printed("Stage %d, %s: %s", stage.number, stage.name, subject.words),
+           std::move(drawing)});
     };
     const model::Multiplier multiplier = latest.stage.variant->multiplier;
     const BlockRequests& block = latest.stage.block;
@@ -193,9 +164,6 @@ std::vector<Picture> draw_pictures(const model::StageTable& table) {
     }
     if (multiplier == model::Multiplier::mma_tf32 && is_first(kAboutFragments)) {
       add(kAboutFragments, draw_fragments());
-    }
-    if (is_first(kAboutBoxes)) {
-      if (auto drawing = draw_box(latest.stage)) add(kAboutBoxes, std::move(*drawing));
     }
     // Where parts are made before the kernel, its warps do what those of the first ring do.
     if (has_ring(latest.stage) && !model::multiplies_parts(*latest.stage.variant)) {
@@ -224,7 +192,6 @@ std::vector<Picture> draw_pictures(const model::StageTable& table) {
     }
     before = std::move(latest);
   }
-  for (Picture& picture : pictures_of_stages(drawn)) pictures.push_back(std::move(picture));
   pictures.push_back(draw_layouts());
   pictures.push_back(draw_staircase(table.stages, recorded));
   pictures.push_back(draw_roofline(run, main));

@@ -58,7 +58,6 @@ inline constexpr Subject kAboutSteps{"steps", "loading while multiplying"};
 inline constexpr Subject kAboutSms{"sms", "which SM works on what"};
 inline constexpr Subject kAboutLanes{"lanes", "a warp's lanes on its tile"};
 inline constexpr Subject kAboutFragments{"fragments", "which lane holds which element of an mma"};
-inline constexpr Subject kAboutBoxes{"boxes", "how boxes lie in shared memory"};
 inline constexpr Subject kAboutRing{"ring", "copy engine and tensor cores over time"};
 inline constexpr Subject kAboutWriters{"writers", "which thread writes which element of C"};
 
@@ -92,10 +91,6 @@ Drawing draw_steps(
 std::optional<Drawing> draw_sm_times(
     const model::Variant& variant, const model::Gpu& gpu, int M, int N, int K);
 
-// How a box of A and one of B are stored in shared memory, and what is read of them at a time.
-// Nothing if the stage has no wgmma, or no swizzle for B.
-std::optional<Drawing> draw_box(const TracedStage& stage);
-
 // A column of a 32 x 32 tile, read by a warp, in three layouts.
 Picture draw_layouts();
 
@@ -110,18 +105,6 @@ Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured);
 
 // The parts of a GPU, with the words of the lesson, and how much of each there is.
 Picture draw_gpu();
-
-// Pictures that are equal for several stages.
-struct OfStage {
-  const model::Stage* stage;
-  Subject subject;
-  Drawing drawing;
-};
-
-// A picture for each, in their order. Stages whose drawings of one subject are equal share one
-// picture, which has all their numbers in its name and title: "stage3-4-banks". It takes the place
-// of the first of them.
-std::vector<Picture> pictures_of_stages(const std::vector<OfStage>& drawn);
 
 // Traces the default variant of every stage and draws all pictures of the lesson.
 std::vector<Picture> draw_pictures(const model::StageTable& table);

@@ -11,7 +11,7 @@
 #include "lab/run.h"
 #include "show/pictures/pictures.h"
 #include "show/report/explain/explain.h"
-#include "show/report/predicted.h"
+#include "show/report/known.h"
 #include "show/report/quantities.h"
 #include "show/report/source.h"
 #include "testing/golden.h"

@@ -5,8 +5,8 @@
 #include <span>
 
 #include "lab/run.h"
-#include "show/report/hazard_sentence.h"
 #include "show/report/quantities.h"
+#include "show/report/words.h"
 #include "text/json.h"
 #include "text/numbers.h"
 

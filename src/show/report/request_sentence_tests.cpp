@@ -1,4 +1,4 @@
-#include "show/report/request_sentence.h"
+#include "show/report/source.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,5 @@
-// The kernel's own source: the requests of every line, and the changes from one kernel to the next.
+// The kernel's own source: the requests of every line, why each costs what it costs, and the
+// changes from one kernel to the next.
 #pragma once
 
 #include <string>
@@ -6,9 +7,17 @@
 #include <vector>
 
 #include "lab/run.h"
+#include "show/pictures/block_requests.h"
 #include "text/numbers.h"
 
 namespace report {
+
+using pictures::WarpRequest;
+
+// One sentence, from the request alone. It ends with its sectors and how many of their bytes are
+// used, or with its wavefronts and their reason: "32 lanes want 4 bytes in each of 32 rows:
+// 32 sectors, and 4 bytes of each are used."
+std::string request_sentence(const WarpRequest& request);
 
 // Empty if row.counts has no lines. `folded`: only the lines that access memory, synchronize or
 // multiply, and the lines around them.

@@ -13,7 +13,7 @@
 #include "model/recording.h"
 #include "model/warp_access.h"
 #include "show/pictures/block_requests.h"
-#include "show/report/hazard_sentence.h"
+#include "show/report/words.h"
 #include "text/numbers.h"
 
 namespace step {

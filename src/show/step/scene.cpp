@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "model/warp_access.h"
-#include "show/report/request_sentence.h"
+#include "show/report/source.h"
 #include "text/numbers.h"
 
 namespace step {

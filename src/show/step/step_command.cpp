@@ -23,7 +23,7 @@
 #include "lab/run.h"
 #include "model/refusal.h"
 #include "show/pictures/block_requests.h"
-#include "show/report/hazard_sentence.h"
+#include "show/report/words.h"
 #include "simulator/machine/symbols.h"
 #include "simulator/trace/source_lines.h"
 #include "text/echoed.h"

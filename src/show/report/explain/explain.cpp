@@ -11,7 +11,7 @@
 
 #include "lab/run.h"
 #include "model/tensor_core.h"
-#include "show/report/predicted.h"
+#include "show/report/known.h"
 #include "show/report/source.h"
 #include "show/report/words.h"
 #include "text/echoed.h"
