@@ -203,7 +203,8 @@ constexpr PtxRow kComputes[] = {
     computes("max ftz? NaN " NARROW, "dss", REAL(a != a || b != b ? a + b : larger(a, b)))};
 
 // {a, b} is one value of which a has the lower bits. An element of it is a register.
-void run_mov(Execution& thread, const Instruction& i) {
+void run_mov(Execution& thread) {
+  const Instruction& i = *thread.now;
   const std::span<const Operand> from = listed(i.operand(1)), to = listed(i.operand(0));
   const auto part = [&](std::size_t parts) {
     return Type{Base::bits, static_cast<std::uint8_t>(i.type.bits / parts)};
@@ -251,20 +252,21 @@ bool holds(const Instruction& i, std::uint64_t a, std::uint64_t b) {
   return unordered ? i.mode >= 12 : compared(i.mode, x, y);
 }
 
-void run_setp(Execution& thread, const Instruction& i) {
+void run_setp(Execution& thread) {
+  const Instruction& i = *thread.now;
   const bool result =
       holds(i, thread.read(i.operand(1), i.type), thread.read(i.operand(2), i.type));
-  const bool other = i.option != 0 && thread.is_true(i.operand(3));
+  const bool other = i.option != 0 && thread.value(3) != 0;
   const auto combined = [&](bool a) {
     return i.option == 1 ? a && other : i.option == 2 ? a || other : a != other;
   };
   thread.write(i.operand(0), combined(result));
-  if (i.operand(0).second >= 0) thread.registers[i.operand(0).second] = combined(!result);
+  thread.write_second(0, combined(!result));
 }
 
-void run_selp(Execution& thread, const Instruction& i) {
-  const Operand& chosen = thread.is_true(i.operand(3)) ? i.operand(1) : i.operand(2);
-  thread.write(i.operand(0), thread.read(chosen, i.type));
+void run_selp(Execution& thread) {
+  const Operand& chosen = thread.operand(thread.value(3) != 0 ? 1 : 2);
+  thread.write(thread.operand(0), thread.read(chosen, thread.now->type));
 }
 constexpr PtxRow kOthers[] = {
     decoded("mov", decode_mov),

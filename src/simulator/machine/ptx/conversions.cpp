@@ -67,23 +67,11 @@ std::uint64_t pack(const Instruction& i, Values in) {
   return static_cast<std::uint32_t>(result);
 }
 
-void run_to_shared(Execution& thread, const Instruction& i) {
-  const auto* const pointer = reinterpret_cast<const void*>(thread.read(i.operand(1)));
-  thread.write(i.operand(0), shared_address_of(pointer, thread.place));
-}
-void run_from_shared(Execution& thread, const Instruction& i) {
-  const void* const pointer =
-      pointer_to_shared(static_cast<std::uint32_t>(thread.read(i.operand(1))));
-  thread.write(i.operand(0), reinterpret_cast<std::uintptr_t>(pointer));
-}
-void run_same(Execution& thread, const Instruction& i) {
-  thread.write(i.operand(0), thread.read(i.operand(1)));
-}
-
 #define REALS "f16|bf16|f32|f64"
 #define ANY_INTEGER "u8|u16|u32|u64|s8|s16|s32|s64|b8|b16|b32|b64"
 #define TO_REAL "cvt #rni|rzi|rpi|rmi? rn|rna|rz|rp|rm? ftz? sat? relu?"
 #define SHARED "shared|shared::cta|shared::cluster"
+#define SAME RUNS(thread.write(thread.operand(0), thread.value(1)))
 // Every state space but shared memory has the generic addresses here. A block is a cluster of its
 // own: its shared memory has its own addresses.
 constexpr PtxRow kRows[] = {
@@ -93,10 +81,14 @@ constexpr PtxRow kRows[] = {
     computes(TO_REAL " " REALS " " ANY_INTEGER, "ds", integer_to_real),
     computes("cvt rni|rzi|rpi|rmi ftz? sat? " ANY_INTEGER " " REALS, "ds", real_to_integer),
     computes("cvt sat? " ANY_INTEGER " " ANY_INTEGER, "ds", integer_to_integer),
-    {"cvta to " SHARED " u64|u32", "ds", run_to_shared},
-    {"cvta " SHARED " u64|u32", "ds", run_from_shared},
-    {"cvta to? global|local|const|param u64|u32", "ds", run_same},
-    {"mapa shared::cluster? u32|u64", "dss", run_same}};
+    {"cvta to " SHARED " u64|u32", "ds",
+     RUNS(const auto* const pointer = reinterpret_cast<const void*>(thread.value(1));
+          thread.write(thread.operand(0), shared_address_of(pointer, thread.place)))},
+    {"cvta " SHARED " u64|u32", "ds",
+     RUNS(const void* const pointer = pointer_to_shared(thread.word(1));
+          thread.write(thread.operand(0), reinterpret_cast<std::uintptr_t>(pointer)))},
+    {"cvta to? global|local|const|param u64|u32", "ds", SAME},
+    {"mapa shared::cluster? u32|u64", "dss", SAME}};
 }  // namespace
 
 std::span<const PtxRow> conversions() {

@@ -26,42 +26,9 @@ std::optional<std::uint64_t> special_register(std::string_view name);
 // Its value for the running thread.
 std::uint64_t value_of_special(std::uint64_t number);
 
+struct Execution;
 struct Instruction;
-
-// A thread in an asm statement.
-struct Execution {
-  Worker& worker;
-  std::uint64_t* registers;  // the operands of the statement come first
-  std::span<const simt::PtxOperand> operands;
-  const void* place;     // of the running instruction, as a return address in the kernel
-  std::size_t next = 0;  // the number of the instruction after it
-  // The operands' variables belong to the tensor cores, which write them later.
-  bool keeps_variables = false;
-
-  std::uint64_t read(const Operand& operand) const {
-    if (operand.kind == Operand::Kind::reg) {
-      const std::uint64_t value = registers[operand.reg];
-      return operand.negated ? value == 0 : value;
-    }
-    return operand.kind == Operand::Kind::special ? value_of_special(operand.number)
-                                                  : operand.number;
-  }
-  // The same with a real number's bits in that type.
-  std::uint64_t read(const Operand& operand, Type type) const;
-  bool is_true(const Operand& operand) const { return read(operand) != 0; }
-  void write(const Operand& operand, std::uint64_t value) {
-    if (operand.kind == Operand::Kind::reg) registers[operand.reg] = value;
-  }
-  // The base of an address and what is added to it.
-  std::uint64_t address(const Operand& operand) const {
-    std::uint64_t sum = operand.number;
-    if (operand.reg >= 0) sum += registers[operand.reg];
-    if (operand.offset >= 0) sum += registers[operand.offset];
-    return sum;
-  }
-};
-
-using Run = void(Execution& thread, const Instruction& instruction);
+using Run = void(Execution& thread);
 
 // The value of an instruction that only computes, from the values of its operands.
 using Evaluate = std::uint64_t(const Instruction& instruction, std::span<const std::uint64_t>);
@@ -83,6 +50,49 @@ struct Instruction {
 
   const Operand& operand(std::size_t i) const { return line.operands[i]; }
 };
+
+// A thread in an asm statement.
+struct Execution {
+  Worker& worker;
+  std::uint64_t* registers;  // the operands of the statement come first
+  std::span<const simt::PtxOperand> operands;
+  const void* place;  // of the running instruction, as a return address in the kernel
+  const Instruction* now = nullptr;  // the running one
+  std::size_t next = 0;              // the number of the instruction after it
+  // The operands' variables belong to the tensor cores, which write them later.
+  bool keeps_variables = false;
+
+  std::size_t count() const { return now->line.operands.size(); }
+  const Operand& operand(std::size_t i) const { return now->line.operands[i]; }
+  std::uint64_t read(const Operand& operand) const {
+    if (operand.kind == Operand::Kind::reg) {
+      const std::uint64_t value = registers[operand.reg];
+      return operand.negated ? value == 0 : value;
+    }
+    return operand.kind == Operand::Kind::special ? value_of_special(operand.number)
+                                                  : operand.number;
+  }
+  // The same with a real number's bits in that type.
+  std::uint64_t read(const Operand& operand, Type type) const;
+  void write(const Operand& operand, std::uint64_t value) {
+    if (operand.kind == Operand::Kind::reg) registers[operand.reg] = value;
+  }
+  // Of operand i: its value, its value as an address, and the predicate q of p|q.
+  std::uint64_t value(std::size_t i) const { return read(operand(i)); }
+  std::uint32_t word(std::size_t i) const { return static_cast<std::uint32_t>(value(i)); }
+  int number(std::size_t i) const { return static_cast<int>(value(i)); }
+  std::uint64_t address(std::size_t i) const {
+    std::uint64_t sum = operand(i).number;
+    if (operand(i).reg >= 0) sum += registers[operand(i).reg];
+    if (operand(i).offset >= 0) sum += registers[operand(i).offset];
+    return sum;
+  }
+  void write_second(std::size_t i, bool value) {
+    if (operand(i).second >= 0) registers[operand(i).second] = value;
+  }
+};
+// What a row runs.
+#define RUNS(...) [](Execution& thread [[maybe_unused]]) { __VA_ARGS__; }
 
 // The modifiers of an instruction that were not taken yet. `names`: a|b is either of them.
 class Modifiers {
@@ -179,23 +189,20 @@ void take_space(Instruction& instruction, Modifiers& modifiers);
 void take_order(Instruction& instruction, Modifiers& modifiers);
 // A fence of that scope; and what the order of an access needs before it.
 void fence(const Execution& thread, bool wide);
-void begin_access(const Execution& thread, const Instruction& instruction);
+void begin_access(const Execution& thread);
 // Takes .ca, .L2::128B and their like, which change no count. Returns whether one of them has an
 // operand, a cache policy.
 bool take_cache_hints(Modifiers& modifiers);
 
-// The pointer that the address means in the instruction's state space.
-void* pointer_to(const Execution& thread, const Instruction& instruction, const Operand& address);
+// The pointer that operand i, an address, means in the instruction's state space.
+void* pointer_to(const Execution& thread, std::size_t i);
 // The same for an address that must be in shared memory: it is generic unless the instruction has
 // .shared.
-void* pointer_in_shared(
-    const Execution& thread, const Instruction& instruction, const Operand& address);
+void* pointer_in_shared(const Execution& thread, std::size_t i);
 // Ends the block if the pointer should be to shared memory, and is not: the memory there might be
 // the tracer's own.
-void require_space(Execution& thread, const Instruction& instruction, const void* pointer);
-// The same pointer, after announcing the access, which the caller then makes.
-void* accessed(
-    Execution& thread, const Instruction& instruction, const Operand& address, int bytes,
-    Access access);
+void require_space(Execution& thread, const void* pointer);
+// The same pointer as pointer_to(), after announcing the access, which the caller then makes.
+void* accessed(Execution& thread, std::size_t i, int bytes, Access access);
 
 }  // namespace machine::ptx

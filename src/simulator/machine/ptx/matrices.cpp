@@ -14,42 +14,41 @@
 namespace machine::ptx {
 namespace {
 
-// Null if the lane gives no row.
-void* row_of(const Execution& thread, const Instruction& i, const Operand& address, int matrices) {
-  return thread.worker.lane() < 8 * matrices ? pointer_in_shared(thread, i, address) : nullptr;
+// Null if the lane gives no row of that many matrices.
+void* row_of(const Execution& thread, std::size_t address, std::size_t matrices) {
+  const bool has_row = static_cast<std::size_t>(thread.worker.lane()) < 8 * matrices;
+  return has_row ? pointer_in_shared(thread, address) : nullptr;
 }
 
-// i.mode: the binary logarithm of the number of matrices. i.option: transposed.
-void run_ldmatrix(Execution& thread, const Instruction& i) {
+// The mode is the binary logarithm of the number of matrices; the option: transposed.
+template <bool kStores>
+void run_matrices(Execution& thread) {
+  const bool transposed = thread.now->option != 0;
+  const std::span<const Operand> lanes = listed(thread.operand(kStores ? 1 : 0));
   std::uint32_t words[4];
-  const std::span<std::uint32_t> used(words, std::size_t{1} << i.mode);
-  load_matrices(used, i.option != 0, row_of(thread, i, i.operand(1), 1 << i.mode), thread.place);
+  const std::span<std::uint32_t> used(words, lanes.size());
+  void* const row = row_of(thread, kStores ? 0 : 1, lanes.size());
   std::size_t n = 0;
-  for (const Operand& to : listed(i.operand(0))) thread.write(to, words[n++]);
-}
-
-void run_stmatrix(Execution& thread, const Instruction& i) {
-  std::uint32_t words[4];
-  std::size_t n = 0;
-  for (const Operand& from : listed(i.operand(1))) {
-    words[n++] = static_cast<std::uint32_t>(thread.read(from));
+  if constexpr (kStores) {
+    for (const Operand& from : lanes) words[n++] = static_cast<std::uint32_t>(thread.read(from));
+    store_matrices(used, transposed, row, thread.place);
+  } else {
+    load_matrices(used, transposed, row, thread.place);
+    for (const Operand& to : lanes) thread.write(to, words[n++]);
   }
-  void* const row = row_of(thread, i, i.operand(0), static_cast<int>(n));
-  store_matrices({words, n}, i.option != 0, row, thread.place);
 }
 
 // The lanes hold a row of four words each; its column becomes a row.
-void run_movmatrix(Execution& thread, const Instruction& i) {
+void run_movmatrix(Execution& thread) {
   const int lane = thread.worker.lane(), column = lane / 4;
-  const std::uint64_t word = thread.read(i.operand(1));
   std::uint64_t result = 0;
   for (int half = 0; half < 2; ++half) {
     const int row = lane % 4 * 2 + half;
-    const std::uint64_t other =
-        shuffle_in_warp(0xffffffffu, word, row * 4 + column / 2, simt::warp_lanes(), thread.place);
+    const std::uint64_t other = shuffle_in_warp(
+        0xffffffffu, thread.value(1), row * 4 + column / 2, simt::warp_lanes(), thread.place);
     result |= (other >> column % 2 * 16 & 0xffff) << 16 * half;
   }
-  thread.write(i.operand(0), result);
+  thread.write(thread.operand(0), result);
 }
 
 // The shapes that are known here, each once.
@@ -77,7 +76,8 @@ constexpr MmaShape kShapes[] = {
 };
 
 // i.mode: the number of the shape.
-void run_mma(Execution& thread, const Instruction& i) {
+void run_mma(Execution& thread) {
+  const Instruction& i = *thread.now;
   MmaOperands operands{&kShapes[i.mode], {}, {}, {}};
   const auto take = [&](const Operand& from, std::array<std::uint64_t, 4>& words) {
     std::size_t n = 0;
@@ -142,23 +142,13 @@ bool decode_mma(Instruction& i, Modifiers& modifiers) {
 
 #define ROWS_OF_MATRICES " sync aligned? m8n8 =x1|x2|x4 #trans? shared|shared::cta? b16"
 constexpr PtxRow kMatrices[] = {
-    {"ldmatrix" ROWS_OF_MATRICES, "Da", run_ldmatrix},
-    {"stmatrix" ROWS_OF_MATRICES, "aS", run_stmatrix},
+    {"ldmatrix" ROWS_OF_MATRICES, "Da", run_matrices<false>},
+    {"stmatrix" ROWS_OF_MATRICES, "aS", run_matrices<true>},
     {"movmatrix sync aligned m8n8 trans b16", "ds", run_movmatrix},
     decoded("mma sync aligned? row col", decode_mma)};
 
 // wgmma: matrices that the 128 threads of a warpgroup multiply together. Known are the forms for
 // tf32, f16 and bf16 that add to floats.
-
-void run_wgmma_fence(Execution&, const Instruction&) {
-  wgmma_fence();
-}
-void run_wgmma_commit(Execution&, const Instruction&) {
-  wgmma_commit_group();
-}
-void run_wgmma_wait(Execution& thread, const Instruction& i) {
-  wait_for_wgmma(static_cast<int>(thread.read(i.operand(0))), thread.place);
-}
 
 // The tensor cores write the variables themselves, when the wgmma is waited for.
 float* variables_of(const Execution& thread, const Operand& d) {
@@ -181,34 +171,32 @@ float* variables_of(const Execution& thread, const Operand& d) {
 
 // {d...}, a, descriptor of b, whether it adds, sign of a, sign of b {, whether a and b are
 // transposed}
-void run_multiply(Execution& thread, const Instruction& i) {
-  const Operand& from = i.operand(1);
+void run_multiply(Execution& thread) {
+  const Operand& from = thread.operand(1);
   Multiply multiply{
-      variables_of(thread, i.operand(0)),
-      static_cast<int>(i.operand(0).parts.size()),
+      variables_of(thread, thread.operand(0)),
+      static_cast<int>(thread.operand(0).parts.size()),
       nullptr,
       {},
-      {thread.read(i.operand(2))},
-      thread.is_true(i.operand(3)),
+      {thread.value(2)},
+      thread.value(3) != 0,
       thread.place,
-      static_cast<WgmmaElement>(i.mode)};
+      static_cast<WgmmaElement>(thread.now->mode)};
   if (from.kind == Operand::Kind::vector) {
     for (std::size_t n = 0; n < multiply.a_when_issued.size(); ++n) {
       multiply.a_when_issued[n] = static_cast<unsigned>(thread.read(from.parts[n]));
     }
   } else {
-    multiply.a_tile = OperandTile{thread.read(from)};
+    multiply.a_tile = OperandTile{thread.value(1)};
   }
-  for (std::size_t n : {4, 5}) {
-    if (thread.read(i.operand(n)) == 1) continue;
+  if (thread.value(4) != 1 || thread.value(5) != 1) {
     fault("its wgmma changes the sign of an operand, which is not known on the CPU", thread.place);
   }
-  const std::size_t operands = i.line.operands.size();
   const auto major = [&](std::size_t n) {
-    return thread.read(i.operand(n)) == 0 ? model::Major::k : model::Major::mn;
+    return thread.value(n) == 0 ? model::Major::k : model::Major::mn;
   };
-  if (operands > 6) multiply.b.major = major(operands - 1);
-  if (operands > 7) multiply.a_tile->major = major(6);
+  if (thread.count() > 6) multiply.b.major = major(thread.count() - 1);
+  if (thread.count() > 7) multiply.a_tile->major = major(6);
   thread.keeps_variables = true;
   start_wgmma(multiply);
 }
@@ -246,9 +234,9 @@ bool decode_multiply(Instruction& i, Modifiers& modifiers) {
 }
 
 constexpr PtxRow kWarpgroups[] = {
-    {"wgmma fence sync aligned", "", run_wgmma_fence},
-    {"wgmma commit_group sync aligned", "", run_wgmma_commit},
-    {"wgmma wait_group sync aligned", "s", run_wgmma_wait},
+    {"wgmma fence sync aligned", "", RUNS(wgmma_fence())},
+    {"wgmma commit_group sync aligned", "", RUNS(wgmma_commit_group())},
+    {"wgmma wait_group sync aligned", "s", RUNS(wait_for_wgmma(thread.number(0), thread.place))},
     decoded("wgmma mma_async sync aligned", decode_multiply)};
 
 }  // namespace

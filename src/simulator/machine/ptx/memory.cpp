@@ -25,44 +25,37 @@ int bytes_of(const Instruction& i) {
   return i.count * i.type.bytes();
 }
 
-void run_ld(Execution& thread, const Instruction& i) {
-  const int bytes = bytes_of(i);
-  const void* const from = accessed(
-      thread, i, i.operand(1), bytes,
-      (i.option & kStrong) != 0     ? Access::volatile_load
-      : (i.option & kReadOnly) != 0 ? Access::read_only_load
-                                    : Access::load);
-  char memory[kMostBytes];
+void run_ld(Execution& thread) {
+  const Instruction& i = *thread.now;
+  const auto bytes = static_cast<std::size_t>(i.type.bytes());
+  const Access access = (i.option & kStrong) != 0     ? Access::volatile_load
+                        : (i.option & kReadOnly) != 0 ? Access::read_only_load
+                                                      : Access::load;
+  const auto* from = static_cast<const char*>(accessed(thread, 1, bytes_of(i), access));
+  std::uint64_t values[kMostBytes] = {};
   {
     const OwnAccess own;
-    std::memcpy(memory, from, static_cast<std::size_t>(bytes));
+    for (int n = 0; n < i.count; ++n, from += bytes) std::memcpy(&values[n], from, bytes);
   }
-  const char* at = memory;
+  const std::uint64_t* value = values;
   for (const Operand& to : listed(i.operand(0))) {
-    std::uint64_t value = 0;
-    std::memcpy(&value, at, static_cast<std::size_t>(i.type.bytes()));
-    at += i.type.bytes();
-    if (i.type.base == Base::signed_) {
-      value = static_cast<std::uint64_t>(signed_value(i.type, value));
-    }
-    thread.write(to, value);
+    const bool is_signed = i.type.base == Base::signed_;
+    thread.write(to, is_signed ? static_cast<std::uint64_t>(signed_value(i.type, *value)) : *value);
+    ++value;
   }
 }
 
-void run_st(Execution& thread, const Instruction& i) {
-  const int bytes = bytes_of(i);
-  char memory[kMostBytes];
-  char* at = memory;
+void run_st(Execution& thread) {
+  const Instruction& i = *thread.now;
+  const auto bytes = static_cast<std::size_t>(i.type.bytes());
+  const Access access = (i.option & kStrong) != 0 ? Access::volatile_store : Access::store;
+  auto* to = static_cast<char*>(accessed(thread, 0, bytes_of(i), access));
   for (const Operand& from : listed(i.operand(1))) {
     const std::uint64_t value = thread.read(from, i.type);
-    std::memcpy(at, &value, static_cast<std::size_t>(i.type.bytes()));
-    at += i.type.bytes();
+    const OwnAccess own;
+    std::memcpy(to, &value, bytes);
+    to += bytes;
   }
-  void* const to = accessed(
-      thread, i, i.operand(0), bytes,
-      (i.option & kStrong) != 0 ? Access::volatile_store : Access::store);
-  const OwnAccess own;
-  std::memcpy(to, memory, static_cast<std::size_t>(bytes));
 }
 
 int count_of(Modifiers& modifiers) {
@@ -112,9 +105,9 @@ void fence(const Execution& thread, bool wide) {
   if (BlockObserver* observer = thread.worker.observer()) observer->fence(wide, thread.place);
 }
 
-void begin_access(const Execution& thread, const Instruction& i) {
-  if (i.releases) fence(thread, i.wide);
-  if (!i.wide) simt::in_block();
+void begin_access(const Execution& thread) {
+  if (thread.now->releases) fence(thread, thread.now->wide);
+  if (!thread.now->wide) simt::in_block();
 }
 
 bool take_cache_hints(Modifiers& modifiers) {
@@ -127,13 +120,13 @@ bool take_cache_hints(Modifiers& modifiers) {
 
 namespace {
 
-void* generic_pointer(const Execution& thread, const Instruction& i, std::uint64_t at) {
+void* generic_pointer(const Execution& thread, std::uint64_t at) {
   constexpr std::uint64_t kMostShared = 1 << 18;
   if (at >= kMostShared) return reinterpret_cast<void*>(at);
   std::array<char, 32> number{};
   std::snprintf(number.data(), number.size(), "0x%x", static_cast<unsigned>(at));
   fault(
-      "its " + i.line.opcode + " has no .shared, so " + number.data() +
+      "its " + thread.now->line.opcode + " has no .shared, so " + number.data() +
           " is a generic address, where there is no memory; write .shared if it is an offset in "
           "shared memory, or give the pointer itself",
       thread.place);
@@ -141,36 +134,35 @@ void* generic_pointer(const Execution& thread, const Instruction& i, std::uint64
 
 }  // namespace
 
-void* pointer_to(const Execution& thread, const Instruction& i, const Operand& address) {
-  const std::uint64_t at = thread.address(address);
-  return i.space == kShared ? pointer_to_shared(static_cast<std::uint32_t>(at))
-                            : generic_pointer(thread, i, at);
+void* pointer_to(const Execution& thread, std::size_t i) {
+  const std::uint64_t at = thread.address(i);
+  return thread.now->space == kShared ? pointer_to_shared(static_cast<std::uint32_t>(at))
+                                      : generic_pointer(thread, at);
 }
 
-void* pointer_in_shared(const Execution& thread, const Instruction& i, const Operand& address) {
-  const std::uint64_t at = thread.address(address);
+void* pointer_in_shared(const Execution& thread, std::size_t i) {
+  const std::uint64_t at = thread.address(i);
   const bool is_offset = std::ranges::any_of(
-      i.line.modifiers, [](const auto& modifier) { return modifier.starts_with("shared"); });
+      thread.now->line.modifiers, [](const auto& name) { return name.starts_with("shared"); });
   return is_offset ? pointer_to_shared(static_cast<std::uint32_t>(at))
-                   : generic_pointer(thread, i, at);
+                   : generic_pointer(thread, at);
 }
 
-void* accessed(
-    Execution& thread, const Instruction& i, const Operand& address, int bytes, Access access) {
-  void* const pointer = pointer_to(thread, i, address);
-  begin_access(thread, i);
+void* accessed(Execution& thread, std::size_t i, int bytes, Access access) {
+  void* const pointer = pointer_to(thread, i);
+  begin_access(thread);
   BlockObserver* const observer = thread.worker.observer();
   if (observer != nullptr) {
     observer->access(pointer, static_cast<std::size_t>(bytes), access, thread.place);
   } else if (access == Access::volatile_load) {
     thread.worker.read_atomically(pointer);
   }
-  require_space(thread, i, pointer);
+  require_space(thread, pointer);
   return pointer;
 }
 
-void require_space(Execution& thread, const Instruction& i, const void* pointer) {
-  if (i.space != kShared || is_shared_memory(pointer)) return;
+void require_space(Execution& thread, const void* pointer) {
+  if (thread.now->space != kShared || is_shared_memory(pointer)) return;
   if (thread.worker.observer() != nullptr) go_astray();
   fault("its inline PTX accesses an address that is not in shared memory", thread.place);
 }
@@ -188,11 +180,12 @@ AtomicUse use_of(const Instruction& i) {
 }
 
 template <class Bits>
-void run_atomic(Execution& thread, const Instruction& i) {
+void run_atomic(Execution& thread) {
+  const Instruction& i = *thread.now;
   const std::size_t first = i.line.opcode == "atom" ? 1 : 0;
-  begin_access(thread, i);
-  auto* at = static_cast<Bits*>(pointer_to(thread, i, i.operand(first)));
-  require_space(thread, i, at);
+  begin_access(thread);
+  auto* at = static_cast<Bits*>(pointer_to(thread, first));
+  require_space(thread, at);
   for (std::size_t n = 0; n < static_cast<std::size_t>(i.count); ++n, ++at) {
     const auto value = static_cast<Bits>(thread.read(listed(i.operand(first + 1))[n], i.type));
     const bool swaps = i.option == kCompareAndSwap;
@@ -260,49 +253,35 @@ namespace {
 
 // cp.async in groups of a thread, and copies of whole boxes (cp.async.bulk.tensor).
 
-char* shared_at(const Execution& thread, const Operand& address) {
-  return pointer_to_shared(static_cast<std::uint32_t>(thread.address(address)));
+char* shared_at(const Execution& thread, std::size_t i) {
+  return pointer_to_shared(static_cast<std::uint32_t>(thread.address(i)));
+}
+void* global_at(const Execution& thread, std::size_t i) {
+  return reinterpret_cast<void*>(thread.address(i));
 }
 
 enum Fill : std::uint32_t { kWhole, kSourceSize, kIgnoreSource };
 
 // [shared], [global], size {, the size of the source, or whether it is ignored} {, policy}
-void run_copy(Execution& thread, const Instruction& i) {
-  const auto* const from = reinterpret_cast<const void*>(thread.address(i.operand(1)));
-  const std::uint64_t size = static_cast<std::uint32_t>(thread.read(i.operand(2)));
+void run_copy(Execution& thread) {
+  const Instruction& i = *thread.now;
+  const std::uint64_t size = thread.word(2);
   std::uint64_t zeros = 0;
   if (i.mode == kSourceSize) {
-    const std::uint64_t bytes = static_cast<std::uint32_t>(thread.read(i.operand(3)));
+    const std::uint64_t bytes = thread.word(3);
     if (bytes > size) {
       fault(
           "its cp.async copies " + std::to_string(bytes) + " bytes of " + std::to_string(size),
           thread.place);
     }
     zeros = size - bytes;
-  } else if (i.mode == kIgnoreSource && thread.is_true(i.operand(3))) {
+  } else if (i.mode == kIgnoreSource && thread.value(3) != 0) {
     zeros = size;
   }
   if (i.option != 0 && size != 16) {
     fault("its cp.async.cg copies " + std::to_string(size) + " bytes; it must be 16", thread.place);
   }
-  start_async_copy(shared_at(thread, i.operand(0)), from, size, zeros, thread.place);
-}
-
-void run_commit(Execution& thread, const Instruction&) {
-  commit_async_copies(thread.place);
-}
-void run_wait(Execution& thread, const Instruction& i) {
-  wait_for_async_copies(static_cast<int>(thread.read(i.operand(0))), thread.place);
-}
-// The copies of the last group, too, which was not committed.
-void run_wait_all(Execution& thread, const Instruction&) {
-  commit_async_copies(thread.place);
-  wait_for_async_copies(0, thread.place);
-}
-
-// The mode: noinc, without which the barrier expects one arrival more.
-void run_arrive(Execution& thread, const Instruction& i) {
-  arrive_when_copied(pointer_in_shared(thread, i, i.operand(0)), i.mode == 0, thread.place);
+  start_async_copy(shared_at(thread, 0), global_at(thread, 1), size, zeros, thread.place);
 }
 
 bool decode_copy(Instruction& i, Modifiers& modifiers) {
@@ -321,69 +300,50 @@ bool decode_copy(Instruction& i, Modifiers& modifiers) {
   return true;
 }
 
-// Boxes. [shared], [map, {x, y}], [barrier]
-using Place = std::array<int, kMostDimensions>;
-Place place_of(const Execution& thread, const Operand& coordinates) {
-  Place place{};
-  std::size_t n = 0;
-  for (const Operand& part : listed(coordinates.parts[0])) {
-    place[n++] = static_cast<int>(thread.read(part));
+// Boxes. [shared], [map, {x, y}], [barrier]; [map, {x, y}], [shared]
+void run_box(Execution& thread) {
+  const bool loads = thread.operand(0).parts.empty();
+  const std::size_t map = loads ? 1 : 0;
+  std::array<int, kMostDimensions> place{};
+  const std::span used = std::span(place).first(thread.now->mode + 1);
+  for (std::size_t n = 0; n < used.size(); ++n) {
+    place[n] = static_cast<int>(thread.read(thread.operand(map).parts[0].parts[n]));
   }
-  return place;
-}
-
-const CUtensorMap* map_of(const Execution& thread, const Operand& operand) {
-  return reinterpret_cast<const CUtensorMap*>(thread.address(operand));
-}
-
-void run_load_box(Execution& thread, const Instruction& i) {
-  const Place place = place_of(thread, i.operand(1));
-  load_box_async(
-      shared_at(thread, i.operand(0)), map_of(thread, i.operand(1)),
-      std::span(place).first(i.mode + 1), shared_at(thread, i.operand(2)), thread.place);
-}
-void run_store_box(Execution& thread, const Instruction& i) {
-  const Place place = place_of(thread, i.operand(0));
-  store_box_async(
-      shared_at(thread, i.operand(1)), map_of(thread, i.operand(0)),
-      std::span(place).first(i.mode + 1), thread.place);
-}
-// [shared], [global], size, [barrier]
-void run_load_bytes(Execution& thread, const Instruction& i) {
-  load_bytes_async(
-      shared_at(thread, i.operand(0)), reinterpret_cast<void*>(thread.address(i.operand(1))),
-      static_cast<std::uint32_t>(thread.read(i.operand(2))), shared_at(thread, i.operand(3)),
-      thread.place);
-}
-// [global], [shared], size
-void run_store_bytes(Execution& thread, const Instruction& i) {
-  store_bytes_async(
-      reinterpret_cast<void*>(thread.address(i.operand(0))), shared_at(thread, i.operand(1)),
-      static_cast<std::uint32_t>(thread.read(i.operand(2))), thread.place);
-}
-void run_commit_bulk(Execution&, const Instruction&) {
-  commit_bulk_stores();
-}
-void run_wait_bulk(Execution& thread, const Instruction& i) {
-  wait_for_bulk_stores(static_cast<int>(thread.read(i.operand(0))), i.mode == 1, thread.place);
+  const auto* const of_map = static_cast<const CUtensorMap*>(global_at(thread, map));
+  char* const shared = shared_at(thread, 1 - map);
+  if (loads) {
+    load_box_async(shared, of_map, used, shared_at(thread, 2), thread.place);
+  } else {
+    store_box_async(shared, of_map, used, thread.place);
+  }
 }
 #define BULK "cp async bulk L2::cache_hint? "
 #define BOX BULK "tensor =1d|2d|3d|4d|5d tile? "
 #define TO_GLOBAL "global shared::cta bulk_group"
 #define TO_SHARED "shared::cluster|shared::cta global mbarrier::complete_tx::bytes"
 constexpr PtxRow kCopies[] = {
-    {"cp async commit_group", "", run_commit},
-    {"cp async wait_group", "s", run_wait},
-    {"cp async wait_all", "", run_wait_all},
-    {"cp async mbarrier arrive =noinc? shared|shared::cta? b64", "a", run_arrive},
+    {"cp async commit_group", "", RUNS(commit_async_copies(thread.place))},
+    {"cp async wait_group", "s", RUNS(wait_for_async_copies(thread.number(0), thread.place))},
+    // The copies of the last group, too, which was not committed.
+    {"cp async wait_all", "",
+     RUNS(commit_async_copies(thread.place); wait_for_async_copies(0, thread.place))},
+    // Without noinc the barrier expects one arrival more.
+    {"cp async mbarrier arrive =noinc? shared|shared::cta? b64", "a",
+     RUNS(arrive_when_copied(pointer_in_shared(thread, 0), thread.now->mode == 0, thread.place))},
     decoded("cp async =ca|cg shared|shared::cta global", decode_copy),
-    {"cp async bulk commit_group", "", run_commit_bulk},
-    {"cp async bulk wait_group =read?", "s", run_wait_bulk},
+    {"cp async bulk commit_group", "", RUNS(commit_bulk_stores())},
+    {"cp async bulk wait_group =read?", "s",
+     RUNS(wait_for_bulk_stores(thread.number(0), thread.now->mode == 1, thread.place))},
     decoded("cp async bulk prefetch", decode_hint),
-    {BOX TO_GLOBAL, "ba?s", run_store_box},
-    {BOX TO_SHARED, "aba?s", run_load_box},
-    {BULK TO_GLOBAL, "aas?s", run_store_bytes},
-    {BULK TO_SHARED, "aasa?s", run_load_bytes}};
+    {BOX TO_GLOBAL, "ba?s", run_box},
+    {BOX TO_SHARED, "aba?s", run_box},
+    {BULK TO_GLOBAL, "aas?s",
+     RUNS(store_bytes_async(
+         global_at(thread, 0), shared_at(thread, 1), thread.word(2), thread.place))},
+    {BULK TO_SHARED, "aasa?s",
+     RUNS(load_bytes_async(
+         shared_at(thread, 0), global_at(thread, 1), thread.word(2), shared_at(thread, 3),
+         thread.place))}};
 
 }  // namespace
 

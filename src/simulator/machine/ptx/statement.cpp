@@ -46,9 +46,10 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   return parts;
 }
 
-void run_evaluate(Execution& thread, const Instruction& instruction) {
+void run_evaluate(Execution& thread) {
+  const Instruction& instruction = *thread.now;
   std::array<std::uint64_t, 4> values{};
-  const std::size_t count = instruction.line.operands.size() - 1;
+  const std::size_t count = thread.count() - 1;
   for (std::size_t i = 0; i < count; ++i) {
     values[i] = thread.read(instruction.operand(i + 1), instruction.from);
   }
@@ -126,9 +127,9 @@ void compute(Instruction& instruction, Evaluate* evaluate) {
 
 namespace {
 
-void run_unknown(Execution& thread, const Instruction& instruction) {
+void run_unknown(Execution& thread) {
   fault(
-      "it comes to the PTX instruction \"" + instruction.line.name() +
+      "it comes to the PTX instruction \"" + thread.now->line.name() +
           "\", which is not known on the CPU in this form",
       thread.place);
 }
@@ -426,7 +427,8 @@ void run_statement(
     ++thread.next;
     const Line& line = instruction.line;
     if (line.predicate >= 0 && (thread.registers[line.predicate] != 0) == line.unless) continue;
-    instruction.run(thread, instruction);
+    thread.now = &instruction;
+    instruction.run(thread);
   }
   thread.place = place;
   for (std::size_t i = 0; i < operands.size(); ++i) {
