@@ -36,6 +36,11 @@ SIMT_INLINE V clamped(int value) {
   return static_cast<V>(value < least ? least : most < value ? most : value);
 }
 
+template <class V>
+SIMT_INLINE V cut(float value) {
+  return clamped<V>(__float2int_rz(value));
+}
+
 // Friends of both classes.
 #define SIMT_OPERATOR(symbol, name)                                     \
   friend SIMT_INLINE Self operator symbol(Self a, Self b) {             \
@@ -66,10 +71,52 @@ SIMT_INLINE V clamped(int value) {
     return Self::saturated(name(a, b));                             \
   }                                                                 \
   SIMT_OPERATOR(symbol, name)
-#define SIMT_FUNCTION(name, result)      \
-  friend SIMT_INLINE Self name(Self a) { \
-    const double x = float{a};           \
-    return Self::rounded(result);        \
+#define SIMT_FUNCTION(name, result)         \
+  friend SIMT_INLINE Self h##name(Self a) { \
+    const double x = float{a};              \
+    return Self::rounded(result);           \
+  }
+#define SIMT_FUNCTIONS(X)      \
+  X(sqrt, std::sqrt(x))        \
+  X(rsqrt, 1 / std::sqrt(x))   \
+  X(rcp, 1 / x)                \
+  X(exp, std::exp(x))          \
+  X(exp2, std::exp2(x))        \
+  X(exp10, std::pow(10.0, x))  \
+  X(log, std::log(x))          \
+  X(log2, std::log2(x))        \
+  X(log10, std::log10(x))      \
+  X(sin, std::sin(x))          \
+  X(cos, std::cos(x))          \
+  X(tanh, std::tanh(x))        \
+  X(tanh_approx, std::tanh(x)) \
+  X(floor, std::floor(x))      \
+  X(ceil, std::ceil(x))        \
+  X(trunc, std::trunc(x))      \
+  X(rint, std::nearbyint(x))
+#define SIMT_CONVERSION(Integer, converted)     \
+  SIMT_ALWAYS_INLINE operator Integer() const { \
+    return converted(*this);                    \
+  }
+#define SIMT_STEP(step, symbol)                         \
+  friend SIMT_INLINE Self& operator step(Self& a) {     \
+    return a = a symbol Self(1);                        \
+  }                                                     \
+  friend SIMT_INLINE Self operator step(Self& a, int) { \
+    const Self before = a;                              \
+    a = before symbol Self(1);                          \
+    return before;                                      \
+  }
+// Of a number and a NaN the number; the _nan variants give NaN. -0 is less than +0.
+#define SIMT_EXTREME(name, symbol, signed_zero)                                        \
+  friend SIMT_INLINE Self name##_nan(Self a, Self b) {                                 \
+    if (__hisnan(a) || __hisnan(b)) return Self::of_bits(model::kNarrowNaN);           \
+    const bool first = float{a} == float{b} ? ((a.bits & 0x8000u) != 0) == signed_zero \
+                                            : float{a} symbol float{b};                \
+    return first ? a : b;                                                              \
+  }                                                                                    \
+  friend SIMT_INLINE Self name(Self a, Self b) {                                       \
+    return __hisnan(a) != __hisnan(b) ? (__hisnan(a) ? b : a) : name##_nan(a, b);      \
   }
 #define SIMT_COMPARE(name, symbol)                                 \
   friend SIMT_INLINE bool __h##name(Self a, Self b) {              \
@@ -103,23 +150,17 @@ struct NarrowFloat {
   }
   SIMT_ALWAYS_INLINE operator float() const { return model::widened(bits, format); }
   SIMT_ALWAYS_INLINE operator bool() const { return (bits & 0x7fffu) != 0; }
-  SIMT_ALWAYS_INLINE operator signed char() const {
-    return clamped<signed char>(__float2int_rz(*this));
-  }
-  SIMT_ALWAYS_INLINE operator unsigned char() const {
-    return clamped<unsigned char>(__float2int_rz(*this));
-  }
-  SIMT_ALWAYS_INLINE operator char() const { return clamped<char>(__float2int_rz(*this)); }
-  SIMT_ALWAYS_INLINE operator short() const { return clamped<short>(__float2int_rz(*this)); }
-  SIMT_ALWAYS_INLINE operator unsigned short() const {
-    return clamped<unsigned short>(__float2int_rz(*this));
-  }
-  SIMT_ALWAYS_INLINE operator int() const { return __float2int_rz(*this); }
-  SIMT_ALWAYS_INLINE operator unsigned() const { return __float2uint_rz(*this); }
-  SIMT_ALWAYS_INLINE operator long() const { return __float2ll_rz(*this); }
-  SIMT_ALWAYS_INLINE operator unsigned long() const { return __float2ull_rz(*this); }
-  SIMT_ALWAYS_INLINE operator long long() const { return __float2ll_rz(*this); }
-  SIMT_ALWAYS_INLINE operator unsigned long long() const { return __float2ull_rz(*this); }
+  SIMT_CONVERSION(signed char, cut<signed char>)
+  SIMT_CONVERSION(unsigned char, cut<unsigned char>)
+  SIMT_CONVERSION(char, cut<char>)
+  SIMT_CONVERSION(short, cut<short>)
+  SIMT_CONVERSION(unsigned short, cut<unsigned short>)
+  SIMT_CONVERSION(int, __float2int_rz)
+  SIMT_CONVERSION(unsigned, __float2uint_rz)
+  SIMT_CONVERSION(long, __float2ll_rz)
+  SIMT_CONVERSION(unsigned long, __float2ull_rz)
+  SIMT_CONVERSION(long long, __float2ll_rz)
+  SIMT_CONVERSION(unsigned long long, __float2ull_rz)
 
   SIMT_ARITHMETIC(__hadd, +)
   SIMT_ARITHMETIC(__hsub, -)
@@ -143,18 +184,8 @@ struct NarrowFloat {
   }
   friend SIMT_INLINE Self operator+(Self a) { return a; }
   friend SIMT_INLINE Self operator-(Self a) { return __hneg(a); }
-  friend SIMT_INLINE Self& operator++(Self& a) { return a += Self(1); }
-  friend SIMT_INLINE Self& operator--(Self& a) { return a -= Self(1); }
-  friend SIMT_INLINE Self operator++(Self& a, int) {
-    const Self before = a;
-    a = before + Self(1);
-    return before;
-  }
-  friend SIMT_INLINE Self operator--(Self& a, int) {
-    const Self before = a;
-    a = before - Self(1);
-    return before;
-  }
+  SIMT_STEP(++, +)
+  SIMT_STEP(--, -)
 
   friend SIMT_INLINE bool __hisnan(Self a) { return std::isnan(float{a}); }
   // -1 and 1 for the two infinities.
@@ -175,41 +206,9 @@ struct NarrowFloat {
   friend SIMT_INLINE bool operator<=(Self a, Self b) { return __hle(a, b); }
   friend SIMT_INLINE bool operator>(Self a, Self b) { return __hgt(a, b); }
   friend SIMT_INLINE bool operator>=(Self a, Self b) { return __hge(a, b); }
-  // Of a number and a NaN the number; the _nan variants give NaN. -0 is less than +0.
-  friend SIMT_INLINE Self __hmax_nan(Self a, Self b) {
-    if (__hisnan(a) || __hisnan(b)) return Self::of_bits(model::kNarrowNaN);
-    const bool first = float{a} == float{b} ? (a.bits & 0x8000u) == 0 : float{a} > float{b};
-    return first ? a : b;
-  }
-  friend SIMT_INLINE Self __hmin_nan(Self a, Self b) {
-    if (__hisnan(a) || __hisnan(b)) return Self::of_bits(model::kNarrowNaN);
-    const bool first = float{a} == float{b} ? (a.bits & 0x8000u) != 0 : float{a} < float{b};
-    return first ? a : b;
-  }
-  friend SIMT_INLINE Self __hmax(Self a, Self b) {
-    return __hisnan(a) != __hisnan(b) ? (__hisnan(a) ? b : a) : __hmax_nan(a, b);
-  }
-  friend SIMT_INLINE Self __hmin(Self a, Self b) {
-    return __hisnan(a) != __hisnan(b) ? (__hisnan(a) ? b : a) : __hmin_nan(a, b);
-  }
-
-  SIMT_FUNCTION(hsqrt, std::sqrt(x))
-  SIMT_FUNCTION(hrsqrt, 1 / std::sqrt(x))
-  SIMT_FUNCTION(hrcp, 1 / x)
-  SIMT_FUNCTION(hexp, std::exp(x))
-  SIMT_FUNCTION(hexp2, std::exp2(x))
-  SIMT_FUNCTION(hexp10, std::pow(10.0, x))
-  SIMT_FUNCTION(hlog, std::log(x))
-  SIMT_FUNCTION(hlog2, std::log2(x))
-  SIMT_FUNCTION(hlog10, std::log10(x))
-  SIMT_FUNCTION(hsin, std::sin(x))
-  SIMT_FUNCTION(hcos, std::cos(x))
-  SIMT_FUNCTION(htanh, std::tanh(x))
-  SIMT_FUNCTION(htanh_approx, std::tanh(x))
-  SIMT_FUNCTION(hfloor, std::floor(x))
-  SIMT_FUNCTION(hceil, std::ceil(x))
-  SIMT_FUNCTION(htrunc, std::trunc(x))
-  SIMT_FUNCTION(hrint, std::nearbyint(x))
+  SIMT_EXTREME(__hmax, >, false)
+  SIMT_EXTREME(__hmin, <, true)
+  SIMT_FUNCTIONS(SIMT_FUNCTION)
 
   SIMT_SHUFFLES(static_cast<unsigned>(value.bits))
   friend SIMT_INLINE Self atomicAdd(Self* address, Self value) {
@@ -234,6 +233,12 @@ struct NarrowFloat {
   friend SIMT_INLINE Self name(Self a, Self b) { \
     return {of(a.x, b.x), of(a.y, b.y)};         \
   }
+#define SIMT_ARITHMETIC_OF_PAIRS(name, symbol)   \
+  SIMT_BINARY(__h##name##2, __h##name)           \
+  SIMT_BINARY(__h##name##2_rn, __h##name)        \
+  SIMT_BINARY(__h##name##2_sat, __h##name##_sat) \
+  SIMT_OPERATOR(symbol, __h##name##2)
+#define SIMT_FUNCTION_OF_PAIRS(name, result) SIMT_UNARY(h2##name, h##name)
 #define SIMT_FMA(name, of)                               \
   friend SIMT_INLINE Self name(Self a, Self b, Self c) { \
     return {of(a.x, b.x, c.x), of(a.y, b.y, c.y)};       \
@@ -264,20 +269,11 @@ struct alignas(4) NarrowPair {
     return {T::of_bits(both), T::of_bits(both >> 16)};
   }
 
-  SIMT_BINARY(__hadd2, __hadd)
-  SIMT_OPERATOR(+, __hadd2)
-  SIMT_BINARY(__hsub2, __hsub)
-  SIMT_OPERATOR(-, __hsub2)
-  SIMT_BINARY(__hmul2, __hmul)
-  SIMT_OPERATOR(*, __hmul2)
+  SIMT_ARITHMETIC_OF_PAIRS(add, +)
+  SIMT_ARITHMETIC_OF_PAIRS(sub, -)
+  SIMT_ARITHMETIC_OF_PAIRS(mul, *)
   SIMT_BINARY(__h2div, __hdiv)
   SIMT_OPERATOR(/, __h2div)
-  SIMT_BINARY(__hadd2_rn, __hadd)
-  SIMT_BINARY(__hsub2_rn, __hsub)
-  SIMT_BINARY(__hmul2_rn, __hmul)
-  SIMT_BINARY(__hadd2_sat, __hadd_sat)
-  SIMT_BINARY(__hsub2_sat, __hsub_sat)
-  SIMT_BINARY(__hmul2_sat, __hmul_sat)
   SIMT_BINARY(__hmax2, __hmax)
   SIMT_BINARY(__hmin2, __hmin)
   SIMT_BINARY(__hmax2_nan, __hmax_nan)
@@ -294,23 +290,7 @@ struct alignas(4) NarrowPair {
   SIMT_UNARY(__hneg2, __hneg)
   SIMT_UNARY(__habs2, __habs)
   SIMT_UNARY(operator-, __hneg)
-  SIMT_UNARY(h2sqrt, hsqrt)
-  SIMT_UNARY(h2rsqrt, hrsqrt)
-  SIMT_UNARY(h2rcp, hrcp)
-  SIMT_UNARY(h2exp, hexp)
-  SIMT_UNARY(h2exp2, hexp2)
-  SIMT_UNARY(h2exp10, hexp10)
-  SIMT_UNARY(h2log, hlog)
-  SIMT_UNARY(h2log2, hlog2)
-  SIMT_UNARY(h2log10, hlog10)
-  SIMT_UNARY(h2sin, hsin)
-  SIMT_UNARY(h2cos, hcos)
-  SIMT_UNARY(h2tanh, htanh)
-  SIMT_UNARY(h2tanh_approx, htanh_approx)
-  SIMT_UNARY(h2floor, hfloor)
-  SIMT_UNARY(h2ceil, hceil)
-  SIMT_UNARY(h2trunc, htrunc)
-  SIMT_UNARY(h2rint, hrint)
+  SIMT_FUNCTIONS(SIMT_FUNCTION_OF_PAIRS)
 
   // 1 or 0 for each; the b variants: whether it holds for both; the masks: all bits or none.
   SIMT_COMPARE_PAIRS(eq)
@@ -347,6 +327,12 @@ struct alignas(4) NarrowPair {
 #undef SIMT_ARITHMETIC
 #undef SIMT_COMPARE
 #undef SIMT_FUNCTION
+#undef SIMT_FUNCTIONS
+#undef SIMT_CONVERSION
+#undef SIMT_STEP
+#undef SIMT_EXTREME
+#undef SIMT_ARITHMETIC_OF_PAIRS
+#undef SIMT_FUNCTION_OF_PAIRS
 #undef SIMT_SHUFFLE
 #undef SIMT_SHUFFLES
 #undef SIMT_UNARY

@@ -4,9 +4,13 @@
 #include <cuda_runtime.h>
 
 #include <cstddef>
+#include <cstdio>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "simulator/cuda/launch.h"
 
 namespace {
 
@@ -34,6 +38,34 @@ class Array {
 [[maybe_unused]] std::string error_of_launch() {
   const cudaError_t error = cudaDeviceSynchronize();
   return error == cudaSuccess ? "" : cudaGetErrorString(error);
+}
+
+// The first word whose bits differ, named by `name(i)`.
+template <class T, class Name>
+std::string difference(const std::vector<T>& found, const std::vector<T>& expected, Name name) {
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    unsigned long long is = 0, should = 0;
+    std::memcpy(&is, &found[i], sizeof(T));
+    std::memcpy(&should, &expected[i], sizeof(T));
+    if (is == should) continue;
+    char text[200];
+    std::snprintf(
+        text, sizeof text, "%s: word %zu is %llx (%.9g) and should be %llx (%.9g)", name(i).c_str(),
+        i, is, static_cast<double>(found[i]), should, static_cast<double>(expected[i]));
+    return text;
+  }
+  return "";
+}
+
+// The same of what a kernel stores to its last argument; or the error of its launch.
+template <class Kernel, class T, class... In>
+std::string wrong_in(
+    Kernel kernel, dim3 grid, dim3 block, int shared_bytes, const std::vector<T>& expected,
+    const In&... in) {
+  Array<T> out(expected.size());
+  launch(kernel, grid, block, shared_bytes, in..., out.device);
+  if (std::string error = error_of_launch(); !error.empty()) return error;
+  return difference(out.fetch(), expected, [](std::size_t) { return std::string("there"); });
 }
 
 }  // namespace

@@ -70,25 +70,3 @@ __device__ inline float sum_of_warp(float value) {
   SHARED(threads, array, __pipeline_memcpy_async copy; __pipeline_commit(), between, loads)
 #define COPY(from, between, loads) COPY_TO(64, float s[64], (&s[T], from + T, 4), between, loads)
 #define WAIT_FOR_COPY __pipeline_wait_prior(0)
-
-// Block 1 stores 64 parts and signals; block 0 waits and adds them.
-#define HAND_OVER(signal, waiting) \
-  KERNEL(2, 64) {                  \
-    if (B == 1) {                  \
-      partial[T] = in[T];          \
-      signal;                      \
-    } else {                       \
-      waiting;                     \
-      out[T] = partial[T];         \
-    }                              \
-  }
-
-// Each of 4 blocks stores 64 parts; the last to arrive adds them.
-#define TICKET(take)                                                                              \
-  KERNEL(4, 64) {                                                                                 \
-    __shared__ unsigned ticket;                                                                   \
-    partial[64 * B + T] = in[64 * B + T];                                                         \
-    take;                                                                                         \
-    __syncthreads();                                                                              \
-    if (ticket == 3) out[T] = partial[T] + partial[64 + T] + partial[128 + T] + partial[192 + T]; \
-  }

@@ -56,23 +56,6 @@ __device__ void exchange_buffers(const float* in, float* out) {
     if (is_last && T == 0) out[0] = partial[0] + partial[1] + partial[2] + partial[3]; \
   }
 
-// The elements of another block are loaded and, after one more barrier, replaced.
-#define AFTER_GRID_BARRIER(barrier)                \
-  KERNEL(4, 64) {                                  \
-    partial[64 * B + T] = in[T];                   \
-    cg::this_grid().sync();                        \
-    const float other = partial[64 * (3 - B) + T]; \
-    barrier;                                       \
-    partial[64 * B + T] = other;                   \
-  }
-
-#define AWAIT                               \
-  if (T == 0) {                             \
-    while (atomicAdd(&flags[0], 0u) == 0) { \
-    }                                       \
-  }                                         \
-  __syncthreads()
-
 }  // namespace
 
 // clang-format off
@@ -125,18 +108,11 @@ extern const std::vector<trace::HazardKernel> trace::hazards_in_global_memory = 
      }>, ""},
     {"the last block adds up the partial sums", LAST_BLOCK(__threadfence())>, ""},
     {"the last block without a __threadfence", LAST_BLOCK()>, "race_between_blocks"},
-    {"the last block, when all threads store", TICKET(__threadfence(); __syncthreads();
-       if (T == 0) ticket = atomicAdd(&flags[0], 1u))>, ""},
     {"no counter: block 0 adds up what the others store", KERNEL(4, 64) {
        partial[64 * B + T] = in[T];
        __threadfence();
        if (B == 0) out[T] = partial[T] + partial[64 + T];
      }>, "race_between_blocks"},
-    {"stream-K: the first block waits for the second one's part", HAND_OVER(
-       __threadfence(); __syncthreads(); if (T == 0) atomicExch(flags, 1u), AWAIT)>, ""},
-    {"stream-K with a flag that is set before the part is stored", HAND_OVER(
-       __threadfence(); if (T == 0) atomicAdd(flags, 1u); __syncthreads(); partial[T] = in[T],
-       AWAIT)>, "race_between_blocks"},
     {"stream-K with a chain of volatile flags", KERNEL(4, 32) {
        volatile unsigned* const ready = flags;
        float sum = in[T];
@@ -164,9 +140,6 @@ extern const std::vector<trace::HazardKernel> trace::hazards_in_global_memory = 
        __syncthreads();
        out[64 * B + T] = partial[64 * (3 - B) + T];
      }>, ""},
-    {"a barrier of the whole grid", AFTER_GRID_BARRIER(cg::this_grid().sync())>, ""},
-    {"a block barrier where a grid barrier is needed",
-     AFTER_GRID_BARRIER(cg::sync(cg::this_thread_block()))>, "race_between_blocks"},
     {"a ticket from atomicInc that gives every block a different part", KERNEL(4, 64) {
        __shared__ unsigned ticket;
        if (T == 0) ticket = atomicInc(&flags[1], 100);

@@ -22,6 +22,28 @@ __device__ inline void unlock(unsigned* word) {
   atomicExch(word, 0u);
 }
 
+// Block 1 stores 64 parts and signals; block 0 waits and adds them.
+#define HAND_OVER(signal, waiting) \
+  KERNEL(2, 64) {                  \
+    if (B == 1) {                  \
+      partial[T] = in[T];          \
+      signal;                      \
+    } else {                       \
+      waiting;                     \
+      out[T] = partial[T];         \
+    }                              \
+  }
+
+// Each of 4 blocks stores 64 parts; the last to arrive adds them.
+#define TICKET(take)                                                                              \
+  KERNEL(4, 64) {                                                                                 \
+    __shared__ unsigned ticket;                                                                   \
+    partial[64 * B + T] = in[64 * B + T];                                                         \
+    take;                                                                                         \
+    __syncthreads();                                                                              \
+    if (ticket == 3) out[T] = partial[T] + partial[64 + T] + partial[128 + T] + partial[192 + T]; \
+  }
+
 // Each block waits for the one before it, and the last loads what the first has stored.
 #define CHAIN(fence)                       \
   KERNEL(3, 32) {                          \
@@ -79,6 +101,11 @@ __global__ void wait(void (*until_late)(), bool then_barrier) {
 #define RACE "race_between_blocks"
 #define WAIT                   \
   if (T == 0) wait_for(flags); \
+  __syncthreads()
+#define AWAIT                                          \
+  if (T == 0) {                                        \
+    while (atomicAdd(flags, 0u) == 0) __nanosleep(10); \
+  }                                                    \
   __syncthreads()
 using Gpu = cuda::atomic_ref<unsigned, cuda::thread_scope_device>;
 using Block = cuda::atomic_ref<unsigned, cuda::thread_scope_block>;
@@ -138,9 +165,11 @@ extern const std::vector<trace::HazardKernel> trace::hazards_of_order = {
     {"the flag before the data", HAND_OVER(
        if (T == 0) { __threadfence(); atomicExch(flags, 1u); } partial[T] += 1, WAIT)>, RACE,
      Remedy::fence_and_atomic},
+    {"a flag that atomics wait for", HAND_OVER(
+       __threadfence(); __syncthreads(); if (T == 0) atomicExch(flags, 1u), AWAIT)>, ""},
     {"a plain flag", HAND_OVER(
        __threadfence(); __syncthreads(); if (T == 0) *flags = 1,
-       if (T == 0) { while (atomicAdd(flags, 0u) == 0) __nanosleep(10); } __syncthreads())>, RACE},
+       AWAIT)>, RACE},
     // A ticket.
     {"the last block, as in NVIDIA's threadFenceReduction", KERNEL(4, 64) {
        __shared__ bool is_last;
@@ -255,6 +284,8 @@ extern const std::vector<trace::HazardKernel> trace::hazards_of_order = {
      }>, RACE, Remedy::barrier_at_fence},
     // The whole grid.
     {"a barrier of the grid", IN_ROUNDS(cg::this_grid().sync())>, ""},
+    {"a barrier of the block where one of the grid is needed",
+     IN_ROUNDS(cg::sync(cg::this_thread_block()))>, RACE},
     {"the second barrier of the grid is missing", IN_ROUNDS()>, RACE, Remedy::grid_barrier},
     {"a queue of work for persistent blocks", KERNEL(3, 32) {
        for (;;) {

@@ -5,7 +5,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <random>
 #include <string>
 #include <type_traits>
@@ -17,21 +16,6 @@
 #include "simulator/trace/hopper_pipeline.h"
 
 namespace {
-
-// The first word that differs.
-std::string difference(const std::vector<float>& found, const std::vector<float>& expected) {
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    const auto is = std::bit_cast<std::uint32_t>(found[i]);
-    const auto should = std::bit_cast<std::uint32_t>(expected[i]);
-    if (is == should) continue;
-    char text[120];
-    std::snprintf(
-        text, sizeof text, "word %zu is %08x (%.9g) and should be %08x (%.9g)", i, is, found[i],
-        should, expected[i]);
-    return text;
-  }
-  return "";
-}
 
 std::vector<float> numbers(std::size_t count, float (*number)(std::size_t)) {
   std::vector<float> all(count);
@@ -99,9 +83,6 @@ std::string loads_boxes() {
     const int words = test.box.rows * test.box.columns;
     const CUtensorMap map =
         tensor_map_2d(matrix.device, kRows, kColumns, kPitch * 4, test.box, test.swizzle);
-    Array<float> out(words);
-    launch(load_box, dim3(1), dim3(64), kBoxBytes, map, test.x, test.y, words, out.device);
-    if (std::string error = error_of_launch(); !error.empty()) return error;
     std::vector<float> expected(words);
     for (int row = 0; row < test.box.rows; ++row) {
       for (int column = 0; column < test.box.columns; ++column) {
@@ -110,10 +91,9 @@ std::string loads_boxes() {
             at(matrix.host, test.y + row, test.x + column);
       }
     }
-    const std::string wrong = difference(out.fetch(), expected);
-    if (!wrong.empty()) {
-      return "box " + std::to_string(&test - kBoxes) + ": " + wrong;
-    }
+    const std::string wrong =
+        wrong_in(load_box, dim3(1), dim3(64), kBoxBytes, expected, map, test.x, test.y, words);
+    if (!wrong.empty()) return "box " + std::to_string(&test - kBoxes) + ": " + wrong;
   }
   return "";
 }
@@ -141,14 +121,10 @@ std::string rounds_to_tf32() {
   const Array<float> matrix(values);
   const CUtensorMap map = tensor_map_2d(
       matrix.device, 64, 32, 128, {64, 32}, model::Swizzle::none, TensorElement::tfloat32);
-  Array<float> out(values.size());
-  launch(
-      load_box, dim3(1), dim3(64), kBoxBytes, map, 0, 0, static_cast<int>(values.size()),
-      out.device);
-  if (std::string error = error_of_launch(); !error.empty()) return error;
   std::vector<float> expected(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) expected[i] = model::tf32_copied(values[i]);
-  return difference(out.fetch(), expected);
+  return wrong_in(
+      load_box, dim3(1), dim3(64), kBoxBytes, expected, map, 0, 0, static_cast<int>(values.size()));
 }
 
 // A row-major 64 x 8 k fragment by fragment through registers, and an N x 32 tile in shared memory.
@@ -196,10 +172,7 @@ template <int kN>
 std::string multiplies(float (*number)(std::size_t)) {
   const Array<float> a(numbers(64 * 32, number)), b(numbers(kN * 32, number));
   const Array<float> c(numbers(64 * kN, number));
-  Array<float> out(64 * kN);
   const CUtensorMap map = tensor_map_2d(b.device, kN, 32, 128, {kN, 32});
-  launch(multiply_tile<kN>, dim3(1), dim3(128), kBoxBytes, map, a.device, c.device, out.device);
-  if (std::string error = error_of_launch(); !error.empty()) return error;
   std::vector<float> expected(64 * kN);
   for (int row = 0; row < 64; ++row) {
     for (int column = 0; column < kN; ++column) {
@@ -208,7 +181,8 @@ std::string multiplies(float (*number)(std::size_t)) {
           model::kHopperTensorCore);
     }
   }
-  return difference(out.fetch(), expected);
+  return wrong_in(
+      multiply_tile<kN>, dim3(1), dim3(128), kBoxBytes, expected, map, a.device, c.device);
 }
 
 float small_integer(std::size_t) {
@@ -282,91 +256,67 @@ __global__ void multiply_halves(
   for (int i = 0; i < kN / 2; ++i) out[element(i)] = d[i];
 }
 
-// The upper halves of floats.
-std::vector<std::uint16_t> halves_of(const std::vector<float>& floats) {
-  std::vector<std::uint16_t> halves;
-  for (const float value : floats) {
-    halves.push_back(static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16));
-  }
-  return halves;
-}
+// Both matrices may end before their boxes do: bf16 has 61 rows of A, 53 of B, which has kN - 6
+// columns. `b_is_rows`: B is row-major.
+struct Halves {
+  model::NarrowFormat format;
+  TensorElement element;
+  int rows, depth, pitch_of_a, left_of_b;
+  bool b_is_rows;
+};
+constexpr Halves kBf16{model::kBfloat16, TensorElement::bfloat16, 61, 53, 56, 6, true};
+constexpr Halves kF16{model::kFp16, TensorElement::float16, 64, 64, 64, 0, false};
 
-// Both matrices end before their boxes do: 61 rows of A, 53 of B, which has kN - 6 columns.
-constexpr int kBf16Rows = 61, kBf16Depth = 53, kLeftOfBf16 = 6;
-
-template <int kN>
-std::string multiplies_bf16(float (*number)(std::size_t)) {
-  constexpr int kColumnsOfB = kN - kLeftOfBf16, kPitchA = 56, kPitchB = kN;
-  const Array<std::uint16_t> a(halves_of(numbers(kBf16Rows * kPitchA, number)));
-  const Array<std::uint16_t> b(halves_of(numbers(kBf16Depth * kPitchB, number)));
-  const Array<float> c(numbers(64 * kN, number));
-  Array<float> out(64 * kN);
-  const auto map_of = [](const std::uint16_t* matrix, int rows, int columns, int pitch) {
-    return tensor_map_2d(
-        matrix, rows, columns, 2 * pitch, {64, 64}, model::Swizzle::span_128,
-        TensorElement::bfloat16);
+template <class Tile, int kN>
+std::string multiplies_halves(const Halves& of, float (*number)(std::size_t)) {
+  const auto halves = [&](std::size_t count) {
+    std::vector<std::uint16_t> all;
+    for (const float x : numbers(count, number)) all.push_back(model::narrowed(x, of.format));
+    return all;
   };
-  launch(
-      multiply_halves<Bf16Tile, kN>, dim3(1), dim3(128), static_cast<int>(sizeof(Bf16Tile)),
-      map_of(a.device, kBf16Rows, kBf16Depth, kPitchA),
-      map_of(b.device, kBf16Depth, kColumnsOfB, kPitchB), c.device, out.device);
-  if (std::string error = error_of_launch(); !error.empty()) return error;
-  const auto factors = [](auto bits_of) {
+  const int columns = kN - of.left_of_b, pitch_of_b = of.b_is_rows ? kN : of.depth;
+  const Array<std::uint16_t> a(halves(of.rows * of.pitch_of_a));
+  const Array<std::uint16_t> b(halves(kN * of.depth));
+  const Array<float> c(numbers(64 * kN, number));
+  const auto map_of = [&](const std::uint16_t* matrix, int rows, int width, int pitch, int box) {
+    return tensor_map_2d(
+        matrix, rows, width, 2 * pitch, {box, 64}, model::Swizzle::span_128, of.element);
+  };
+  // Element k of a row of A or of a column of B, of which outside ones are zeros.
+  const auto factors = [&](bool inside, auto bits_of) {
     std::vector<float> all(64);
-    for (int k = 0; k < kBf16Depth; ++k) all[k] = model::widened(bits_of(k), model::kBfloat16);
+    for (int k = 0; inside && k < of.depth; ++k) all[k] = model::widened(bits_of(k), of.format);
     return all;
   };
   std::vector<float> expected(64 * kN);
   for (int row = 0; row < 64; ++row) {
-    const auto of_a = factors(
-        [&](int k) { return row < kBf16Rows ? a.host[row * kPitchA + k] : std::uint16_t{0}; });
+    const auto of_a =
+        factors(row < of.rows, [&](int k) { return a.host[row * of.pitch_of_a + k]; });
     for (int column = 0; column < kN; ++column) {
-      const auto of_b = factors([&](int k) {
-        return column < kColumnsOfB ? b.host[k * kPitchB + column] : std::uint16_t{0};
+      const auto of_b = factors(column < columns, [&](int k) {
+        return b.host[of.b_is_rows ? k * pitch_of_b + column : column * pitch_of_b + k];
       });
       expected[row * kN + column] = model::tensor_core_dot(
-          of_a, of_b, c.host[row * kN + column], model::kHopperTensorCoreOfHalves,
-          model::kBfloat16);
+          of_a, of_b, c.host[row * kN + column], model::kHopperTensorCoreOfHalves, of.format);
     }
   }
-  return difference(out.fetch(), expected);
+  return wrong_in(
+      multiply_halves<Tile, kN>, dim3(1), dim3(128), static_cast<int>(sizeof(Tile)), expected,
+      map_of(a.device, of.rows, of.depth, of.pitch_of_a, 64),
+      of.b_is_rows ? map_of(b.device, of.depth, columns, pitch_of_b, 64)
+                   : map_of(b.device, kN, of.depth, pitch_of_b, kN),
+      c.device);
 }
-
+template <int kN>
+std::string multiplies_bf16(float (*number)(std::size_t)) {
+  return multiplies_halves<Bf16Tile, kN>(kBf16, number);
+}
 std::string multiplies_f16(float (*number)(std::size_t)) {
-  const auto halves = [&](std::size_t count) {
-    std::vector<std::uint16_t> all;
-    for (const float x : numbers(count, number)) all.push_back(model::narrowed(x, model::kFp16));
-    return all;
-  };
-  const Array<std::uint16_t> a(halves(64 * 64)), b(halves(128 * 64));
-  const Array<float> c(numbers(64 * 128, number));
-  Array<float> out(64 * 128);
-  const auto map_of = [](const std::uint16_t* matrix, int rows) {
-    return tensor_map_2d(
-        matrix, rows, 64, 128, {rows, 64}, model::Swizzle::span_128, TensorElement::float16);
-  };
-  launch(
-      multiply_halves<F16Tile, 128>, dim3(1), dim3(128), static_cast<int>(sizeof(F16Tile)),
-      map_of(a.device, 64), map_of(b.device, 128), c.device, out.device);
-  if (std::string error = error_of_launch(); !error.empty()) return error;
-  std::vector<float> expected(64 * 128);
-  for (int row = 0; row < 64; ++row) {
-    for (int column = 0; column < 128; ++column) {
-      float of_row[64], of_column[64];
-      for (int k = 0; k < 64; ++k) {
-        of_row[k] = model::widened(a.host[row * 64 + k], model::kFp16);
-        of_column[k] = model::widened(b.host[column * 64 + k], model::kFp16);
-      }
-      expected[row * 128 + column] = model::tensor_core_dot(
-          of_row, of_column, c.host[row * 128 + column], model::kHopperTensorCoreOfHalves,
-          model::kFp16);
-    }
-  }
-  return difference(out.fetch(), expected);
+  return multiplies_halves<F16Tile, 128>(kF16, number);
 }
 
 // Two warps take turns: each lets the other go on.
-__global__ void take_turns(float* out, int turns) {
+__global__ void take_turns(int turns, float* out) {
   __shared__ float value;
   const int warp = threadIdx.x / 32;
   if (threadIdx.x == 0) value = 0;
@@ -382,10 +332,7 @@ __global__ void take_turns(float* out, int turns) {
 }
 
 std::string takes_turns() {
-  Array<float> out(1);
-  launch(take_turns, dim3(1), dim3(64), 0, out.device, 4);
-  if (std::string error = error_of_launch(); !error.empty()) return error;
-  return difference(out.fetch(), {0b01010101});
+  return wrong_in(take_turns, dim3(1), dim3(64), 0, std::vector<float>{0b01010101}, 4);
 }
 
 std::string multiplies_in_a_pipeline() {
@@ -408,11 +355,11 @@ std::string multiplies_in_a_pipeline() {
           model::tensor_core_dot({&a.host[row * K], K}, column, 0, model::kHopperTensorCore);
     }
   }
-  return difference(c.fetch(), expected);
+  return difference(c.fetch(), expected, [](std::size_t) { return std::string("C"); });
 }
 
 // Every thread arrives in every phase, and sees what the others stored before.
-__global__ void pass_around(float* out, int rounds) {
+__global__ void pass_around(int rounds, float* out) {
   __shared__ std::uint64_t barrier;
   __shared__ float slot[96];
   if (threadIdx.x == 0) mbarrier_init(&barrier, blockDim.x);
@@ -431,14 +378,11 @@ __global__ void pass_around(float* out, int rounds) {
 
 std::string passes_phases() {
   constexpr int kBlocks = 5, kThreads = 96, kRounds = 10;
-  Array<float> out(kBlocks * kThreads);
-  launch(pass_around, dim3(kBlocks), dim3(kThreads), 0, out.device, kRounds);
-  if (std::string error = error_of_launch(); !error.empty()) return error;
   std::vector<float> expected(kBlocks * kThreads);
   for (int t = 0; t < kBlocks * kThreads; ++t) {
     expected[t] = static_cast<float>((t % kThreads + kRounds) % kThreads);
   }
-  return difference(out.fetch(), expected);
+  return wrong_in(pass_around, dim3(kBlocks), dim3(kThreads), 0, expected, kRounds);
 }
 
 }  // namespace

@@ -1,33 +1,17 @@
-#include "simulator/trace/idioms.h"
-
 #include <cooperative_groups.h>
 #include <cuda_pipeline.h>
-#include <cuda_runtime.h>
 
 #include <cstring>
 #include <utility>
 
 #include "simulator/cuda/instructions.h"
-#include "simulator/cuda/launch.h"
+#include "simulator/trace/idiom_run.h"
 
 // The functions that the compiler calls; some idioms call them directly.
 extern "C" void __tsan_read4(void*);
 extern "C" void __tsan_write4(void*);
 
 namespace {
-
-using Body = void (*)(const float* in, float* out);
-
-template <Body body>
-__global__ void kernel(const float* in, float* out) {
-  body(in, out);
-}
-
-template <Body body>
-void run(const float* in, float* out) {
-  constexpr int kSharedBytes = 32 * 16;
-  launch(kernel<body>, dim3(1), dim3(32), kSharedBytes, in, out);
-}
 
 struct Twelve {
   float x, y, z;
@@ -88,15 +72,6 @@ __device__ float sum_from(const float* p, int n) {
   return n == 0 ? 0 : *p + sum_from(p + 1, n - 1);
 }
 
-template <class V>
-__device__ const V* as(const float* p) {
-  return reinterpret_cast<const V*>(p);
-}
-template <class V>
-__device__ V* as(float* p) {
-  return reinterpret_cast<V*>(p);
-}
-
 __device__ float4 twice(float4 v) {
   return make_float4(2 * v.x, 2 * v.y, 2 * v.z, 2 * v.w);
 }
@@ -104,7 +79,6 @@ __device__ float first_of(const float4& v) {
   return v.x;
 }
 
-constexpr unsigned kAll = 0xffffffffu;
 __device__ char text[] = "ab";
 __constant__ float kConstants[4] = {1, 2, 3, 4};
 
@@ -144,11 +118,7 @@ __device__ int after_a_barrier(int* s, int t) {
 
 }  // namespace
 
-// (clang-format breaks up the lambdas in BODY<>.)
 // clang-format off
-// A short name for the built-in index, because every idiom uses it.
-#define T (threadIdx.x)
-#define BODY run<[](const float* in [[maybe_unused]], float* out [[maybe_unused]])
 
 extern const std::vector<trace::Idiom> trace::idioms = {
     {"out[t] = in[t]", BODY { out[T] = in[T]; }>, 1, 4, 1, 4},
@@ -361,20 +331,17 @@ extern const std::vector<trace::Idiom> trace::idioms = {
      }>, 2, 3, 2, 3},
 };
 
+#define SUMS(goes_on, ...)                                 \
+  BODY {                                                   \
+    float sum = 0;                                         \
+    for (unsigned i = 0; goes_on; ++i) { __VA_ARGS__; }    \
+    out[T] = sum;                                          \
+  }
+
 extern const std::vector<trace::Divergence> trace::divergences = {
-    {"all lanes alike", BODY {
-       float sum = 0;
-       for (int i = 0; i < 4; ++i) sum += in[T + i];
-       out[T] = sum;
-     }>, 4, 19},
-    {"every second lane skips one iteration", BODY {
-       float sum = 0;
-       for (int i = 0; i < 4; ++i) {
-         if (i == 1 && T % 2 == 0) continue;
-         sum += in[32 * i + T];
-       }
-       out[T] = sum;
-     }>, 4, 16},
+    {"all lanes alike", SUMS(i < 4, sum += in[T + i])>, 4, 19},
+    {"every second lane skips one iteration",
+     SUMS(i < 4, if (i == 1 && T % 2 == 0) continue; sum += in[32 * i + T])>, 4, 16},
     {"one load in either branch", BODY {
        float value;
        if (T < 16) {
@@ -384,11 +351,7 @@ extern const std::vector<trace::Divergence> trace::divergences = {
        }
        out[T] = value + in[T];
      }>, 3, 9},
-    {"lane t makes t + 1 iterations", BODY {
-       float sum = 0;
-       for (unsigned i = 0; i <= T; ++i) sum += in[i];
-       out[T] = sum;
-     }>, 32, 32},
+    {"lane t makes t + 1 iterations", SUMS(i <= T, sum += in[i])>, 32, 32},
     {"lanes leave the loop at different times and load once more", BODY {
        float sum = 0;
        for (unsigned i = 0; i < 8; ++i) {
@@ -412,13 +375,8 @@ extern const std::vector<trace::Divergence> trace::divergences = {
      }>, 2, 9},
     {"a helper that skips its load for half the lanes",
      BODY { out[T] = load_or_zero(in, T, 16) + load_or_zero(in, T, 32); }>, 2, 6},
-    {"a nested loop with different inner counts", BODY {
-       float sum = 0;
-       for (unsigned i = 0; i < 3; ++i) {
-         for (unsigned j = 0; j < 1 + (T + i) % 2; ++j) sum += in[i + j];
-       }
-       out[T] = sum;
-     }>, 6, 6},
+    {"a nested loop with different inner counts",
+     SUMS(i < 3, for (unsigned j = 0; j < 1 + (T + i) % 2; ++j) sum += in[i + j])>, 6, 6},
     {"half the lanes exchange and rejoin the others", BODY {
        float value = 0;
        if (T < 16) value = __shfl_xor_sync(0xffffu, static_cast<float>(T), 1);

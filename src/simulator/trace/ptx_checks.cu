@@ -7,7 +7,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <random>
 #include <string>
 #include <vector>
@@ -17,24 +16,6 @@
 #include "simulator/trace/device_array.h"
 
 namespace {
-
-// The first word that differs, named by `name(i)`.
-template <class T, class Name>
-std::string difference(const std::vector<T>& found, const std::vector<T>& expected, Name name) {
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    if (found[i] == expected[i]) continue;
-    char text[160];
-    std::snprintf(
-        text, sizeof text, "%s: word %zu is %llx and should be %llx", name(i).c_str(), i,
-        static_cast<unsigned long long>(found[i]), static_cast<unsigned long long>(expected[i]));
-    return text;
-  }
-  return "";
-}
-template <class T>
-std::string difference(const std::vector<T>& found, const std::vector<T>& expected) {
-  return difference(found, expected, [](std::size_t) { return std::string("there"); });
-}
 
 std::mt19937 random_bits(17);
 
@@ -231,26 +212,6 @@ struct Instructions {
   X("{ .reg .pred p; shfl.sync.up.b32 %0|p, %1, 3, 0, -1; @!p mov.u32 %0, 7; }",                   \
     t % 32 < 3 ? 7u : all.as[t - 3])
 
-__global__ void compute_words(const u32* as, const u32* bs, const u32* cs, u32* out) {
-  const u32 a = as[threadIdx.x], b = bs[threadIdx.x], c = cs[threadIdx.x];
-  const auto a16 = static_cast<unsigned short>(a), b16 = static_cast<unsigned short>(b);
-  int n = 0;
-#define X(text, value)                                                                     \
-  {                                                                                        \
-    u32 d = 0;                                                                             \
-    asm volatile(text : "=&r"(d) : "r"(a), "r"(b), "r"(c), "h"(a16), "h"(b16) : "memory"); \
-    out[n++ * kThreads + threadIdx.x] = d;                                                 \
-  }
-  WORDS(X)
-#undef X
-}
-
-std::string computes_words() {
-  Instructions<u32, u32> all(any_word);
-  WORDS(ADD)
-  return all.wrong_in(compute_words);
-}
-
 // The same with 64 bits.
 #define LONG_WORDS(X)                                                                          \
   X("add.u64 %0, %1, %2;", a + b)                                                              \
@@ -281,25 +242,6 @@ std::string computes_words() {
     s(a) > 0x7fffffbfffffffff ? u64{0x7fffffffffffffff}                                        \
                               : static_cast<u64>(static_cast<s64>(static_cast<float>(s(a)))))  \
   X("cvta.to.global.u64 %0, %1;", a)
-
-__global__ void compute_long_words(const u64* as, const u64* bs, const u64* cs, u64* out) {
-  const u64 a = as[threadIdx.x], b = bs[threadIdx.x], c = cs[threadIdx.x];
-  int n = 0;
-#define X(text, value)                                      \
-  {                                                         \
-    u64 d = 0;                                              \
-    asm volatile(text : "=&l"(d) : "l"(a), "l"(b), "l"(c)); \
-    out[n++ * kThreads + threadIdx.x] = d;                  \
-  }
-  LONG_WORDS(X)
-#undef X
-}
-
-std::string computes_long_words() {
-  Instructions<u64, u64> all(any_long_word);
-  LONG_WORDS(ADD)
-  return all.wrong_in(compute_long_words);
-}
 
 // Real numbers: the result has 32 bits.
 using model::Toward;
@@ -392,24 +334,33 @@ double as_brain(float a) {
   X("cvt.rna.tf32.f32 %0, %1;", (bits_of(a) + 0x1000u) & 0xffffe000u)                           \
   X("{ .reg .pred p; setp.gt.f32 p, %1, %2; selp.u32 %0, 1, 0, p; }", a > b ? 1u : 0u)
 
-__global__ void compute_reals(const float* as, const float* bs, const float* cs, u32* out) {
-  const float a = as[threadIdx.x], b = bs[threadIdx.x], c = cs[threadIdx.x];
-  int n = 0;
-#define X(text, value)                                      \
-  {                                                         \
-    u32 d = 0;                                              \
-    asm volatile(text : "=&r"(d) : "f"(a), "f"(b), "f"(c)); \
-    out[n++ * kThreads + threadIdx.x] = d;                  \
+// Kernels whose threads run all of these instructions, and what is wrong with their results.
+#define COMPUTES(name, INSTRUCTIONS, RUN, In, Out, any)                      \
+  __global__ void name(const In* as, const In* bs, const In* cs, Out* out) { \
+    const In a = as[threadIdx.x], b = bs[threadIdx.x], c = cs[threadIdx.x];  \
+    out += threadIdx.x;                                                      \
+    INSTRUCTIONS(RUN)                                                        \
+  }                                                                          \
+  std::string wrong_in_##name() {                                            \
+    Instructions<In, Out> all(any);                                          \
+    INSTRUCTIONS(ADD)                                                        \
+    return all.wrong_in(name);                                               \
   }
-  REALS(X)
-#undef X
-}
-
-std::string computes_reals() {
-  Instructions<float, u32> all(any_float);
-  REALS(ADD)
-  return all.wrong_in(compute_reals);
-}
+#define RUN(text, Out, kind, ...)                               \
+  {                                                             \
+    Out d = 0;                                                  \
+    asm volatile(text : "=&" kind(d) : __VA_ARGS__ : "memory"); \
+    *out = d;                                                   \
+    out += kThreads;                                            \
+  }
+#define RUN_WORD(text, value)                                                      \
+  RUN(text, u32, "r", "r"(a), "r"(b), "r"(c), "h"(static_cast<unsigned short>(a)), \
+      "h"(static_cast<unsigned short>(b)))
+#define RUN_LONG(text, value) RUN(text, u64, "l", "l"(a), "l"(b), "l"(c))
+#define RUN_REAL(text, value) RUN(text, u32, "r", "f"(a), "f"(b), "f"(c))
+COMPUTES(words, WORDS, RUN_WORD, u32, u32, any_word)
+COMPUTES(long_words, LONG_WORDS, RUN_LONG, u64, u64, any_long_word)
+COMPUTES(reals, REALS, RUN_REAL, float, u32, any_float)
 
 // Matrices of 16-bit elements: element (row, column) of matrix m is 1000 m + 16 row + column.
 template <int kMatrices, bool kTransposed>
@@ -447,9 +398,6 @@ __global__ void load_matrices(u32* out) {
 
 template <int kMatrices, bool kTransposed>
 std::string loads_matrices() {
-  Array<u32> out(128);
-  launch(load_matrices<kMatrices, kTransposed>, dim3(1), dim3(32), 0, out.device);
-  if (std::string error = error_of_launch(); !error.empty()) return error;
   std::vector<u32> expected(128, 7);
   for (int m = 0; m < kMatrices; ++m) {
     for (int l = 0; l < 32; ++l) {
@@ -460,7 +408,7 @@ std::string loads_matrices() {
                                          : at(l / 4, l % 4 * 2) | at(l / 4, l % 4 * 2 + 1) << 16;
     }
   }
-  return difference(out.fetch(), expected);
+  return wrong_in(load_matrices<kMatrices, kTransposed>, dim3(1), dim3(32), 0, expected);
 }
 
 // stmatrix, read back word by word.
@@ -478,12 +426,9 @@ __global__ void store_matrices(u32* out) {
 #endif
 }
 std::string stores_matrices() {
-  Array<u32> out(64);
-  launch(store_matrices, dim3(1), dim3(32), 0, out.device);
-  if (std::string error = error_of_launch(); !error.empty()) return error;
   std::vector<u32> expected;
   for (u32 i = 0; i < 64; ++i) expected.push_back(i < 32 ? i : i + 68);
-  return difference(out.fetch(), expected);
+  return wrong_in(store_matrices, dim3(1), dim3(32), 0, expected);
 }
 
 // Each lane has two neighbours of a row, and gets two of a column.
@@ -496,13 +441,10 @@ __global__ void transpose_matrix(u32* out) {
   out[threadIdx.x] = d;
 }
 std::string transposes_matrix() {
-  Array<u32> out(32);
-  launch(transpose_matrix, dim3(1), dim3(32), 0, out.device);
-  if (std::string error = error_of_launch(); !error.empty()) return error;
   std::vector<u32> expected;
   for (u32 l = 0; l < 32; ++l)
     expected.push_back((l % 4 * 16 + l / 4) | (l % 4 * 16 + 8 + l / 4) << 16);
-  return difference(out.fetch(), expected);
+  return wrong_in(transpose_matrix, dim3(1), dim3(32), 0, expected);
 }
 
 // Sums of a warp.
@@ -516,10 +458,7 @@ __global__ void reduce(u32* out) {
 #endif
 }
 std::string reduces() {
-  Array<u32> out(32);
-  launch(reduce, dim3(1), dim3(32), 0, out.device);
-  if (std::string error = error_of_launch(); !error.empty()) return error;
-  return difference(out.fetch(), std::vector<u32>(32, 496 - 26 + (31 << 8)));
+  return wrong_in(reduce, dim3(1), dim3(32), 0, std::vector<u32>(32, 496 - 26 + (31 << 8)));
 }
 
 // Atomics of 64 threads, in CUDA C++ and in PTX.
@@ -574,8 +513,8 @@ void run_add() {
 }
 std::string adds_alike() {
   const std::vector<u32> written = added<add_written>(), in_ptx = added<add_in_ptx>();
-  if (std::string wrong = difference(in_ptx, written); !wrong.empty()) return wrong;
-  return in_ptx[0] == 2016 && in_ptx[3] == bits_of(32) && in_ptx[6] == 4 && in_ptx[9] == 192
+  return in_ptx == written && in_ptx[0] == 2016 && in_ptx[3] == bits_of(32) && in_ptx[6] == 4 &&
+                 in_ptx[9] == 192
              ? ""
              : "sums";
 }
@@ -586,8 +525,7 @@ __global__ void add_halves(u32* out) {
 std::string adds_halves() {
   Array<u32> out(std::vector<u32>(1));
   launch(add_halves, dim3(1), dim3(32), 0, out.device);
-  if (std::string error = error_of_launch(); !error.empty()) return error;
-  return difference(out.fetch(), {half(32) << 16 | half(64)});
+  return out.fetch()[0] == (half(32) << 16 | half(64)) ? "" : "sums";
 }
 
 // mma of small integers, of which every sum is exact. Element (row, k) of a and (k, column) of b.
@@ -606,49 +544,34 @@ __global__ void multiply(const u32* as, const u32* bs, u32* out) {
   for (int i = 0; i < 4; ++i) a[i] = as[i * 32 + threadIdx.x];
   for (int i = 0; i < 2; ++i) b[i] = bs[i * 32 + threadIdx.x];
   float* const f = reinterpret_cast<float*>(d);
+#define TWO(kind, x) kind(x[0]), kind(x[1])
+#define FOUR(kind, x) kind(x[0]), kind(x[1]), kind(x[2]), kind(x[3])
+#define MMA "mma.sync.aligned."
+#define D_A4_B2_D "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+#define D_A2_B1_D "{%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+#define A4_B2 FOUR("r", a), TWO("r", b)
+#define A2_B1 TWO("r", a), "r"(b[0])
   if constexpr (shape == Mmas::k16_f16) {
-    asm volatile(
-        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-        "{%10,%11,%12,%13};\n"
-        : "=f"(f[0]), "=f"(f[1]), "=f"(f[2]), "=f"(f[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "f"(f[0]), "f"(f[1]),
-          "f"(f[2]), "f"(f[3]));
+    asm volatile(MMA
+                 "m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+                 "{%10,%11,%12,%13};\n"
+                 : FOUR("=f", f)
+                 : FOUR("r", a), TWO("r", b), FOUR("f", f));
   } else if constexpr (shape == Mmas::k16_f16_f16) {
-    asm volatile(
-        "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%0, %1}, {%2, %3, %4, %5}, {%6, %7}, "
-        "{%8, %9};\n"
-        : "=r"(d[0]), "=r"(d[1])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "r"(d[0]), "r"(d[1]));
+    asm volatile(MMA
+                 "m16n8k16.row.col.f16.f16.f16.f16 {%0, %1}, {%2, %3, %4, %5}, {%6, %7}, {%8, %9};"
+                 : TWO("=r", d)
+                 : FOUR("r", a), TWO("r", b), TWO("r", d));
   } else if constexpr (shape == Mmas::k16_bf16) {
-    asm volatile(
-        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
-        "{%8, %9}, {%0, %1, %2, %3};"
-        : "+f"(f[0]), "+f"(f[1]), "+f"(f[2]), "+f"(f[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+    asm volatile(MMA "m16n8k16.row.col.f32.bf16.bf16.f32 " D_A4_B2_D : FOUR("+f", f) : A4_B2);
   } else if constexpr (shape == Mmas::k8_f16) {
-    asm volatile(
-        "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, "
-        "%1, %2, %3};"
-        : "+f"(f[0]), "+f"(f[1]), "+f"(f[2]), "+f"(f[3])
-        : "r"(a[0]), "r"(a[1]), "r"(b[0]));
+    asm volatile(MMA "m16n8k8.row.col.f32.f16.f16.f32 " D_A2_B1_D : FOUR("+f", f) : A2_B1);
   } else if constexpr (shape == Mmas::k8_tf32) {
-    asm volatile(
-        "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
-        "{%8, %9}, {%0, %1, %2, %3};"
-        : "+f"(f[0]), "+f"(f[1]), "+f"(f[2]), "+f"(f[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+    asm volatile(MMA "m16n8k8.row.col.f32.tf32.tf32.f32 " D_A4_B2_D : FOUR("+f", f) : A4_B2);
   } else if constexpr (shape == Mmas::k4_tf32) {
-    asm volatile(
-        "mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, "
-        "%1, %2, %3};"
-        : "+f"(f[0]), "+f"(f[1]), "+f"(f[2]), "+f"(f[3])
-        : "r"(a[0]), "r"(a[1]), "r"(b[0]));
+    asm volatile(MMA "m16n8k4.row.col.f32.tf32.tf32.f32 " D_A2_B1_D : FOUR("+f", f) : A2_B1);
   } else {
-    asm volatile(
-        "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, "
-        "%9}, {%0, %1, %2, %3};"
-        : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+    asm volatile(MMA "m16n8k32.row.col.s32.s8.s8.s32 " D_A4_B2_D : FOUR("+r", d) : A4_B2);
   }
   for (int i = 0; i < 4; ++i) out[i * 32 + threadIdx.x] = d[i];
 }
@@ -697,10 +620,7 @@ std::string multiplies() {
     }
   }
   const Array<u32> a(as), b(bs);
-  Array<u32> out(128);
-  launch(multiply<shape>, dim3(1), dim3(32), 0, a.device, b.device, out.device);
-  if (std::string error = error_of_launch(); !error.empty()) return error;
-  return difference(out.fetch(), expected);
+  return wrong_in(multiply<shape>, dim3(1), dim3(32), 0, expected, a.device, b.device);
 }
 
 // wgmma.m64n16k16 of the same integers, with a in shared memory or in registers. The tiles are not
@@ -714,7 +634,7 @@ __host__ __device__ inline int place_in_tile(int row, int k, bool transposed) {
 }
 
 template <bool kInRegisters, bool kTransposed, bool kAIsFixed, bool kBIsFixed>
-__global__ void multiply_together(const unsigned short* as, const unsigned short* bs, float* out) {
+__global__ void multiply_together(const unsigned short* as, const unsigned short* bs, u32* out) {
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ __align__(128) unsigned short tiles[];  // a: 64 x 16, b: 16 x 16
   __shared__ __align__(128) unsigned short fixed_a[kAIsFixed ? 64 * 16 : 1];
@@ -762,7 +682,7 @@ __global__ void multiply_together(const unsigned short* as, const unsigned short
   asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
 #undef ACCUMULATORS
   for (int i = 0; i < 8; ++i) {
-    out[(row + i / 2 % 2 * 8) * kWgmmaColumns + i / 4 * 8 + k + i % 2] = d[i];
+    out[(row + i / 2 % 2 * 8) * kWgmmaColumns + i / 4 * 8 + k + i % 2] = __float_as_uint(d[i]);
   }
 #endif
 }
@@ -791,14 +711,9 @@ std::string multiplies_together() {
     }
   }
   const Array<unsigned short> a(as), b(bs);
-  Array<float> out(64 * kWgmmaColumns);
-  launch(
+  return wrong_in(
       multiply_together<kInRegisters, kTransposed, kAIsFixed, kBIsFixed>, dim3(1), dim3(128),
-      (64 + kWgmmaColumns) * 32, a.device, b.device, out.device);
-  if (std::string error = error_of_launch(); !error.empty()) return error;
-  std::vector<u32> found;
-  for (const float value : out.fetch()) found.push_back(bits_of(value));
-  return difference(found, expected);
+      (64 + kWgmmaColumns) * 32, expected, a.device, b.device);
 }
 
 // Copies 64 words to shared memory, and from there to `out`, with the copy engine.
@@ -847,10 +762,7 @@ std::string copies_bytes() {
     expected.push_back(3 * t + 1);
   }
   const Array<u32> in(values);
-  Array<u32> out(64);
-  launch(copy_bytes, dim3(1), dim3(64), 0, in.device, out.device);
-  if (std::string error = error_of_launch(); !error.empty()) return error;
-  return difference(out.fetch(), expected);
+  return wrong_in(copy_bytes, dim3(1), dim3(64), 0, expected, in.device);
 }
 
 // Phases of a barrier, as libraries write them: with a token, and with the parity in a loop.
@@ -897,12 +809,9 @@ __global__ void pass_around(u32* out) {
 #endif
 }
 std::string passes_phases() {
-  Array<u32> out(64);
-  launch(pass_around, dim3(1), dim3(64), 0, out.device);
-  if (std::string error = error_of_launch(); !error.empty()) return error;
   std::vector<u32> expected;
   for (u32 t = 0; t < 64; ++t) expected.push_back((t + 4) % 64);
-  return difference(out.fetch(), expected);
+  return wrong_in(pass_around, dim3(1), dim3(64), 0, expected);
 }
 
 // The same kernels in CUDA C++ and in PTX. Lane l loads four floats, of which every fifth lane
@@ -1013,13 +922,29 @@ std::string run_small() {
   return "";
 }
 #define SMALL run_small < [](float* tile, u32 at, float* out)
+#define COPIES(in_flight)                                                       \
+  SMALL {                                                                       \
+    asm volatile(                                                               \
+        "cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(at + 4 * threadIdx.x), \
+        "l"(out + threadIdx.x));                                                \
+    asm volatile("cp.async.commit_group;");                                     \
+    asm volatile("cp.async.wait_group " #in_flight ";");                        \
+    __syncthreads();                                                            \
+    out[64 + threadIdx.x] = tile[63 - threadIdx.x];                             \
+  }
+#define LOADS(space, from)                                        \
+  SMALL {                                                         \
+    float x;                                                      \
+    asm volatile("ld." #space ".f32 %0, [%1];" : "=f"(x) : from); \
+    out[threadIdx.x] = x + tile[0] + static_cast<float>(at);      \
+  }
 
 }  // namespace
 
 extern const std::vector<trace::Check> trace::ptx_checks = {
-    {"instructions with 32 bits", computes_words},
-    {"instructions with 64 bits", computes_long_words},
-    {"instructions with real numbers", computes_reals},
+    {"instructions with 32 bits", wrong_in_words},
+    {"instructions with 64 bits", wrong_in_long_words},
+    {"instructions with real numbers", wrong_in_reals},
     {"ldmatrix.x1.trans", loads_matrices<1, true>},
     {"ldmatrix.x2", loads_matrices<2, false>},
     {"ldmatrix.x4", loads_matrices<4, false>},
@@ -1058,41 +983,16 @@ extern const std::vector<trace::PtxTwins> trace::ptx_twins = {
 
 // clang-format off
 extern const std::vector<trace::Misuse> trace::ptx_misuses = {
-    {"a copy that is waited for", SMALL {
-       asm volatile("cp.async.ca.shared.global [%0], [%1], 4;"
-                    ::"r"(at + 4 * threadIdx.x), "l"(out + threadIdx.x));
-       asm volatile("cp.async.commit_group;");
-       asm volatile("cp.async.wait_group 0;");
-       __syncthreads();
-       out[64 + threadIdx.x] = tile[63 - threadIdx.x];
-     }>, ""},
-    {"a copy that is not waited for", SMALL {
-       asm volatile("cp.async.ca.shared.global [%0], [%1], 4;"
-                    ::"r"(at + 4 * threadIdx.x), "l"(out + threadIdx.x));
-       asm volatile("cp.async.commit_group;");
-       asm volatile("cp.async.wait_group 1;");
-       __syncthreads();
-       out[64 + threadIdx.x] = tile[63 - threadIdx.x];
-     }>, "copy_not_waited_for"},
+    {"a copy that is waited for", COPIES(0)>, ""},
+    {"a copy that is not waited for", COPIES(1)>, "copy_not_waited_for"},
     {"a store without a barrier before the load", SMALL {
        asm volatile("st.shared.f32 [%0], %1;" ::"r"(at + 4 * threadIdx.x), "f"(1.0f));
        out[threadIdx.x] = tile[63 - threadIdx.x];
      }>, "race"},
-    {"a load beyond shared memory", SMALL {
-       float x;
-       asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x) : "r"(at + 512 + 4 * threadIdx.x));
-       out[threadIdx.x] = x + tile[0];
-     }>, "out_of_bounds"},
-    {"a load far beyond shared memory", SMALL {
-       float x;
-       asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x) : "r"(at + 0x40000000u));
-       out[threadIdx.x] = x + tile[0];
-     }>, "out_of_bounds"},
-    {"a load beyond global memory", SMALL {
-       float x;
-       asm volatile("ld.global.f32 %0, [%1];" : "=f"(x) : "l"(out + 1024 + threadIdx.x));
-       out[threadIdx.x] = x + tile[0] + static_cast<float>(at);
-     }>, "out_of_bounds"},
+    {"a load beyond shared memory", LOADS(shared, "r"(at + 512 + 4 * threadIdx.x))>,
+     "out_of_bounds"},
+    {"a load far beyond shared memory", LOADS(shared, "r"(at + 0x40000000u))>, "out_of_bounds"},
+    {"a load beyond global memory", LOADS(global, "l"(out + 1024 + threadIdx.x))>, "out_of_bounds"},
     {"a misaligned vector", SMALL {
        float x, y;
        asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(x), "=f"(y) : "r"(at + 4));

@@ -6,7 +6,6 @@
 #include <cooperative_groups/scan.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
-#include <cuda_runtime.h>
 #include <mma.h>
 
 #include <cuda/atomic>
@@ -14,35 +13,9 @@
 #include <cuda/std/cstddef>
 #include <cuda/std/type_traits>
 
-#include "simulator/cuda/launch.h"
-#include "simulator/trace/idioms.h"
-
-#define T (threadIdx.x)
+#include "simulator/trace/idiom_run.h"
 
 namespace {
-
-using Body = void (*)(const float* in, float* out);
-
-template <Body body>
-__global__ void kernel(const float* in, float* out) {
-  body(in, out);
-}
-
-template <Body body, int threads = 32>
-void run(const float* in, float* out) {
-  launch(kernel<body>, dim3(1), dim3(threads), 0, in, out);
-}
-
-template <class V>
-__device__ const V* as(const float* p) {
-  return reinterpret_cast<const V*>(p);
-}
-template <class V>
-__device__ V* as(float* p) {
-  return reinterpret_cast<V*>(p);
-}
-
-constexpr unsigned kAll = 0xffffffffu;
 
 namespace cg = cooperative_groups;
 
@@ -119,9 +92,7 @@ __device__ void multiply_all_layouts(float* out) {
 
 }  // namespace
 
-// (clang-format breaks up the lambdas in BODY<>.)
 // clang-format off
-#define BODY run<[](const float* in [[maybe_unused]], float* out [[maybe_unused]])
 #define WMMA(...) BODY { multiply_all_layouts<__VA_ARGS__>(out); }>, [](int) { return 1; }
 
 extern const std::vector<trace::Idiom> trace::narrow_idioms = {

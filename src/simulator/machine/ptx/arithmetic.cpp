@@ -122,86 +122,6 @@ double larger(double a, double b) {
   return -smaller(-a, -b);
 }
 
-#define COMPARABLE "f16|bf16|f32|f64|" BITS "|" INTEGERS
-#define BITS "b16|b32|b64"
-#define INTEGERS "u16|u32|u64|s16|s32|s64"
-#define NARROW "f32|f16|f16x2|bf16|bf16x2"
-#define ROUNDED " rn|rz|rm|rp? ftz? sat? " NARROW
-#define UNUSED [[maybe_unused]]
-#define INTEGER(...)                                                                 \
-  integer<[](UNUSED Wide a, UNUSED Wide b, UNUSED Wide c, UNUSED int bits) -> Wide { \
-    return (__VA_ARGS__);                                                            \
-  }>
-#define WIDE(...) \
-  integer<[](Wide a, Wide b, UNUSED Wide c, int) -> Wide { return (__VA_ARGS__); }, true>
-#define REAL(...) \
-  real<[](UNUSED double a, UNUSED double b, UNUSED double c) { return (__VA_ARGS__); }>
-
-constexpr PtxRow kComputes[] = {
-    computes("add sat? " INTEGERS, "dss", INTEGER(a + b)),
-    computes("sub sat? " INTEGERS, "dss", INTEGER(a - b)),
-    computes("mul lo " INTEGERS, "dss", INTEGER(product(a, b))),
-    computes("mul hi " INTEGERS, "dss", INTEGER(product(a, b) >> bits)),
-    computes("mul wide u16|u32|s16|s32", "dss", WIDE(a* b)),
-    computes("mad lo " INTEGERS, "dsss", INTEGER(product(a, b) + c)),
-    computes("mad hi sat? " INTEGERS, "dsss", INTEGER((product(a, b) >> bits) + c)),
-    computes("mad wide u16|u32|s16|s32", "dsss", WIDE(a* b + c)),
-    computes("div " INTEGERS, "dss", INTEGER(b == 0 ? -1 : a / b)),
-    computes("rem " INTEGERS, "dss", INTEGER(b == 0 ? a : a % b)),
-    computes("min " INTEGERS, "dss", INTEGER(std::min(a, b))),
-    computes("max " INTEGERS, "dss", INTEGER(std::max(a, b))),
-    computes("abs s16|s32|s64", "ds", INTEGER(a < 0 ? -a : a)),
-    computes("neg s16|s32|s64", "ds", INTEGER(-a)),
-    computes("and pred|" BITS, "dss", INTEGER(a& b)),
-    computes("or pred|" BITS, "dss", INTEGER(a | b)),
-    computes("xor pred|" BITS, "dss", INTEGER(a ^ b)),
-    computes("not pred|" BITS, "ds", INTEGER(~a)),
-    computes("shl " BITS, "dss", INTEGER(a << places(b, bits))),
-    computes("shr " BITS "|" INTEGERS, "dss", INTEGER(a >> places(b, bits))),
-    computes("shf l wrap b32", "dsss", INTEGER((b << 32 | a) << (c & 31) >> 32)),
-    computes("shf l clamp b32", "dsss", INTEGER((b << 32 | a) << places(c, 32) >> 32)),
-    computes("shf r wrap b32", "dsss", INTEGER((b << 32 | a) >> (c & 31))),
-    computes("shf r clamp b32", "dsss", INTEGER((b << 32 | a) >> places(c, 32))),
-    computes("popc b32|b64", "ds", INTEGER(std::popcount(static_cast<std::uint64_t>(a)))),
-    computes(
-        "clz b32|b64", "ds",
-        INTEGER(std::countl_zero(static_cast<std::uint64_t>(a)) - (64 - bits))),
-    computes("brev b32|b64", "ds", INTEGER(__brevll(static_cast<std::uint64_t>(a)) >> (64 - bits))),
-    computes("bfe u32|u64|s32|s64", "dsss", field),
-    computes("bfi b32|b64", "dssss", with_field),
-    computes("bfind =shiftamt? u32|u64|s32|s64", "ds", highest),
-    computes("lop3 b32", "dssss", looked_up),
-    computes("prmt b32", "dsss", permuted),
-    computes("dp4a u32|s32 u32|s32", "dsss", dot),
-
-    computes("add" ROUNDED, "dss", REAL(sum(a, b))),
-    computes("add rn? f64", "dss", REAL(a + b)),
-    computes("sub" ROUNDED, "dss", REAL(sum(a, -b))),
-    computes("sub rn? f64", "dss", REAL(a - b)),
-    computes("mul" ROUNDED, "dss", REAL(a* b)),
-    computes("mul rn? f64", "dss", REAL(a* b)),
-    computes("fma|mad relu?" ROUNDED, "dsss", REAL(sum(a* b, c))),
-    computes("fma|mad rn? f64", "dsss", REAL(std::fma(a, b, c))),
-    computes("div approx|full|rn|rz|rm|rp ftz? f32", "dss", REAL(quotient(a, b))),
-    computes("div rn f64", "dss", REAL(a / b)),
-    computes("rcp approx|rn|rz|rm|rp ftz? f32", "ds", REAL(quotient(1, a))),
-    computes("rcp approx|rn ftz? f64", "ds", REAL(1 / a)),
-    computes("sqrt approx|rn|rz|rm|rp ftz? f32", "ds", REAL(root(a))),
-    computes("sqrt rn f64", "ds", REAL(std::sqrt(a))),
-    computes("rsqrt approx ftz? f32|f64", "ds", REAL(1 / std::sqrt(a))),
-    computes("ex2 approx ftz? " NARROW, "ds", REAL(std::exp2(a))),
-    computes("lg2 approx ftz? f32", "ds", REAL(std::log2(a))),
-    computes("sin approx ftz? f32", "ds", REAL(std::sin(a))),
-    computes("cos approx ftz? f32", "ds", REAL(std::cos(a))),
-    computes("tanh approx " NARROW, "ds", REAL(std::tanh(a))),
-    computes("abs ftz? f64|" NARROW, "ds", REAL(std::fabs(a))),
-    computes("neg ftz? f64|" NARROW, "ds", REAL(-a)),
-    computes("copysign f32|f64", "dss", REAL(std::copysign(b, a))),
-    computes("min ftz? f64|" NARROW, "dss", REAL(smaller(a, b))),
-    computes("max ftz? f64|" NARROW, "dss", REAL(larger(a, b))),
-    computes("min ftz? NaN " NARROW, "dss", REAL(a != a || b != b ? a + b : smaller(a, b))),
-    computes("max ftz? NaN " NARROW, "dss", REAL(a != a || b != b ? a + b : larger(a, b)))};
-
 // {a, b} is one value of which a has the lower bits. An element of it is a register.
 void run_mov(Execution& thread) {
   const Instruction& i = *thread.now;
@@ -268,7 +188,86 @@ void run_selp(Execution& thread) {
   const Operand& chosen = thread.operand(thread.value(3) != 0 ? 1 : 2);
   thread.write(thread.operand(0), thread.read(chosen, thread.now->type));
 }
-constexpr PtxRow kOthers[] = {
+#define COMPARABLE "f16|bf16|f32|f64|" BITS "|" INTEGERS
+#define BITS "b16|b32|b64"
+#define INTEGERS "u16|u32|u64|s16|s32|s64"
+#define NARROW "f32|f16|f16x2|bf16|bf16x2"
+#define ROUNDED " rn|rz|rm|rp? ftz? sat? " NARROW
+#define UNUSED [[maybe_unused]]
+#define INTEGER(...)                                                                 \
+  integer<[](UNUSED Wide a, UNUSED Wide b, UNUSED Wide c, UNUSED int bits) -> Wide { \
+    return (__VA_ARGS__);                                                            \
+  }>
+#define WIDE(...) \
+  integer<[](Wide a, Wide b, UNUSED Wide c, int) -> Wide { return (__VA_ARGS__); }, true>
+#define REAL(...) \
+  real<[](UNUSED double a, UNUSED double b, UNUSED double c) { return (__VA_ARGS__); }>
+
+constexpr PtxRow kArithmetic[] = {
+    computes("add sat? " INTEGERS, "dss", INTEGER(a + b)),
+    computes("sub sat? " INTEGERS, "dss", INTEGER(a - b)),
+    computes("mul lo " INTEGERS, "dss", INTEGER(product(a, b))),
+    computes("mul hi " INTEGERS, "dss", INTEGER(product(a, b) >> bits)),
+    computes("mul wide u16|u32|s16|s32", "dss", WIDE(a* b)),
+    computes("mad lo " INTEGERS, "dsss", INTEGER(product(a, b) + c)),
+    computes("mad hi sat? " INTEGERS, "dsss", INTEGER((product(a, b) >> bits) + c)),
+    computes("mad wide u16|u32|s16|s32", "dsss", WIDE(a* b + c)),
+    computes("div " INTEGERS, "dss", INTEGER(b == 0 ? -1 : a / b)),
+    computes("rem " INTEGERS, "dss", INTEGER(b == 0 ? a : a % b)),
+    computes("min " INTEGERS, "dss", INTEGER(std::min(a, b))),
+    computes("max " INTEGERS, "dss", INTEGER(std::max(a, b))),
+    computes("abs s16|s32|s64", "ds", INTEGER(a < 0 ? -a : a)),
+    computes("neg s16|s32|s64", "ds", INTEGER(-a)),
+    computes("and pred|" BITS, "dss", INTEGER(a& b)),
+    computes("or pred|" BITS, "dss", INTEGER(a | b)),
+    computes("xor pred|" BITS, "dss", INTEGER(a ^ b)),
+    computes("not pred|" BITS, "ds", INTEGER(~a)),
+    computes("shl " BITS, "dss", INTEGER(a << places(b, bits))),
+    computes("shr " BITS "|" INTEGERS, "dss", INTEGER(a >> places(b, bits))),
+    computes("shf l wrap b32", "dsss", INTEGER((b << 32 | a) << (c & 31) >> 32)),
+    computes("shf l clamp b32", "dsss", INTEGER((b << 32 | a) << places(c, 32) >> 32)),
+    computes("shf r wrap b32", "dsss", INTEGER((b << 32 | a) >> (c & 31))),
+    computes("shf r clamp b32", "dsss", INTEGER((b << 32 | a) >> places(c, 32))),
+    computes("popc b32|b64", "ds", INTEGER(std::popcount(static_cast<std::uint64_t>(a)))),
+    computes(
+        "clz b32|b64", "ds",
+        INTEGER(std::countl_zero(static_cast<std::uint64_t>(a)) - (64 - bits))),
+    computes("brev b32|b64", "ds", INTEGER(__brevll(static_cast<std::uint64_t>(a)) >> (64 - bits))),
+    computes("bfe u32|u64|s32|s64", "dsss", field),
+    computes("bfi b32|b64", "dssss", with_field),
+    computes("bfind =shiftamt? u32|u64|s32|s64", "ds", highest),
+    computes("lop3 b32", "dssss", looked_up),
+    computes("prmt b32", "dsss", permuted),
+    computes("dp4a u32|s32 u32|s32", "dsss", dot),
+
+    computes("add" ROUNDED, "dss", REAL(sum(a, b))),
+    computes("add rn? f64", "dss", REAL(a + b)),
+    computes("sub" ROUNDED, "dss", REAL(sum(a, -b))),
+    computes("sub rn? f64", "dss", REAL(a - b)),
+    computes("mul" ROUNDED, "dss", REAL(a* b)),
+    computes("mul rn? f64", "dss", REAL(a* b)),
+    computes("fma|mad relu?" ROUNDED, "dsss", REAL(sum(a* b, c))),
+    computes("fma|mad rn? f64", "dsss", REAL(std::fma(a, b, c))),
+    computes("div approx|full|rn|rz|rm|rp ftz? f32", "dss", REAL(quotient(a, b))),
+    computes("div rn f64", "dss", REAL(a / b)),
+    computes("rcp approx|rn|rz|rm|rp ftz? f32", "ds", REAL(quotient(1, a))),
+    computes("rcp approx|rn ftz? f64", "ds", REAL(1 / a)),
+    computes("sqrt approx|rn|rz|rm|rp ftz? f32", "ds", REAL(root(a))),
+    computes("sqrt rn f64", "ds", REAL(std::sqrt(a))),
+    computes("rsqrt approx ftz? f32|f64", "ds", REAL(1 / std::sqrt(a))),
+    computes("ex2 approx ftz? " NARROW, "ds", REAL(std::exp2(a))),
+    computes("lg2 approx ftz? f32", "ds", REAL(std::log2(a))),
+    computes("sin approx ftz? f32", "ds", REAL(std::sin(a))),
+    computes("cos approx ftz? f32", "ds", REAL(std::cos(a))),
+    computes("tanh approx " NARROW, "ds", REAL(std::tanh(a))),
+    computes("abs ftz? f64|" NARROW, "ds", REAL(std::fabs(a))),
+    computes("neg ftz? f64|" NARROW, "ds", REAL(-a)),
+    computes("copysign f32|f64", "dss", REAL(std::copysign(b, a))),
+    computes("min ftz? f64|" NARROW, "dss", REAL(smaller(a, b))),
+    computes("max ftz? f64|" NARROW, "dss", REAL(larger(a, b))),
+    computes("min ftz? NaN " NARROW, "dss", REAL(a != a || b != b ? a + b : smaller(a, b))),
+    computes("max ftz? NaN " NARROW, "dss", REAL(a != a || b != b ? a + b : larger(a, b))),
+
     decoded("mov", decode_mov),
     {"setp " COMPARISONS " ftz? " COMPARABLE, "dss", run_setp},
     {"setp " COMPARISONS " #and|or|xor? ftz? " COMPARABLE, "dsss", run_setp},
@@ -277,12 +276,7 @@ constexpr PtxRow kOthers[] = {
 }  // namespace
 
 std::span<const PtxRow> arithmetic() {
-  static const std::vector<PtxRow> rows = [] {
-    std::vector<PtxRow> all(std::begin(kComputes), std::end(kComputes));
-    all.insert(all.end(), std::begin(kOthers), std::end(kOthers));
-    return all;
-  }();
-  return rows;
+  return kArithmetic;
 }
 
 }  // namespace machine::ptx

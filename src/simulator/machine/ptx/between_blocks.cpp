@@ -1,6 +1,6 @@
 // Inline PTX by which blocks may wait for each other: the program needs machine/waiting.cpp, too.
 #include "simulator/cuda/collectives.h"
-#include "simulator/machine/ptx/program.h"
+#include "simulator/machine/ptx/instruction.h"
 
 namespace machine::ptx {
 namespace {

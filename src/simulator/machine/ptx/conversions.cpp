@@ -74,7 +74,7 @@ std::uint64_t pack(const Instruction& i, Values in) {
 #define SAME RUNS(thread.write(thread.operand(0), thread.value(1)))
 // Every state space but shared memory has the generic addresses here. A block is a cluster of its
 // own: its shared memory has its own addresses.
-constexpr PtxRow kRows[] = {
+constexpr PtxRow kConversions[] = {
     computes("cvt pack sat u8|s8|u16|s16 s32 b32?", "dss?s", pack),
     computes(TO_REAL " f16|bf16|tf32|f32|f64 " REALS, "ds", real_to_real),
     computes(TO_REAL " f16x2|bf16x2 f32", "dss", real_to_real),
@@ -92,7 +92,7 @@ constexpr PtxRow kRows[] = {
 }  // namespace
 
 std::span<const PtxRow> conversions() {
-  return kRows;
+  return kConversions;
 }
 
 double odd(double value, double rest) {

@@ -1,4 +1,5 @@
-// An instruction as it runs: its meaning was looked up once, from its name.
+// Inline PTX: the syntax of a text, as far as it may stand in an asm statement; and an instruction
+// as it runs: its meaning was looked up once, from its name.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +11,78 @@
 
 #include "simulator/cuda/ptx.h"
 #include "simulator/machine/observer.h"
-#include "simulator/machine/ptx/syntax.h"
 
 namespace machine {
 class Worker;
 }
 
 namespace machine::ptx {
+
+// The types that PTX instructions are named for.
+
+enum class Base : std::uint8_t { bits, unsigned_, signed_, real, bf16, tf32, predicate };
+
+struct Type {
+  Base base = Base::bits;
+  std::uint8_t bits = 0;    // of one element
+  std::uint8_t packed = 1;  // 2: f16x2, bf16x2
+
+  int bytes() const { return bits * packed / 8; }
+  bool is_real() const { return base == Base::real || base == Base::bf16 || base == Base::tf32; }
+  bool operator==(const Type&) const = default;
+};
+
+// "u32", "f16x2", "pred"; nothing if it is not a type that is known here.
+std::optional<Type> type_named(std::string_view name);
+
+// The value's bits of an integer type, extended to 64 bits by its sign.
+inline std::int64_t signed_value(Type type, std::uint64_t bits) {
+  const int unused = 64 - type.bits;
+  return static_cast<std::int64_t>(bits << unused) >> unused;
+}
+inline std::uint64_t unsigned_value(Type type, std::uint64_t bits) {
+  return type.bits == 64 ? bits : bits & ((std::uint64_t{1} << type.bits) - 1);
+}
+
+struct Operand {
+  enum class Kind : std::uint8_t {
+    none,     // `_`
+    reg,      // a register, perhaps a predicate
+    integer,  // a number
+    real,     // a number with a fraction, or 0f3f800000
+    special,  // %laneid
+    address,  // [register + offset]
+    vector,   // {a, b}
+    symbol    // a label: `number` is the line after it; or a name that is not known
+  } kind = Kind::none;
+  bool negated = false;      // !p
+  bool predicate = false;    // a register that was declared as one
+  std::int16_t reg = -1;     // of an address: its base
+  std::int16_t offset = -1;  // of an address: a register that is added
+  std::int16_t second = -1;  // of p|q: q
+  std::uint64_t number = 0;  // a real number as a double; of an address: added; a SpecialRegister
+  std::string name = {};     // of a symbol that is not known
+  std::vector<Operand> parts = {};  // of a vector; of an address: coordinates after a comma
+};
+
+// An instruction: opcode.modifier.modifier operands.
+struct Line {
+  std::string opcode;                  // "ld"
+  std::vector<std::string> modifiers;  // "global", "L2::128B", "v4", "f32"
+  std::vector<Operand> operands;
+  std::int16_t predicate = -1;
+  bool unless = false;  // @!p
+
+  std::string name() const;  // "ld.global.L2::128B.v4.f32"
+};
+
+struct Syntax {
+  std::vector<Line> lines;
+  int registers = 0;  // the operands of the asm statement come first
+};
+
+// `names` are those of the statement's operands; empty: without a name. Throws a Refusal.
+Syntax parse(std::string_view text, std::span<const std::string_view> names);
 
 // PTX's special registers, as %laneid.
 
@@ -143,12 +209,9 @@ bool decode_hint(Instruction& instruction, Modifiers& modifiers);
 // The files of this folder, one for each kind of instruction.
 std::span<const PtxRow> arithmetic();
 std::span<const PtxRow> conversions();
-std::span<const PtxRow> control();
-std::span<const PtxRow> memory_accesses();
-std::span<const PtxRow> async_copies();
-std::span<const PtxRow> barriers();
+std::span<const PtxRow> of_memory();
+std::span<const PtxRow> of_threads();
 std::span<const PtxRow> matrices();
-std::span<const PtxRow> warpgroups();
 
 // Sets `run`; false if the instruction is not known.
 bool find_meaning(Instruction& instruction);
@@ -204,5 +267,21 @@ void* pointer_in_shared(const Execution& thread, std::size_t i);
 void require_space(Execution& thread, const void* pointer);
 // The same pointer as pointer_to(), after announcing the access, which the caller then makes.
 void* accessed(Execution& thread, std::size_t i, int bytes, Access access);
+
+// The text of an asm statement with the meaning of its instructions.
+struct Program {
+  std::vector<Instruction> instructions;
+  std::size_t accesses = 0;   // the number of those that access memory
+  std::size_t registers = 0;  // the operands of the statement come first
+};
+
+// An instruction that is not known becomes one that is a fault. Throws a Refusal if the text cannot
+// be read.
+Program compile(std::string_view text, std::span<const std::string_view> names);
+
+// Runs an asm statement for the thread that comes to it.
+// `place` is the statement's return address in the kernel. It is a fault if the text cannot be read
+// or an instruction that the thread comes to is not known.
+void run_statement(const char* text, std::span<const simt::PtxOperand> operands, const void* place);
 
 }  // namespace machine::ptx

@@ -140,13 +140,6 @@ bool decode_mma(Instruction& i, Modifiers& modifiers) {
          has(2, shape->b_words(), is_input) && has(3, shape->d_words(), is_input);
 }
 
-#define ROWS_OF_MATRICES " sync aligned? m8n8 =x1|x2|x4 #trans? shared|shared::cta? b16"
-constexpr PtxRow kMatrices[] = {
-    {"ldmatrix" ROWS_OF_MATRICES, "Da", run_matrices<false>},
-    {"stmatrix" ROWS_OF_MATRICES, "aS", run_matrices<true>},
-    {"movmatrix sync aligned m8n8 trans b16", "ds", run_movmatrix},
-    decoded("mma sync aligned? row col", decode_mma)};
-
 // wgmma: matrices that the 128 threads of a warpgroup multiply together. Known are the forms for
 // tf32, f16 and bf16 that add to floats.
 
@@ -233,7 +226,12 @@ bool decode_multiply(Instruction& i, Modifiers& modifiers) {
          std::all_of(operands.begin() + 2, operands.end(), is_input);
 }
 
-constexpr PtxRow kWarpgroups[] = {
+#define ROWS_OF_MATRICES " sync aligned? m8n8 =x1|x2|x4 #trans? shared|shared::cta? b16"
+constexpr PtxRow kMatrices[] = {
+    {"ldmatrix" ROWS_OF_MATRICES, "Da", run_matrices<false>},
+    {"stmatrix" ROWS_OF_MATRICES, "aS", run_matrices<true>},
+    {"movmatrix sync aligned m8n8 trans b16", "ds", run_movmatrix},
+    decoded("mma sync aligned? row col", decode_mma),
     {"wgmma fence sync aligned", "", RUNS(wgmma_fence())},
     {"wgmma commit_group sync aligned", "", RUNS(wgmma_commit_group())},
     {"wgmma wait_group sync aligned", "s", RUNS(wait_for_wgmma(thread.number(0), thread.place))},
@@ -243,10 +241,6 @@ constexpr PtxRow kWarpgroups[] = {
 
 std::span<const PtxRow> matrices() {
   return kMatrices;
-}
-
-std::span<const PtxRow> warpgroups() {
-  return kWarpgroups;
 }
 
 }  // namespace machine::ptx

@@ -13,7 +13,6 @@
 #include "simulator/machine/memory.h"
 #include "simulator/machine/observer.h"
 #include "simulator/machine/ptx/instruction.h"
-#include "simulator/machine/ptx/program.h"
 #include "simulator/machine/worker.h"
 
 namespace machine::ptx {
@@ -241,16 +240,6 @@ bool decode_atomic(Instruction& i, Modifiers& modifiers) {
          (swapped == 0 || is_input(i.operand(first + 2)));
 }
 
-constexpr PtxRow kAccesses[] = {decoded("ld|ldu|st", decode), decoded("atom|red", decode_atomic)};
-
-}  // namespace
-
-std::span<const PtxRow> memory_accesses() {
-  return kAccesses;
-}
-
-namespace {
-
 // cp.async in groups of a thread, and copies of whole boxes (cp.async.bulk.tensor).
 
 char* shared_at(const Execution& thread, std::size_t i) {
@@ -321,7 +310,9 @@ void run_box(Execution& thread) {
 #define BOX BULK "tensor =1d|2d|3d|4d|5d tile? "
 #define TO_GLOBAL "global shared::cta bulk_group"
 #define TO_SHARED "shared::cluster|shared::cta global mbarrier::complete_tx::bytes"
-constexpr PtxRow kCopies[] = {
+constexpr PtxRow kOfMemory[] = {
+    decoded("ld|ldu|st", decode),
+    decoded("atom|red", decode_atomic),
     {"cp async commit_group", "", RUNS(commit_async_copies(thread.place))},
     {"cp async wait_group", "s", RUNS(wait_for_async_copies(thread.number(0), thread.place))},
     // The copies of the last group, too, which was not committed.
@@ -347,8 +338,8 @@ constexpr PtxRow kCopies[] = {
 
 }  // namespace
 
-std::span<const PtxRow> async_copies() {
-  return kCopies;
+std::span<const PtxRow> of_memory() {
+  return kOfMemory;
 }
 
 }  // namespace machine::ptx

@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <list>
 #include <map>
-#include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "model/refusal.h"
@@ -13,8 +13,6 @@
 #include "simulator/machine/fault.h"
 #include "simulator/machine/observer.h"
 #include "simulator/machine/ptx/instruction.h"
-#include "simulator/machine/ptx/program.h"
-#include "simulator/machine/ptx/syntax.h"
 #include "simulator/machine/worker.h"
 
 namespace machine::ptx {
@@ -207,9 +205,7 @@ bool is_meant(const PtxRow& row, Instruction& i) {
 const std::vector<const PtxRow*>& rows_of(std::string_view opcode) {
   static std::map<std::string_view, std::vector<const PtxRow*>> all = [] {
     std::map<std::string_view, std::vector<const PtxRow*>> rows_of;
-    for (const auto rows :
-         {arithmetic, conversions, control, memory_accesses, async_copies, barriers, matrices,
-          warpgroups}) {
+    for (const auto rows : {arithmetic, conversions, of_memory, of_threads, matrices}) {
       for (const PtxRow& row : rows()) {
         for (const std::string_view name : split(split(row.name, ' ')[0], '|')) {
           rows_of[name].push_back(&row);
@@ -289,51 +285,33 @@ int bytes_of(char kind) {
 
 // A program and what is wrong with its text; an empty sentence if it can be read.
 struct CompiledText {
+  std::vector<const char*> texts;  // of the constraints
+  std::vector<Constraint> constraints;
   Program program;
   std::string refusal;
 };
 
-// Kept for good.
-const CompiledText& find_or_compile(const char* text, std::span<const simt::PtxOperand> operands) {
-  static std::mutex mutex;
-  static std::map<std::pair<std::string, std::vector<std::string_view>>, CompiledText> all;
+// Kept for good. The compiler keeps each text at one address, which is its name here, but two
+// statements with one text may have different operands.
+const CompiledText& known_for(const char* text, std::span<const simt::PtxOperand> operands) {
+  thread_local std::unordered_map<const char*, std::list<CompiledText>> all;
+  std::list<CompiledText>& alike = all[text];
+  for (const CompiledText& known : alike) {
+    if (std::ranges::equal(operands, known.texts, {}, &simt::PtxOperand::constraint)) return known;
+  }
+  CompiledText& known = alike.emplace_back();
   std::vector<std::string_view> names;
   for (const simt::PtxOperand& operand : operands) {
-    names.push_back(parts_of(operand.constraint).name);
+    known.texts.push_back(operand.constraint);
+    known.constraints.push_back(parts_of(operand.constraint));
+    names.push_back(known.constraints.back().name);
   }
-  const std::lock_guard lock(mutex);
-  const auto [found, is_new] = all.try_emplace({text, names});
-  CompiledText& known = found->second;
-  if (is_new) {
-    try {
-      known.program = compile(text, names);
-    } catch (const model::Refusal& refusal) {
-      known.refusal = refusal.what();
-    }
+  try {
+    known.program = compile(text, names);
+  } catch (const model::Refusal& refusal) {
+    known.refusal = refusal.what();
   }
   return known;
-}
-
-// The compiler keeps each text at one address, which is its name here: the programs that this
-// thread of the operating system used last.
-struct Remembered {
-  const char* text;
-  std::size_t operands;
-  bool has_names;
-  const CompiledText* known;
-};
-constexpr std::size_t kRemembered = 256;
-thread_local Remembered remembered[kRemembered];
-
-const CompiledText& known_for(const char* text, std::span<const simt::PtxOperand> operands) {
-  const auto bits = reinterpret_cast<std::uintptr_t>(text);
-  Remembered& slot = remembered[(bits ^ bits >> 8) % kRemembered];
-  if (slot.text == text && slot.operands == operands.size() && !slot.has_names) return *slot.known;
-  const bool has_names = std::any_of(operands.begin(), operands.end(), [](const auto& operand) {
-    return !parts_of(operand.constraint).name.empty();
-  });
-  slot = {text, operands.size(), has_names, &find_or_compile(text, operands)};
-  return *slot.known;
 }
 
 std::string described(std::size_t number, const simt::PtxOperand& operand) {
@@ -346,9 +324,8 @@ bool is_local(const Worker& worker, const void* variable) {
   return worker.memory().stacks.holds(reinterpret_cast<std::uintptr_t>(variable));
 }
 
-std::uint64_t taken(const Execution& thread, std::size_t number) {
+std::uint64_t taken(const Execution& thread, std::size_t number, const Constraint& constraint) {
   const simt::PtxOperand& operand = thread.operands[number];
-  const Constraint constraint = parts_of(operand.constraint);
   const int bytes = bytes_of(constraint.kind);
   if (bytes == 0)
     fault(described(number, operand) + "is of a kind that is not known", thread.place);
@@ -416,7 +393,9 @@ void run_statement(
   std::vector<char>& scratch = worker.running().scratch;
   scratch.resize(std::max(scratch.size(), program.registers * sizeof(std::uint64_t)));
   Execution thread{worker, reinterpret_cast<std::uint64_t*>(scratch.data()), operands, place};
-  for (std::size_t i = 0; i < operands.size(); ++i) thread.registers[i] = taken(thread, i);
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    thread.registers[i] = taken(thread, i, known.constraints[i]);
+
   for (std::size_t i = operands.size(); i < program.registers; ++i) {
     thread.registers[i] = ~std::uint64_t{0};
   }

@@ -1,4 +1,4 @@
-#include "simulator/machine/ptx/syntax.h"
+#include "simulator/machine/ptx/instruction.h"
 
 #include <bit>
 #include <cctype>
@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "model/refusal.h"
-#include "simulator/machine/ptx/instruction.h"
 
 namespace machine::ptx {
 namespace {

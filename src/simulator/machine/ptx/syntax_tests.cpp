@@ -1,4 +1,4 @@
-#include "simulator/machine/ptx/syntax.h"
+#include "simulator/machine/ptx/instruction.h"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "model/refusal.h"
-#include "simulator/machine/ptx/program.h"
 #include "testing/fuzz.h"
 
 namespace machine::ptx {

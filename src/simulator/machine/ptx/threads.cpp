@@ -93,10 +93,17 @@ void run_redux(Execution& thread) {
   thread.write(thread.operand(0), static_cast<unsigned>(result));
 }
 
+// A cache policy is a number that is never read.
+bool decode_policy(Instruction& i, Modifiers& modifiers) {
+  modifiers.clear();
+  i.run = RUNS(thread.write(thread.operand(0), 0));
+  return !i.line.operands.empty() && is_output(i.operand(0));
+}
+
 #define BARRIER pointer_in_shared(thread, 0)
 #define IN_SHARED " shared|shared::cta|shared::cluster? "
 #define ORDER " release|acquire|relaxed? cta|cluster?"
-constexpr PtxRow kBarriers[] = {
+constexpr PtxRow kOfThreads[] = {
     {"bar|barrier cta? sync aligned?", "s?s", run_sync},
     {"bar|barrier cta? arrive aligned?", "ss",
      RUNS(arrive_at_named_barrier(thread.number(0), thread.number(1), thread.place))},
@@ -123,17 +130,8 @@ constexpr PtxRow kBarriers[] = {
     {"vote sync =ballot|any|all|uni b32|pred", "dss", run_vote},
     {"elect sync", "ds", run_elect},
     {"redux sync =add|min|max s32", "dss", run_redux<int>},
-    {"redux sync =add|min|max|and|or|xor u32|b32", "dss", run_redux<unsigned>}};
-
-// A cache policy is a number that is never read.
-bool decode_policy(Instruction& i, Modifiers& modifiers) {
-  modifiers.clear();
-  i.run = RUNS(thread.write(thread.operand(0), 0));
-  return !i.line.operands.empty() && is_output(i.operand(0));
-}
-
-// Jumps, and instructions that have no effect here.
-constexpr PtxRow kControl[] = {
+    {"redux sync =add|min|max|and|or|xor u32|b32", "dss", run_redux<unsigned>},
+    // Jumps, and instructions that have no effect here.
     {"bra uni?", "l", RUNS(thread.next = thread.operand(0).number)},
     {"trap", "",
      RUNS(fault("its inline PTX comes to \"" + thread.now->line.name() + "\"", thread.place))},
@@ -151,12 +149,8 @@ bool decode_hint(Instruction& i, Modifiers& modifiers) {
   return true;
 }
 
-std::span<const PtxRow> barriers() {
-  return kBarriers;
-}
-
-std::span<const PtxRow> control() {
-  return kControl;
+std::span<const PtxRow> of_threads() {
+  return kOfThreads;
 }
 
 }  // namespace machine::ptx
