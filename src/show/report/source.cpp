@@ -261,9 +261,11 @@ std::string sentence_of_copy(
   const std::string who = counted(copying, "lane") + (copying == 1 ? " copies " : " copy ");
   const std::string and_zeros = filling > 0 ? ", and " + zeros : "";
   if (to.bytes < 16) {
-    return who + counted(to.bytes, "byte") + (copying == 1 ? "" : " each") + and_zeros +
-           "; lanes that read from the same bank, or write to the same, wait for each other: " +
-           cost;
+    const std::string what =
+        who + counted(to.bytes, "byte") + (copying == 1 ? "" : " each") + and_zeros;
+    if (static_cast<int>(wavefronts.size()) == wavefronts.groups) return what + ": " + cost;
+    return what + "; " + named_lanes(wavefronts[0].lanes) +
+           " first, then those that share a bank with them, to read or to write: " + cost;
   }
   std::set<std::uint64_t> read, written;
   const auto lines = [&](const model::WarpAccess& access, std::set<std::uint64_t>& into) {
