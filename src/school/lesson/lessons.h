@@ -17,8 +17,7 @@ const model::Lesson kNaive{
     .predicted =
         {.gmem_loads = "2*K + reads_C", .gmem_floats = "2*K + reads_C", .gmem_stores = "1"},
     .questions = {
-        {"How many bytes do all threads load together, and how often is each element of A loaded?",
-         "M*N*2*K*4", "bytes",
+        {"How many bytes do all threads load together?", "M*N*2*K*4", "bytes",
          "Every thread loads a row of A and a column of B, so that an element of A is loaded N "
          "times and one of B M times."},
         {"How many of the floats in the sectors of one load of A does a warp use, in percent?",
@@ -91,8 +90,8 @@ const model::Lesson kVectorized{
          .gmem_stores = "TM*TN/vec",
          .smem_stores = "ceil(K/BK)*BK*(BM + BN/4)/threads"},
     .questions = {
-        {"How many instructions store a thread's results to C, and how many before?", "TM*TN/vec",
-         "stores", "A float4 is four results; the previous stage stored each alone."},
+        {"How many instructions store a thread's results to C?", "TM*TN/vec", "stores",
+         "A float4 is four results; the previous stage stored each alone."},
         {"How many wavefronts does a 16-byte load of a full warp take at best?", "32*16/128",
          "wavefronts",
          "A wavefront delivers at most 32 banks of 4 bytes, so 512 bytes take four; fewer only if "
@@ -150,8 +149,7 @@ const model::Lesson kRegisterPipeline{
     .predicted = kAsyncPipeline.predicted,
     .conflict_free = true,
     .questions = {
-        {"How many registers do the fragments of A and B take now, and how many before?",
-         "2*(TM + TN)", "registers",
+        {"How many registers do the fragments of A and B take now?", "2*(TM + TN)", "registers",
          "Two steps are in registers at a time, one being multiplied and one being loaded; before "
          "it was one."},
         {"How many loads from shared memory did that save?", "0", "loads",
@@ -173,8 +171,8 @@ const model::Lesson kBalanced{
          .async_copies = "depth*BK*(BM + BN/vec)/threads"},
     .conflict_free = true,
     .questions = {
-        {"How many blocks does the launch have, and how many tiles has C?", "blocks", "blocks",
-         "ceil(M/BM) * ceil(N/BN) tiles, and a tile that is cut has a block for each part."},
+        {"How many blocks does the launch have?", "blocks", "blocks",
+         "C has ceil(M/BM) * ceil(N/BN) tiles, and a tile that is cut has a block for each part."},
         {"How many floats does a cut tile's sum pass through memory, per part?", "BM*BN", "floats",
          "Each part stores a sum for every element of the tile, and the last block to arrive loads "
          "all of them."}}};
@@ -191,9 +189,7 @@ const model::Lesson kTensorCores{
          .smem_stores = kAsyncPipeline.predicted.smem_stores,
          .async_copies = kAsyncPipeline.predicted.async_copies},
     .questions = {
-        {"How many multiplications does one mma.m16n8k8 make, and how many does one FFMA of a "
-         "warp?",
-         "16*8*8", "multiplications",
+        {"How many multiplications does one mma.m16n8k8 make?", "16*8*8", "multiplications",
          "16 x 8 results with 8 products each; the FFMA of a warp makes one for each of 32 "
          "lanes."},
         {"How many products does a thread make per float from shared memory, where it was "
@@ -278,9 +274,7 @@ const model::Lesson kWarpgroups{
          .async_copies = kCopyEngine.predicted.async_copies},
     .conflict_free = true,
     .questions =
-        {{"How many multiplications does one wgmma.m64n256k8 make, and how many did one "
-          "mma.m16n8k8?",
-          "64*256*8", "multiplications",
+        {{"How many multiplications does one wgmma.m64n256k8 make?", "64*256*8", "multiplications",
           "64 x 256 results with 8 products each, for four warps; mma made 1024 for one."},
          {"How many products does a thread make per float that it loads from shared memory?",
           "TM*TN*BK/(BK/2)", "products per float",
@@ -336,8 +330,7 @@ const model::Lesson kTf32Parts{
          "multiplications",
          "high * high, high * low and low * high. low * low is at most 2^-20 of the product, and "
          "2^-23 of it on average."},
-        {"How many bytes of shared memory does a K tile take, and how many before?",
-         "(2*BM + BN)*BK*4", "bytes",
+        {"How many bytes of shared memory does a K tile take now?", "(2*BM + BN)*BK*4", "bytes",
          "A's tile stands there twice, as it is and as its low parts. B is split in registers."}}};
 
 const model::Lesson kFp16Parts{
@@ -435,12 +428,11 @@ const model::Contrast kWithBf16{
           .async_copies = "tiles*ceil(K/BK)*(1 + BN/64)"},
      .conflict_free = true,
      .questions = {
-         {"How many multiplications does one wgmma.m64n256k16 of bf16 make, and how many did one "
-          "m64n256k8 of tf32?",
-          "64*256*16", "multiplications",
-          "Twice as many, and the tensor cores take no longer: the bytes are the same."},
-         {"How many bytes of shared memory does a K tile take, and how many with tf32?",
-          "(BM + BN)*BK*2", "bytes",
+         {"How many multiplications does one wgmma.m64n256k16 of bf16 make?", "64*256*16",
+          "multiplications",
+          "Twice as many as one m64n256k8 of tf32, and the tensor cores take no longer: the bytes "
+          "are the same."},
+         {"How many bytes of shared memory does a K tile take?", "(BM + BN)*BK*2", "bytes",
           "As many as with tf32: the tile is twice as deep, and a number has half the bytes."}}}};
 
 }  // namespace lesson
