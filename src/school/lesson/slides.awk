@@ -1,7 +1,7 @@
 # slides.awk [-v answers=1] FOLDER/TEACHING.md: the sessions of the lecturer's page as slides, in
 # pandoc's markdown. Each heading of the first level begins a slide; its class says of which kind it
 # is. The slides keep the parts for students: a session's goal, commands without output, figures,
-# questions. Commands to show stand below the question that follows. With answers=1 the slides keep
+# questions. Commands to show have a slide after the question that they answer. With answers=1 the slides keep
 # the whole session, and an answer follows its question. Paths of figures are relative to the current
 # folder.
 
@@ -28,7 +28,7 @@ FNR == 1 {
   put("[Keys: space or → for the next slide, shift and space or ← for the one before, d for dark or light.]{.keys}")
 }
 /^```/ { fenced = !fenced }
-!fenced && /^<details>/ && held { put("\n" held); held = "" }
+!fenced && /^<details>/ && held { slide(demo); put(held); held = "" }
 !fenced && /^## / {
   in_session = /^## Session /
   part = "plan"
@@ -74,5 +74,5 @@ part == "plan" {
 }
 # The output of a command might be an answer.
 fenced && !/^(```|\$ )/ { next }
-part == "show" && /^(```|\$ )/ { held = held $0 "\n"; next }
+part == "show" && /^(```|\$ )/ { demo = title; held = held $0 "\n"; next }
 { put($0) }
