@@ -95,6 +95,12 @@ TEST_CASE("README's layout names every file at the top, except those that every 
   }
 }
 
+TEST_CASE("make help lists goals in lines of at most 100 characters") {
+  const std::vector<std::string> lines = lines_of(run("make -s help NVCC=").out);
+  CHECK(lines.size() > 40);
+  for (const std::string& line : lines) CHECK_MESSAGE(line.size() <= 100, line);
+}
+
 TEST_CASE("a room includes only from rooms that the map allows") {
   const Map map = map_of_the_house();
   int includes = 0;
