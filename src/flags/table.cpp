@@ -186,8 +186,8 @@ const std::vector<Section> kSections = {
           "where the kernels run; default: the GPU if there is one, else the CPU",
           "give gpu or cpu"},
          {"--gpu", "NAME", name(&Flags::gpu, "not a GPU"),
-          "the GPU for which tiles are chosen and occupancy is computed; default: the one\n"
-          "present, else H200. paper: the walkthrough's GPU with 4 lanes per warp,\n"
+          "the GPU for which tiles are chosen and occupancy is computed; default: the "
+          "one present, else H200. paper: the walkthrough's GPU with 4 lanes per warp, "
           "where every count can be worked out by hand",
           "give a GPU by its name, for example --gpu \"RTX 3090\""},
          {"--trace", "sample|all|none", choice(&Flags::trace),
@@ -305,7 +305,7 @@ const std::vector<Section> kSections = {
           "give the directory for the figures, for example --figures figures"},
          {"--page", "FILE", file(&Flags::page),
           "write the stages that --stage names, or all, as one interactive page of HTML; the size "
-          "is 128 unless --size, --m, --n or --k change it",
+          "is 256, and 192 along K, unless --size, --m, --n or --k change it",
           "give the file for the page, for example --page lesson.html"},
          {"--help", nullptr, yes(&Flags::help), nullptr},
          {"--version", nullptr, yes(&Flags::version), ""},

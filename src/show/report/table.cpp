@@ -166,8 +166,7 @@ TableLayout laid_out(
 std::string heading_line(const TableLayout& layout, int line) {
   std::string text;
   for (const Label& label : labels_of(layout.columns, line)) {
-    text += text::repeated(" ", begin_of(layout, label) - text::display_width(text));
-    text += label.text;
+    text += text::repeated(" ", begin_of(layout, label) - text::display_width(text)) + label.text;
   }
   return text;
 }
@@ -187,7 +186,7 @@ std::string after_a_split(const std::vector<Known>& rows) {
 }
 
 // The most urgent first.
-std::vector<Legend> entries_of(const KnownRun& known, const std::string& left_out) {
+std::vector<Legend> entries_of(const KnownRun& known, const std::string& left_out, int width) {
   const lab::Run& run = known.run;
   std::vector<Legend> entries;
   const auto add = [&](bool applies, const char* term, const std::string& words) {
@@ -195,16 +194,17 @@ std::vector<Legend> entries_of(const KnownRun& known, const std::string& left_ou
   };
   const auto any = [&](const auto& is) { return std::ranges::any_of(known.rows, is); };
   const bool timed = run.gpu_present;
-  std::string throttled;
+  std::string slowed;
   for (const Known& k : known.rows) {
-    if (number("device.throttled", k) != 1) continue;
-    throttled += (throttled.empty() ? "" : ", ") + k.row.name;
+    if (number("device.throttled", k) == 1) slowed += (slowed.empty() ? "" : ", ") + k.row.name;
   }
   add(!left_out.empty(), "left out",
       left_out +
           text::printed(": %d columns are too few; --wide prints all", text::report_width()));
-  add(!throttled.empty(), "throttled",
-      throttled + ": the GPU lowered its clock; --explain says why, and how far");
+  add(width > text::report_width(), "wide",
+      text::printed("lines of %d columns; a pipe into less -S keeps each whole", width));
+  add(!slowed.empty(), "throttled",
+      slowed + ": the GPU lowered its clock; --explain says why, and how far");
   add(any([](const Known& k) { return k.is_for_small; }), "+",
       "not the stage's first tile: see \"tiles\" above");
   add(any([columns = columns_of(known, true)](const Known& k) {
@@ -259,15 +259,13 @@ std::vector<Legend> entries_of(const KnownRun& known, const std::string& left_ou
 }
 
 // At most six lines below the table: what a reader of this run's table has to know.
-std::string short_legend(const KnownRun& known, const std::string& left_out) {
+std::string short_legend(const KnownRun& known, const std::string& left_out, int width) {
   constexpr int kMostLines = 6;
   const std::string more = text::labelled(
       "", 0, "--legend explains every column, --wide prints more, --explain has the reasons.");
-  const auto lines = [](const std::string& text) {
-    return static_cast<int>(std::count(text.begin(), text.end(), '\n'));
-  };
+  const auto lines = [](const std::string& text) { return std::ranges::count(text, '\n'); };
   std::string text;
-  for (const auto& [term, words] : entries_of(known, left_out)) {
+  for (const auto& [term, words] : entries_of(known, left_out, width)) {
     const std::string next = text::labelled(term, kTerm, words);
     if (lines(text) + lines(next) + lines(more) <= kMostLines) text += next;
   }
@@ -381,7 +379,7 @@ void print_table(std::FILE* out, const KnownRun& known, text::Style style, bool 
   for (std::size_t i = 0; i < rows.size(); ++i) {
     text += row_line(layout, known.rows[i], rows[i], changed[i], style) + "\n";
   }
-  std::fputs((text + "\n" + short_legend(known, left_out)).c_str(), out);
+  std::fputs((text + "\n" + short_legend(known, left_out, layout.width)).c_str(), out);
 }
 
 namespace {
