@@ -333,8 +333,8 @@ class RequestView {
   signs(lanesAt, first, count, lane) {
     return Array.from({length: count}, (_, i) => {
       const lanes = lanesAt.get(first + i) ?? [];
-      const sign = lanes.length === 0 ? "." : lanes.length === 1 ? laneSign(lanes[0]) : "*";
-      return make(lanes.includes(lane) ? "mark" : "span", {}, sign);
+      const sign = lanes.length === 0 ? "." : laneSign(lanes[0]), title = lanes.length > 1 ? say(words.request.lanes, {lanes: numberRanges(lanes)}) : null;
+      return make(lanes.includes(lane) ? "mark" : "span", {title}, lanes.length > 1 ? make("u", {}, sign) : sign);
     });
   }
 
@@ -387,9 +387,11 @@ function lanesByWord(recording, step, placeOf, lanes = step.pattern.active) {
   return found;
 }
 
-// A step in words.
-function stepText(step) {
-  return step.text.replace("{warp}", step.warp).replace("<-", "←");
+// A step in words. Of dynamic shared memory it says whose tile is there.
+function stepText(step, life) {
+  const holds = step.site?.array?.shared ? life.registers.holds(step) : -1;
+  const text = step.text.replace("{warp}", step.warp).replace("<-", "←");
+  return text.replace(/\bdynamic\b/, holds < 0 ? words.array.dynamic : words.array.dynamicOf[holds]);
 }
 
 // The chosen lane's part in the step.
@@ -519,8 +521,6 @@ class BlockView {
     // In the next frame, because it changes the size of what is observed.
     const observer = new ResizeObserver(() => requestAnimationFrame(() => this.layOut()));
     for (const box of [this.matrices, this.shared]) observer.observe(box);
-    const shown = new WeakRef(this);  // a view that is gone is not kept for the event
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => shown.deref()?.recolour());
     this.colours = readColours();
   }
 
@@ -634,7 +634,7 @@ class BlockView {
     this.lane = lane;
     const {recording, replay} = this;
     const step = recording.steps[replay.step];
-    this.sentence = stepText(step);
+    this.sentence = stepText(step, this.life);
     this.point(null, "");
     for (const view of this.views) {
       view.draw(replay, lane, this.colours);

@@ -1,4 +1,4 @@
-// Three calculators that answer at once, by the functions of rules.js.
+// Two calculators that answer at once, by the functions of rules.js.
 
 // A field for a whole number, which calls `onchange` at every change.
 function numberField(label, value, low, high, onchange) {
@@ -144,81 +144,6 @@ function occupancyCalculator(data, allWords) {
         curve("smemBytes", on.smemBytesPerBlock, 256)),
       make("p", {class: "help"}, words.curveHelp));
   };
-  fill();
-  update();
-  return element;
-}
-
-// Tile sizes.
-
-function tileCalculator(data, allWords) {
-  const words = allWords.tiles;
-  const {gpus, tiles} = data;
-  const first = Math.max(tiles.findIndex((kernel) => kernel.stage === 5), 0);
-  const kernel = choice(words.kernel, tiles.map((one) => say(words.kernelName, one)), first,
-    () => { offer(); fill(); update(); });
-  const preset = choice(words.preset, [], 0, () => { fill(); update(); });
-  const gpu = choice(allWords.occupancy.gpu, gpus.map((one) => one.name),
-    Math.max(gpus.findIndex((one) => one.name === "H200"), 0), () => update());
-  const typed = () => { preset.select.value = preset.select.length - 1; update(); };
-  const fields = {};
-  for (const name in words.sizes) fields[name] = numberField(words.sizes[name], 1, 1, 1024, typed);
-  const size = numberField(words.size, 4096, 1, 32768, () => update());
-  const {element, show} = calculator("tiles", words,
-    [kernel.element, preset.element, ...Object.values(fields).map((field) => field.element),
-      size.element, gpu.element]);
-
-  const offer = () => {
-    const names = [...tiles[kernel.select.value].sizes.map((sizes) => sizes.name), allWords.own];
-    preset.select.replaceChildren(...names.map((name, i) => make("option", {value: i}, name)));
-  };
-  const fill = () => {
-    const sizes = tiles[kernel.select.value].sizes[preset.select.value];
-    for (const name in fields) if (sizes !== undefined) fields[name].set(sizes[name]);
-  };
-
-  const update = () => {
-    const of = tiles[kernel.select.value], on = gpus[gpu.select.value];
-    const complaint = complaintOf([...Object.values(fields), size], allWords);
-    if (complaint !== "") return show(complaint, true);
-    const sizes = {};
-    for (const name in fields) sizes[name] = fields[name].get();
-    const faults = gpus.map((one) => tileFault(one, sizes, of.vec));
-    if (!faults.includes("")) {
-      return show(say(words.faults[faults[0]], {
-        ...sizes, vec: of.vec, threads: grouped(threadsOfTile(sizes)),
-        smemBytes: grouped(smemBytesOfTile(sizes))}), true);
-    }
-    const product = {M: size.get(), N: size.get(), K: size.get()};
-    const costs = tileCosts(product, sizes, of);
-    const results = sizes.TM * sizes.TN;
-    // Of sizes that the stage has, the compiled kernel is known.
-    const compiled = of.sizes[preset.select.value]?.cycles;
-    const bounds = gpus.map((one, i) => faults[i] === "" ?
-      tileBound(one, product, sizes, of, compiled?.[one.computeCapability]) : null);
-    // The chosen GPU may have no clock or too little shared memory; then the first that has both.
-    const stated = bounds[gpu.select.value] !== null ? gpus.indexOf(on) :
-      bounds.findIndex((bound) => bound !== null);
-    const sentence = say(words.finding + " " + (compiled ? words.asCompiled : words.asWritten), {
-      threads: costs.threads, results, gmem: significant(costs.operationsPerGmemByte),
-      smem: significant(costs.operationsPerSmemByte), gpu: gpus[stated].name,
-      tflops: significant(bounds[stated].tflops), unit: words.units[bounds[stated].boundBy]});
-
-    const counts = Object.keys(words.counts).map((name) => [
-      words.counts[name], make("code", {}, of.formulas[name]), significant(costs[name]),
-      significant(costs[name] / results)]);
-    const ceilings = gpus.map((one, i) => [one.name, ...bounds[i] === null ?
-      ["–", "–", faults[i] === "" ? words.noClock : words.tooMuch] :
-      [significant(bounds[i].tflops), significant(100 * bounds[i].tflops / peakTflops(one)),
-        words.units[bounds[i].boundBy]]]);
-    return show(sentence, false,
-      make("div", {class: "wide", tabindex: 0, role: "region", "aria-label": words.costs},
-        table(words.costs, [words.count, words.formula, words.perThread, words.perResult], counts)),
-      table(compiled ? words.ceilingsAsCompiled : words.ceilings,
-        [words.gpu, words.tflops, words.percent, words.unit], ceilings),
-      make("p", {class: "help"}, words.assumes));
-  };
-  offer();
   fill();
   update();
   return element;
@@ -455,6 +380,5 @@ function startCalculators(root, data, words) {
   root.append(
     make("p", {}, words.calculators.about),
     occupancyCalculator(data, words.calculators),
-    tileCalculator(data, words.calculators),
     bankCalculator(words.calculators));
 }

@@ -4,17 +4,13 @@
 #include <bit>
 #include <climits>
 #include <cmath>
-#include <cstdlib>
 #include <map>
 #include <random>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "lab/measure.h"
 #include "lab/problem.h"
-#include "model/ceiling.h"
-#include "model/compiled_kernel.h"
 #include "model/gpus.h"
 #include "model/stage.h"
 #include "model/warp_access.h"
@@ -273,98 +269,6 @@ TEST_CASE("the page's formulas have the values and the errors of the model's") {
   CHECK(errors > kSettings / 5);
 }
 
-TEST_CASE("tiles need loads, are possible or not, and have a bound by their sizes alone") {
-  if (there_is_no_browser()) return;
-  auto page = of_page(
-      "([gpu, stage, BM, BN, BK, TM, TN]) => {"
-      "  const kernel = data.tiles[stage - 3], product = {M: 4096, N: 4096, K: 4096};"
-      "  const on = data.gpus.find((one) => one.name === gpu), sizes = {BM, BN, BK, TM, TN};"
-      "  const fault = tileFault(on, sizes, kernel.vec);"
-      "  if (fault !== '') return {fault};"
-      "  return {fault, costs: tileCosts(product, sizes, kernel),"
-      "      bound: tileBound(on, product, sizes, kernel)};"
-      "}",
-      {"['H200',3,32,32,32,1,1]", "['H200',4,64,64,8,8,1]", "['H200',5,128,128,8,8,8]",
-       "['H200',6,128,128,8,8,8]", "['H200',3,128,128,0,8,8]", "['H200',3,128,128,8,7,8]",
-       "['H200',3,128,128,8,8,7]", "['H200',3,128,128,8,1,8]", "['H200',6,128,128,8,8,2]",
-       "['H200',3,16,16,3,1,1]", "['H200',3,128,16,4,4,4]", "['T4',3,128,128,128,8,8]"});
-  const char* const faults[] = {"range",   "rows",        "columns",     "threads",
-                                "vectors", "copies of A", "copies of B", "shared memory"};
-  for (std::size_t i = 0; i < std::size(faults); ++i) {
-    CHECK(page[std::to_string(i + 4) + ".fault"] == faults[i]);
-  }
-  CHECK(page["2.costs.threads"] == "256");
-  CHECK(page["2.costs.smemBytes"] == "8192");
-  CHECK(page["2.costs.gmem_loads"] == "4096");
-  CHECK(page["2.costs.smem_loads"] == "65536");
-  CHECK(page["2.costs.operationsPerGmemByte"] == "32");
-  CHECK(page["2.costs.operationsPerSmemByte"] == "2");
-  CHECK(page["3.costs.smem_loads"] == "16384");
-  for (int i = 1; i < 4; ++i) {
-    const auto bound = [&](int of) {
-      return std::stod(page[std::to_string(of) + ".bound.tflops"]);
-    };
-    CHECK(bound(i - 1) < bound(i));
-    CHECK(bound(i) <= model::peak_tflops(*model::find_gpu("H200"), model::Multiplier::ffma));
-  }
-}
-
-// The ceiling of the first variant, from a trace of the whole of a short K.
-model::Ceiling compiled_ceiling(const model::Gpu& gpu, const model::Stage& stage, int K) {
-  const model::Variant& variant = stage.variants.front();
-  const lab::Problem p = lab::random_problem({256, 256, K}, 1, 0, 1);
-  const lab::Measurement traced =
-      lab::traced(p, stage_table_traced, variant, {&gpu, machine::Blocks::kSample});
-  const auto record = model::find_compiled_loop(variant.kernel.name, gpu.compute_capability);
-  return *model::ceiling_as_compiled(gpu, {4096, 4096, K, false}, variant, *traced.counts, *record);
-}
-
-TEST_CASE("the tile calculator's limit of a stage's own sizes is its ceiling as compiled") {
-  const bool has_browser = !there_is_no_browser();
-  constexpr int kDepth = 160;
-  auto values = testing::StrictJson(data()).values;
-  std::vector<std::string> settings;
-  std::vector<model::Ceiling> expected;
-  int tiles = 0;
-  for (const model::Stage& stage : stage_table_traced.stages) {
-    if (!has_plain_tiles(stage)) continue;
-    for (const char* name : {"H200", "A100", "RTX 3090"}) {
-      CAPTURE(stage.number);
-      CAPTURE(name);
-      const model::Gpu& gpu = *model::find_gpu(name);
-      const model::Ceiling ceiling = compiled_ceiling(gpu, stage, kDepth);
-      for (const model::UnitIndex unit : {model::kIssue, model::kSmem, model::kL1}) {
-        const std::string at = text::printed(
-            "tiles.%d.sizes.0.cycles.%d.%s.", tiles, gpu.compute_capability,
-            std::string(model::kUnitNames[unit]).c_str());
-        const double cycles =
-            std::atof(values[at + "0"].c_str()) + kDepth * std::atof(values[at + "1"].c_str());
-        const double of_model = ceiling.ms[unit] * gpu.boost_ghz * 1e6 / ceiling.blocks_per_sm;
-        CHECK(cycles == doctest::Approx(of_model).epsilon(1e-6));
-      }
-      expected.push_back(ceiling);
-      settings.push_back(text::printed(
-          "[%d,%d,%d]", tiles, static_cast<int>(&gpu - model::known_gpus().data()), kDepth));
-    }
-    ++tiles;
-  }
-  CHECK(tiles == 6);
-  if (!has_browser) return;
-  auto page = of_page(
-      "([tile, gpu, K]) => {"
-      "  const kernel = data.tiles[tile], on = data.gpus[gpu], sizes = kernel.sizes[0];"
-      "  return tileBound(on, {M: 4096, N: 4096, K}, sizes, kernel,"
-      "      sizes.cycles[on.computeCapability]);"
-      "}",
-      settings);
-  for (std::size_t i = 0; i < settings.size(); ++i) {
-    const std::string at = std::to_string(i) + ".";
-    INFO("setting ", settings[i]);
-    CHECK(std::stod(page[at + "tflops"]) == doctest::Approx(expected[i].tflops).epsilon(1e-6));
-    CHECK(page[at + "boundBy"] == model::kUnitNames[expected[i].bound_by]);
-  }
-}
-
 // The calculators alone on a page.
 Browser& with_calculators(int width, int height) {
   std::string script;
@@ -410,20 +314,6 @@ TEST_CASE("the calculators answer while one types, and refuse nonsense in a sent
       browser.text("finding('occupancy')") ==
       "Threads per block: give a whole number from 1 to 1,024.");
 
-  CHECK(
-      browser.text("finding('tiles')").find("32 operations per byte of global memory") !=
-      std::string::npos);
-  // As the lesson says of stage 5.
-  CHECK(browser.text("finding('tiles')")
-            .ends_with(
-                "As the compiler made this kernel, its ceiling on the H200 is 31.5 TFLOP/s; the "
-                "limit is shared memory."));
-  type(browser, "field('tiles', 3)", "7");
-  CHECK(
-      browser.text("finding('tiles')") ==
-      "BM = 128 is not a multiple of TM = 7: the rows do not divide evenly among the threads.");
-  type(browser, "field('tiles', 3)", "8");
-  CHECK(browser.text("finding('tiles')").starts_with("256 threads with 64 results each"));
   CHECK(browser.complaints() == std::vector<std::string>{});
 }
 

@@ -100,7 +100,7 @@ function drawRoofline(words, allWords, gpu, record, tell) {
       stages: above.map((dot) => say(allWords.stageName, dot)).join(", ")});
   }
 
-  const svg = plot(770, 446, box,
+  const svg = plot(810, 446, box,
     {scale: x, ticks: powersOfTen(low.x, high), label: words.x, show: significant},
     {scale: y, ticks: powersOfTen(low.y, high), label: words.y, show: significant}, finding, "group");
   for (const [i, roof] of roofs.entries()) {
@@ -164,7 +164,7 @@ function drawStaircase(words, allWords, gpu, record, tell) {
     else groups.push({isTensor, stairs: [stair]});
   }
   const kHigh = 16, kStep = 21, kLeast = 34;  // from one number of an axis to the next
-  const [kWidth, kLeft, kRight, kColumns] = narrow.matches ? [366, 148, 222, [276, null, 364]] : [770, 206, 530, [600, 674, 768]];
+  const [kWidth, kLeft, kRight, kColumns] = narrow.matches ? [366, 164, 224, [284, null, 366]] : [770, 206, 530, [600, 674, 768]];
   const inColumns = (texts, y, kind) => texts.map((content, i) => kColumns[i] && text(kColumns[i], y, "end", content, kind));
   const numbers = (stair) => [significant(stair.tflops), stair.times > 0 ? significant(stair.times) : "–",
     stair.cublas > 0 ? stair.percent < 0.01 ? "< 0.01" : significant(stair.percent) : "–"];
@@ -183,7 +183,7 @@ function drawStaircase(words, allWords, gpu, record, tell) {
     const x = linearScale(kLeft, kRight, 0, most), {cublas} = of[0], bottom = y + 26 + kStep * of.length;
     parts.push(text(0, y + 14, "start", words.groups[isTensor ? of[0].isTf32 ? 2 : 1 : 0], "chart-head"));
     let step = 10 ** Math.floor(Math.log10(most));
-    if (x(step) - kLeft < kLeast) step *= 2;
+    while (x(step) - kLeft < kLeast) step *= 2;
     for (let tick = 0; tick <= most; tick += step) {
       parts.push(line("plot-grid", x(tick), y + 22, bottom), text(x(tick), bottom + 13, "middle", String(tick)));
     }

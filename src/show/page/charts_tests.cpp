@@ -81,6 +81,17 @@ TEST_CASE("the charts show their findings, and the numbers of each mark by keybo
           .find(
               text::significant(100 * pictures::main_run(recorded).of(16).tflops / tf32) +
               " % of cuBLAS in tf32.") != std::string::npos);
+  // No label is cut.
+  for (const char* chart : {"staircase", "roofline"}) {
+    CHECK(
+        browser.text(
+            std::string("(() => { const svg = of('") + chart +
+            "').querySelector('svg'), whole = svg.getBoundingClientRect();"
+            "return [...svg.querySelectorAll('text')].filter((one) => { const {left, right} = "
+            "one.getBoundingClientRect(); return left < whole.left - 1 || right > whole.right + 1; "
+            "})"
+            ".map((one) => one.textContent).join(); })()") == "");
+  }
   // No label lies on another.
   CHECK(
       browser.text(

@@ -5,16 +5,15 @@
 #include <iterator>
 #include <map>
 #include <set>
-#include <string_view>
 
 #include "lab/measure.h"
 #include "lab/problem.h"
-#include "model/ceiling.h"
 #include "model/compiled_kernel.h"
 #include "model/gpus.h"
 #include "model/stage.h"
 #include "show/report/facts.h"
 #include "show/report/known.h"
+#include "show/report/quantities.h"
 #include "text/json.h"
 #include "text/numbers.h"
 
@@ -38,10 +37,6 @@ std::string gpu_json(const model::Gpu& gpu) {
   return object(
       {{"name", gpu.name},
        {"computeCapability", gpu.compute_capability},
-       {"sms", gpu.sms},
-       {"fp32LanesPerSm", gpu.fp32_lanes_per_sm},
-       {"boostGhz", gpu.boost_ghz},
-       {"dramGbPerS", gpu.dram_gb_per_s},
        {"smemBytesPerSm", gpu.smem_bytes_per_sm},
        {"smemBytesPerBlock", gpu.smem_bytes_per_block},
        {"smemReservedBytesPerBlock", gpu.smem_reserved_bytes_per_block},
@@ -51,16 +46,12 @@ std::string gpu_json(const model::Gpu& gpu) {
        {"registersPerSm", gpu.registers_per_sm},
        {"registerGranularity", gpu.register_granularity},
        {"subPartitionsPerSm", gpu.sub_partitions_per_sm},
-       {"l1BytesPerClock", model::l1_bytes_per_clock(gpu)},
-       {"l2BytesPerClock", model::l2_bytes_per_clock(gpu)},
        {"lanes", gpu.warp.lanes}});
 }
 
-// "90": what `json_of` says of the compiled kernel and a GPU of that architecture, for every one of
-// the table that the kernel was compiled for.
-template <class JsonOf>
-std::string compiled_json(
-    const model::Stage& stage, const model::Variant& variant, const JsonOf& json_of) {
+// "90": [registers, bytes of shared memory] on a GPU of that architecture, for every one of the
+// table that the kernel was compiled for.
+std::string resources_json(const model::Stage& stage, const model::Variant& variant) {
   Facts members;
   std::set<int> seen;
   for (const model::Gpu& gpu : model::known_gpus()) {
@@ -70,49 +61,12 @@ std::string compiled_json(
     if (!runs || !seen.insert(cc).second) continue;
     const auto record = model::find_compiled_kernel(variant.kernel.name, cc);
     if (!record) continue;
-    members.push_back({std::to_string(cc), report::FactValue::json(json_of(*record, gpu))});
+    members.push_back(
+        {std::to_string(cc),
+         report::FactValue::json(text::printed(
+             "[%d, %d]", record->registers, record->static_smem_bytes + variant.shared_bytes))});
   }
   return object(members);
-}
-
-// [registers, bytes of shared memory]
-std::string resources_json(const model::Stage& stage, const model::Variant& variant) {
-  return compiled_json(stage, variant, [&](const model::CompiledKernel& record, const model::Gpu&) {
-    return text::printed(
-        "[%d, %d]", record.registers, record.static_smem_bytes + variant.shared_bytes);
-  });
-}
-
-// The cycles that an SM's units need for a tile of C, as compiled: {"issue": [of every tile, more
-// for each k], ...}. They come from the ceilings of two short products, because each tile along K
-// adds the same. Rows begin with a line of 128 bytes.
-std::string cycles_json(
-    const model::StageTable& table, const model::Stage& stage, const model::Variant& variant) {
-  constexpr int kShort = 32, kLong = 64;  // K
-  const auto counts = [&](int K) {
-    const lab::Problem p = lab::random_problem({variant.BM, variant.BN, K}, 1, 0, 1);
-    const machine::Machine machine{model::find_gpu("H200"), machine::Blocks::kSample, false};
-    return *lab::traced(p, table, variant, machine).counts;
-  };
-  const model::Counts of_short = counts(kShort), of_long = counts(kLong);
-  return compiled_json(
-      stage, variant, [&](const model::CompiledKernel& record, const model::Gpu& gpu) {
-        const auto cycles = [&](int K, const model::Counts& of, model::UnitIndex unit) {
-          const model::Product tile{variant.BM, variant.BN, K, false};
-          const auto ceiling = model::ceiling_as_compiled(gpu, tile, variant, of, record);
-          return ceiling->ms[unit] * gpu.boost_ghz * 1e6;
-        };
-        Facts units;
-        for (const model::UnitIndex unit : {model::kIssue, model::kSmem, model::kL1}) {
-          const double least = cycles(kShort, of_short, unit);
-          const double per_k = (cycles(kLong, of_long, unit) - least) / (kLong - kShort);
-          units.push_back(
-              {std::string(model::kUnitNames[unit]),
-               report::FactValue::json(
-                   text::printed("[%.9g, %.9g]", least - kShort * per_k, per_k))});
-        }
-        return object(units);
-      });
 }
 
 std::string kernel_json(const model::Stage& stage, const model::Variant& variant) {
@@ -124,56 +78,18 @@ std::string kernel_json(const model::Stage& stage, const model::Variant& variant
        {"compiled", report::FactValue::json(resources_json(stage, variant))}});
 }
 
-std::string tiles_json(const model::StageTable& table, const model::Stage& stage) {
-  std::vector<std::string> sizes;
-  for (const model::Variant& variant : stage.variants) {
-    sizes.push_back(object(
-        {{"name", variant.name},
-         {"BM", variant.BM},
-         {"BN", variant.BN},
-         {"BK", variant.BK},
-         {"TM", variant.TM},
-         {"TN", variant.TN},
-         {"cycles", report::FactValue::json(cycles_json(table, stage, variant))}}));
-  }
-  Facts members{{"stage", stage.number}, {"name", stage.name}, {"vec", floats_at_once(stage)}};
-  for (const report::PerThreadCount& count : report::kPerThread) {
-    const std::string path = count.path;
-    if (count.formula == &model::Predicted::async_copies) continue;
-    members.push_back(
-        {"formulas." + path.substr(0, path.find("_per")), stage.lesson.predicted.*count.formula});
-  }
-  members.push_back({"sizes", report::FactValue::json(array(sizes))});
-  return object(members);
-}
-
 }  // namespace
 
-bool has_plain_tiles(const model::Stage& stage) {
-  if (stage.variants.empty()) return false;
-  const model::Variant& variant = stage.variants.front();
-  return variant.BK > 0 && variant.pipeline == 0 && variant.sharing == model::Sharing::grid &&
-         variant.multiplier == model::Multiplier::ffma;
-}
-
-int floats_at_once(const model::Stage& stage) {
-  const bool is_wide =
-      std::string_view(stage.lesson.predicted.gmem_loads).find("vec") != std::string::npos;
-  return is_wide ? 4 : 1;
-}
-
 std::string calculator_data(const model::StageTable& traced) {
-  std::vector<std::string> gpus, kernels, tiles;
+  std::vector<std::string> gpus, kernels;
   for (const model::Gpu& gpu : model::known_gpus()) gpus.push_back(gpu_json(gpu));
   for (const model::Stage& stage : traced.stages) {
     for (const model::Variant& variant : stage.variants) {
       if (variant.for_few_results) continue;  // they are no step of the lesson
       kernels.push_back(kernel_json(stage, variant));
     }
-    if (has_plain_tiles(stage)) tiles.push_back(tiles_json(traced, stage));
   }
-  return "{\"gpus\": " + array(gpus) + ",\n\"kernels\": " + array(kernels) +
-         ",\n\"tiles\": " + array(tiles) + "}";
+  return "{\"gpus\": " + array(gpus) + ",\n\"kernels\": " + array(kernels) + "}";
 }
 
 namespace {
@@ -315,12 +231,25 @@ std::string chart_data(
 }
 
 std::string prediction_data(const lab::Run& run, const lab::Row& row) {
-  std::string names, asked;
+  // What the stage's opening shows beside the stage before: numbers that tiles of any size share.
+  constexpr std::pair<const char*, const char*> kShown[] = {
+      {"bytes loaded from GMEM per result", "gmem_bytes_per_result"},
+      {"GMEM loads per result", "gmem_loads_per_result"},
+      {"SMEM loads per result", "smem_loads_per_result"},
+      {"sectors per GMEM load request of a warp, on average", "sectors_per_request"},
+      {"wavefronts per SMEM load request of a warp, on average", "wavefronts_per_request"},
+      {"blocks per SM", "occupancy.blocks_per_sm"}};
+  const report::Known known{run, row};
+  std::string names, asked, shown;
+  for (const auto& [what, path] : kShown) {
+    shown += (shown.empty() ? "[" : ",[") + text::json_string(what) + "," +
+             text::shortest(rounded(report::number(path, known).value_or(0))) + "]";
+  }
   for (const model::Named& named : report::formula_names(run, row)) {
     names += (names.empty() ? "" : ",") + text::json_string(named.name) + ":" +
              text::shortest(named.value);
   }
-  std::vector<report::AskedQuestion> questions = report::asked_counts({run, row});
+  std::vector<report::AskedQuestion> questions = report::asked_counts(known);
   std::ranges::copy(report::questions_of(run, row), std::back_inserter(questions));
   for (const report::AskedQuestion& question : questions) {
     if (!question.value) continue;
@@ -328,8 +257,8 @@ std::string prediction_data(const lab::Run& run, const lab::Row& row) {
              text::shortest(*question.value) + "," + text::json_string(question.worked_out) + "," +
              text::json_string(question.because) + "]";
   }
-  return "{\"gpu\":" + text::json_string(run.gpu.name) + ",\"names\":{" + names + "},\"asked\":[" +
-         asked + "]}";
+  return "{\"gpu\":" + text::json_string(run.gpu.name) + ",\"shown\":[" + shown + "],\"names\":{" +
+         names + "},\"asked\":[" + asked + "]}";
 }
 
 }  // namespace page

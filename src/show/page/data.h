@@ -17,15 +17,9 @@ namespace page {
 // 4, 4, 4, 4 is [4,[1,3]]. src/show/page/recording.js reads it.
 std::string packed(std::span<const std::int64_t> numbers);
 
-// {gpus, kernels, tiles}: every GPU of the table; the threads, registers and shared memory of each
-// stage's kernels, by compute capability; and the tile sizes and formulas of the stages whose
-// threads copy one tile at a time, with what their compiled kernels need of an SM's units.
-// src/show/page/rules.js takes the GPUs and the formulas as they are.
+// {gpus, kernels}: every GPU of the table, as src/show/page/rules.js takes it; and the threads,
+// registers and shared memory of each stage's kernels, by compute capability.
 std::string calculator_data(const model::StageTable& traced);
-
-// Whether the tile calculator knows the kernels of a stage, and how many floats they move at once.
-bool has_plain_tiles(const model::Stage& stage);
-int floats_at_once(const model::Stage& stage);
 
 // {gpus}: for each recorded GPU its name and `sizes`, for each of these the stairs, cuBLAS, roofs,
 // peaks, and the stages' dots. The operations per byte are traced here, with the tiles that the

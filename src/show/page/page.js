@@ -39,7 +39,11 @@ class Page {
         onclick: () => this.show(name), onkeydown: (event) => this.pressTab(event, name)}, text[name]);
     }
     const tabs = make("nav", {role: "tablist", "aria-label": text.views, hidden: this.views.length < 2}, ...Object.values(this.tabs));
-    header.append(tabs);
+    const button = (label, sign, act) => make("button", {type: "button", title: label, "aria-label": label, onclick: act}, sign);
+    header.append(tabs, make("div", {class: "switches"}, button(text.light, "◐", () => this.toggleDark()), button(text.large, "A⁺", () => this.toggleProjector())));
+    const system = matchMedia("(prefers-color-scheme: dark)");
+    system.onchange = () => this.toggleDark(system.matches);
+    this.toggleDark(system.matches);
     document.getElementById("page").replaceChildren(make("a", {class: "skip", href: "#main"}, text.skip), header,
       make("main", {id: "main", tabindex: -1}, ...Object.values(this.roots)), this.footer = make("footer", {class: "muted"}, text.made));
     document.addEventListener("keydown", (event) => this.press(event));
@@ -84,9 +88,9 @@ class Page {
     this.player = new Player(box, this.scenes, (number) => this.numbersOf(number), {scene, step, lane, warp}, (player) => this.tell(player));
   }
 
-  // What a scene's stage asks for, and its recorded speed in the largest product: [name, value].
+  // What a scene's stage asks for per result and per request, and its recorded speed in the largest product: [name, value].
   numbersOf(number) {
-    const counts = (this.data.predictions[number]?.asked ?? []).filter(([, , , why]) => why === "");
+    const counts = this.data.predictions[number]?.shown ?? [];
     const recorded = this.data.charts?.gpus[0];
     const largest = recorded?.sizes.at(-1);
     const stair = largest?.stairs.find(({stage}) => stage === this.scenes[number]?.stage);
@@ -143,6 +147,23 @@ class Page {
     event.stopPropagation();
   }
 
+  // The blocks that are drawn.
+  get blocks() {
+    return [this.player, ...this.compare?.sides ?? []].filter(Boolean).map(({block}) => block);
+  }
+
+  toggleDark(on) {
+    document.documentElement.classList.toggle("dark", on);
+    for (const block of this.blocks) block.recolour();
+  }
+
+  // Large type, for a room.
+  toggleProjector() {
+    document.documentElement.classList.toggle("projector");
+    for (const block of this.blocks) block.layOut();
+    this.player?.showLine();
+  }
+
   // Keys of the view, unless the reader types text, or moves a control with them.
   press(event) {
     if (event.ctrlKey || event.altKey || event.metaKey || event.defaultPrevented) return;
@@ -150,6 +171,8 @@ class Page {
     const moves = ["ArrowLeft", "ArrowRight", "Home", "End", "PageUp", "PageDown"].includes(event.key);
     if (target.matches("input:not([type=range]), textarea, select") || (target.matches("button, summary, a") && event.key === " ")) return;
     if (target.matches("input[type=range], pre") && moves) return;
+    if (event.key === "p") return this.toggleProjector();
+    if (event.key === "d") return this.toggleDark();
     const view = {player: this.player, compare: this.compare}[this.view];
     if (view?.press(event.key)) event.preventDefault();
   }

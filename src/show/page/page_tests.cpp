@@ -244,9 +244,13 @@ TEST_CASE("keys lead to the steps that the same keys of --step lead to") {
     browser.press(key == "p" ? "ArrowLeft" : key);  // the page's p is for a projector
     CHECK(number(browser, "page.player.now") == step_after(typed));
   }
-  browser.press("ArrowRight");
-  CHECK(number(browser, "page.player.now") == step_after(typed + "n"));
+  for (const char key : std::string("3n")) browser.press(std::string(1, key));
+  CHECK(number(browser, "page.player.now") == step_after(typed + "3n"));
   browser.press("t");
+  const int tile = number(browser, "page.player.now");
+  browser.press("t");
+  browser.press("T");
+  CHECK(number(browser, "page.player.now") == tile);
   CHECK(
       browser.text("document.querySelector('.sentence').textContent").find("from A") !=
       std::string::npos);
@@ -254,8 +258,12 @@ TEST_CASE("keys lead to the steps that the same keys of --step lead to") {
   CHECK(browser.text("location.hash").find("lane=1") != std::string::npos);
   browser.press("w");
   CHECK(browser.text("location.hash").find("warp=0") != std::string::npos);
-  browser.press("?");
-  CHECK(browser.evaluate("document.querySelector('.keys').hidden") == "false");
+  for (const char* key : {"?", "h"}) {
+    browser.press(key);
+    CHECK(
+        browser.evaluate("document.querySelector('.keys').hidden") ==
+        (*key == '?' ? "false" : "true"));
+  }
   browser.press(" ");
   CHECK(browser.evaluate("page.player.playing !== null") == "true");
   browser.press(" ");
@@ -434,14 +442,18 @@ TEST_CASE("the player fills the window, and no text is cut") {
             "");
       }
       if (width > 1000) {
-        browser.evaluate(
-            "page.player.block.turnTo(1), new Promise((done) => requestAnimationFrame(done))");
-        CHECK(
-            browser.text(
-                of_player +
-                ".registers-box')].filter((one) => one.scrollHeight > one.clientHeight + 1 || "
-                "one.scrollWidth > one.clientWidth + 1).map((one) => one.textContent).join()") ==
-            "");
+        for (const char* side : {"1", "2"}) {
+          browser.evaluate(
+              "page.player.block.turnTo(" + std::string(side) +
+              "), new Promise((done) => requestAnimationFrame(done))");
+          CHECK(
+              browser.text(
+                  of_player +
+                  ".registers-box, .fragments-box')].filter((one) => one.scrollHeight > "
+                  "one.clientHeight + 1 || "
+                  "one.scrollWidth > one.clientWidth + 1).map((one) => one.textContent).join()") ==
+              "");
+        }
       }
       CHECK(
           number(browser, "parseFloat(getComputedStyle(page.player.source.element).fontSize)") >=
@@ -455,7 +467,7 @@ TEST_CASE("the player fills the window, and no text is cut") {
     for (const int stage : stages_with_kernels()) {
       CAPTURE(stage);
       browser.evaluate("page.player.load(" + std::to_string(stage - 1) + ", 9999, 0, -1)");
-      for (const char* side : {"0", "1"}) {
+      for (const char* side : {"0", "1", "2"}) {
         browser.evaluate(
             "page.player.goTo(page.player.recording.last >> 1), page.player.block.turnTo(" +
             std::string(side) +
@@ -464,7 +476,8 @@ TEST_CASE("the player fills the window, and no text is cut") {
         CHECK(
             browser.text(
                 of_player +
-                ".registers-box, .arrays, .acting, pre.source')].filter((one) => "
+                ".registers-box, .fragments-box, .counters, .arrays, .acting, "
+                "pre.source')].filter((one) => "
                 "one.offsetParent && (one.scrollWidth > one.clientWidth + 1 || one.tagName !== "
                 "'PRE' && one.scrollHeight > one.clientHeight + 1)).map((one) => "
                 "one.className).join()") == "");
@@ -590,6 +603,113 @@ TEST_CASE("the ring of cp.async copies says which warps have started, committed 
   CHECK(ring(5, "700") == "");
 }
 
+TEST_CASE("large type and dark paper are for all views") {
+  if (there_is_no_browser()) return;
+  Browser& browser = testing::shared_browser();
+  const std::string places[] = {
+      "#stage=5&step=700", "#view=predict", "#view=compare", "#view=calculators", "#view=charts"};
+  for (const std::string& place : places) {
+    CAPTURE(place);
+    browser.open(ladder_page() + place, 1280, 720);
+    const std::string size =
+        "parseFloat(getComputedStyle(document.querySelector('main')).fontSize)";
+    const std::string paper = "getComputedStyle(document.body).backgroundColor";
+    CHECK(number(browser, size) == 16);
+    const std::string light = browser.text(paper);
+    browser.press("p");
+    browser.press("d");
+    CHECK(number(browser, size) == 22);
+    CHECK(browser.text(paper) == "rgb(13, 17, 23)");
+    CHECK(number(browser, "document.documentElement.scrollWidth") <= 1280);
+    browser.press("d");
+    CHECK(browser.text(paper) == light);
+    if (&place != places) continue;
+    // The banks and the actions are larger, too, the counts are there, and lines are indented.
+    for (const char* what : {".request-rows", ".actions"}) {
+      CHECK(
+          number(
+              browser, std::string("parseFloat(getComputedStyle(document.querySelector('") + what +
+                           "')).fontSize)") >= 16);
+    }
+    CHECK(browser.evaluate("document.querySelector('.counters').checkVisibility()") == "true");
+    CHECK(
+        number(
+            browser,
+            "new Set([...document.querySelectorAll('.source .line')].map((line) => "
+            "getComputedStyle(line).paddingLeft)).size") >= 5);
+  }
+}
+
+TEST_CASE("the marked line can be read, on light and on dark paper") {
+  if (there_is_no_browser()) return;
+  Browser& browser = testing::shared_browser();
+  browser.open(ladder_page() + "#stage=9&step=1", 1280, 720);
+  // The lowest contrast of a colour of the source with the marked line's paper (WCAG 2.2).
+  const std::string lowest =
+      "(() => { const canvas = document.createElement('canvas').getContext('2d');"
+      "const light = ([r, g, b]) => [r, g, b].map((x) => x / 255).map((x) => x <= 0.04045 ? x / "
+      "12.92 : ((x + 0.055) / 1.055) ** 2.4).reduce((sum, x, i) => sum + [0.2126, 0.7152, "
+      "0.0722][i] * x, 0);"
+      "const painted = (...colours) => { for (const colour of colours) { canvas.fillStyle = "
+      "colour; "
+      "canvas.fillRect(0, 0, 1, 1); } return light(canvas.getImageData(0, 0, 1, 1).data); };"
+      "const of = (selector, name) => getComputedStyle(document.querySelector(selector))[name];"
+      "const paper = painted(of('.source', 'backgroundColor'), of('.source .now', "
+      "'backgroundColor'));"
+      "return Math.min(...['.source .now', '.source .number', '.code-comment', '.code-keyword', "
+      "'.code-cuda', '.code-number'].map((one) => painted(of(one, 'color'))).map((ink) => "
+      "(Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05))); })()";
+  CHECK(std::stod(browser.evaluate(lowest)) >= 4.5);
+  browser.press("d");
+  CHECK(std::stod(browser.evaluate(lowest)) >= 4.5);
+}
+
+TEST_CASE("Compare shows eight wavefronts, and a lane where several want one word") {
+  if (there_is_no_browser()) return;
+  Browser& browser = testing::shared_browser();
+  browser.open(ladder_page() + "#view=compare&left=6&right=5", 1280, 720);
+  CHECK(
+      browser.evaluate(
+          "(() => { const [{block}] = page.compare.sides; block.goTo(block.recording.steps."
+          "findIndex(({pattern, site}) => site?.array?.shared && pattern.wavefronts.length === 8), "
+          "0); const [rows] = document.querySelectorAll('#view-compare .request-rows');"
+          "return rows.children.length === 9 && rows.scrollHeight <= rows.clientHeight; })()") ==
+      "true");
+  browser.open(ladder_page() + "#stage=5&step=700", 1280, 720);
+  CHECK(browser.text("document.querySelector('.wavefront u').textContent") == "0");
+  CHECK(browser.text("document.querySelector('.wavefront mark').title") == "lanes 0, 16");
+  CHECK(
+      browser.text("document.querySelector('.request-rows').textContent").find('*') ==
+      std::string::npos);
+}
+
+TEST_CASE("the opening compares what is alike in all stages, also what a stage no longer does") {
+  if (there_is_no_browser()) return;
+  Browser& browser = testing::shared_browser();
+  browser.open(ladder_page());
+  const auto row = [&](int stage, const std::string& name) {
+    go_to_stage(browser, stage);
+    return browser.text(
+        "[...document.querySelectorAll('.opening tbody tr')].map((row) => [...row.children].map("
+        "(cell) => cell.textContent)).find(([name]) => name === '" +
+        name + "').slice(1).join(' to ')");
+  };
+  CHECK(row(5, "SMEM loads per result") == "216 to 48");
+  CHECK(row(5, "bytes loaded from GMEM per result") == "24 to 12");
+  CHECK(row(18, "SMEM loads per result").ends_with(" to 0"));
+}
+
+TEST_CASE("a step in dynamic shared memory says whose tile is there, and which lanes go first") {
+  if (there_is_no_browser()) return;
+  Browser& browser = testing::shared_browser();
+  browser.open(ladder_page() + "#stage=9&step=1");
+  CHECK(browser.text("document.querySelector('.sentence').textContent")
+            .starts_with("Warp 0, 32 lanes copy 4 B to A's tile: 4 wavefronts"));
+  CHECK(
+      browser.text("document.querySelector('.reason').textContent").find("lanes 0–7 first") !=
+      std::string::npos);
+}
+
 TEST_CASE("on a projector no text is smaller than 11 pixels") {
   if (there_is_no_browser()) return;
   Browser& browser = testing::shared_browser();
@@ -618,8 +738,10 @@ TEST_CASE("stage 21's arrays have the names and the rows that the kernel knows")
       browser.text("page.player.recording.usedArrays.map(({name, columns}) => name + ' ' + "
                    "columns).join()") ==
       "C 256,doubts 3,lines 192,units_A 256,units_B 256,dynamic 32");
+  const std::string step = browser.evaluate(
+      "page.player.recording.steps.findIndex(({site}) => site?.array?.name === 'units_A')");
   CHECK(
-      testing::gemm_steps("--step --print" + kSize + " --stage 21 --until step:60")
+      testing::gemm_steps("--step --print" + kSize + " --stage 21 --until step:" + step)
           .out.find("load 4 B from units_A: 1 sector") != std::string::npos);
 }
 
@@ -656,6 +778,7 @@ TEST_CASE("pages of kernels that fail or were stopped say where") {
   const std::string line = "document.querySelector('.source .now').textContent";
   CHECK(open("race").find("race on ") != std::string::npos);
   browser.press("x");
+  browser.press("X");
   CHECK(browser.text(alarm).find("race on ") != std::string::npos);
   CHECK(browser.text(line).find("s[") != std::string::npos);  // As or Bs
   CHECK(open("crash").find(" on line 7, where there is no matrix") != std::string::npos);

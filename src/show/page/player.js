@@ -1,6 +1,7 @@
 // Plays one block: source, matrices and shared memory, the request, and the counts so far.
 
 const SPEEDS = [0.5, 1, 2, 8];  // of PLAY_SECONDS for a block
+const MOST_TIMES = 500;         // that a key is repeated
 
 class Player {
   // `scenes` are recorded blocks, and numbersOf(scene's number) its counts and speed, as [name, value];
@@ -8,6 +9,7 @@ class Player {
   constructor(root, scenes, numbersOf, start, onmove) {
     Object.assign(this, {root, scenes, numbersOf, onmove});
     this.playing = null;
+    this.times = 0;  // that the next key is repeated
     this.speed = 1;
     this.oneWarp = false;
     this.lane = 0;
@@ -19,7 +21,7 @@ class Player {
     const text = words.player;
     const button = (label, sign, act) => make("button", {type: "button", title: label, onclick: act}, sign);
     this.playButton = button(text.playOrPause, text.play, () => this.toggle());
-    this.hazardButton = button(text.hazards, text.hazard, () => this.nextHazard());
+    this.hazardButton = button(text.hazards, text.hazard, () => this.nextHazard(1));
     this.tileButton = button(text.nextTile, text.tile, () => this.nextTile(1));
     this.sceneChoice = choice(this.scenes[0].stage >= 0 ? text.stage : text.kernel,
       this.scenes.map((scene) => scene.name), 0, (scene) => this.load(scene, 0, this.lane, -1));
@@ -78,6 +80,12 @@ class Player {
     this.slider.max = this.recording.last;
     this.hazardButton.hidden = this.recording.hazards.length === 0;
     this.tileButton.hidden = !this.hasTiles();
+    this.tileStarts = new Set();
+    for (let step = 0, latest = -1; step <= this.recording.last; ++step) {
+      if (this.tileAt(step) <= latest) continue;
+      latest = this.tileAt(step);
+      this.tileStarts.add(step);
+    }
     const warps = Array.from({length: this.recording.warps}, (_, i) => String(i));
     this.warpChoice = choice(words.player.warp, [words.player.anyWarp, ...warps], this.warp + 1,
       (chosen) => this.setWarp(chosen - 1));
@@ -106,10 +114,8 @@ class Player {
     const text = words.opening;
     const now = this.numbersOf(this.number), before = this.numbersOf(this.number - 1);
     const heads = [say(text.numbers, scene), ...(before.length > 0 ? [say(text.stage, this.scenes[this.number - 1])] : []), say(text.stage, scene)];
-    const rows = now.map(([name, value]) => {
-      const old = before.find(([other]) => other === name);
-      return [name, ...(before.length > 0 ? [old ? significant(old[1]) : "–"] : []), significant(value)];
-    });
+    const old = (i) => before.length === 0 ? [] : [before[i] ? significant(before[i][1]) : "–"];
+    const rows = now.map(([name, value], i) => [name, ...old(i), significant(value)]).filter(([, ...cells]) => cells.some((cell) => cell !== "0"));
     return [make("p", {class: "idea"}, scene.idea), openingPicture(scene, this.life, this.scenes[this.number - 1]) ?? "",
       ...(now.length > 0 ? [table(text.caption, heads, rows)] : [])];
   }
@@ -160,19 +166,14 @@ class Player {
     this.find(by, (step) => this.recording.steps[step].kind === Kind.barrier);
   }
 
+  // To where a tile begins, before all later ones.
   nextTile(by) {
-    if (!this.hasTiles()) return;
-    let now = -1;
-    for (let step = this.now; step >= 0 && now < 0; --step) now = this.tileAt(step);
-    this.find(by, (step) => {
-      const tile = this.tileAt(step);
-      return by > 0 ? tile > now : tile >= 0 && tile < now;
-    });
+    if (this.hasTiles()) this.find(by, (step) => this.tileStarts.has(step));
   }
 
-  nextHazard() {
-    const places = this.recording.hazards.map(({shown}) => shown).filter((step) => step >= 0).sort((a, b) => a - b);
-    if (places.length > 0) this.goTo(places.find((step) => step > this.now) ?? places[0]);
+  nextHazard(by) {
+    const places = this.recording.hazards.map(({shown}) => shown).filter((step) => step >= 0).sort((a, b) => by * (a - b));
+    if (places.length > 0) this.goTo(places.find((step) => by * (step - this.now) > 0) ?? places[0]);
   }
 
   setLane(lane) {
@@ -240,34 +241,37 @@ class Player {
     this.help.hidden = !this.help.hidden;
   }
 
-  // Large type, for a room.
-  toggleProjector() {
-    document.documentElement.classList.toggle("projector");
-    this.source.now = null;  // the marked line may be out of sight
-    this.draw();
+  // Brings the marked line into sight, where it may no longer be.
+  showLine() {
+    this.source.now?.scrollIntoView({block: "center"});
   }
 
-  // Returns whether the key means something.
+  // Returns whether the key means something. A number before a key repeats it.
   press(key) {
+    if (/^\d$/.test(key)) {
+      this.times = Math.min(10 * this.times + Number(key), MOST_TIMES);
+      return true;
+    }
     const acts = {
       " ": () => this.toggle(), ArrowRight: () => this.next(1), n: () => this.next(1),
-      ArrowLeft: () => this.next(-1), p: () => this.toggleProjector(),
+      ArrowLeft: () => this.next(-1),
       b: () => this.nextBarrier(1), B: () => this.nextBarrier(-1),
       t: () => this.nextTile(1), T: () => this.nextTile(-1),
       w: () => this.setWarp((this.warp + 1) % this.recording.warps),
       W: () => this.setWarp((Math.max(this.warp, 0) + this.recording.warps - 1) % this.recording.warps),
       l: () => this.setLane(this.lane + 1), L: () => this.setLane(this.lane - 1),
       f: () => this.setWarp(this.oneWarp ? -1 : Math.max(0, this.recording.steps[this.now].warp)),
-      x: () => this.nextHazard(), r: () => this.block.turnOver(),
+      x: () => this.nextHazard(1), X: () => this.nextHazard(-1), r: () => this.block.turnOver(),
       s: () => this.load((this.number + 1) % this.scenes.length, 0, this.lane, -1),
       S: () => this.load((this.number + this.scenes.length - 1) % this.scenes.length, 0, this.lane, -1),
       g: () => this.goTo(0), Home: () => this.goTo(0),
       G: () => this.goTo(this.recording.last), End: () => this.goTo(this.recording.last),
-      "?": () => this.toggleHelp(),
+      "?": () => this.toggleHelp(), h: () => this.toggleHelp(),
     };
-    if (!Object.hasOwn(acts, key)) return false;
-    acts[key]();
-    return true;
+    const isKnown = Object.hasOwn(acts, key);
+    for (let left = Math.max(1, this.times); isKnown && left > 0; --left) acts[key]();
+    this.times = 0;
+    return isKnown;
   }
 
   draw() {
@@ -359,7 +363,7 @@ class Compare {
 
   // Returns whether the key means something.
   press(key) {
-    const by = {ArrowRight: 1, n: 1, ArrowLeft: -1, p: -1, PageUp: 50, PageDown: -50}[key];
+    const by = {ArrowRight: 1, n: 1, ArrowLeft: -1, PageUp: 50, PageDown: -50}[key];
     if (by === undefined) return false;
     this.goTo(this.at + by);
     return true;

@@ -34,6 +34,13 @@ class Registers {
     return element & 1 ? [word % N, Math.floor(word / N)] : [Math.floor(word / K), word % K];
   }
 
+  // Whose elements come to the words that a step accesses: 0 is A, 1 is B; -1 if it is not known.
+  holds(step) {
+    let element = -1;
+    this.recording.forEachWord(step, (word) => element = Math.max(element, this.origin.get(step.site.array)[word] ?? -1));
+    return element < 0 ? -1 : element & 1;
+  }
+
   // The tile along K in which an element is.
   tileOf(element) {
     return Math.floor(this.placeOf(element)[1] / this.recording.scene.BK);

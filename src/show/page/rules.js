@@ -7,8 +7,6 @@
 const MAX_THREADS_PER_BLOCK = 1024;  // for every compute capability since 2.0
 const MAX_REGISTERS_PER_THREAD = 255;  // the most that an instruction can name
 const WORD_BYTES = 4;  // the width of a bank
-const L2_BYTES_PER_SM_CLOCK = 64;  // model::l2_bytes_per_sm_clock
-const SCHEDULERS = 4;  // model::kSchedulers
 
 function roundUp(value, step) {
   return Math.ceil(value / step) * step;
@@ -214,102 +212,4 @@ function evaluateFormula(formula, names) {
   const value = sum();
   if (next() !== undefined) fail("expected an operator or the end", at);
   return value;
-}
-
-// A kernel that computes BM x BN of C per block and TM x TN per thread, as model::TileSizes
-// (src/model/ceiling.h). `kernel` has its formulas, and `vec`: the floats that it moves at once.
-
-function threadsOfTile(sizes) {
-  return Math.floor(sizes.BM / sizes.TM) * Math.floor(sizes.BN / sizes.TN);
-}
-
-function smemBytesOfTile(sizes) {
-  return WORD_BYTES * sizes.BK * (sizes.BM + sizes.BN);
-}
-
-// Whether the threads copy a tile in whole rows, each `vec` neighbours at a time.
-function copiesWholeRows(threads, vec, rows, cols) {
-  const floats = threads * vec;
-  return floats % cols === 0 && rows % (floats / cols) === 0;
-}
-
-// Why there is no such kernel on the GPU; "" if there is.
-function tileFault(gpu, sizes, vec) {
-  const {BM, BN, BK, TM, TN} = sizes;
-  if ([BM, BN, BK, TM, TN].some((size) => !Number.isInteger(size) || size < 1 || size > 1024)) {
-    return "range";
-  }
-  if (BM % TM !== 0) return "rows";
-  if (BN % TN !== 0) return "columns";
-  const threads = threadsOfTile(sizes);
-  if (threads > MAX_THREADS_PER_BLOCK) return "threads";
-  if (TM % vec !== 0 || TN % vec !== 0 || BK % vec !== 0) return "vectors";
-  if (!copiesWholeRows(threads, vec, BM, BK)) return "copies of A";
-  if (!copiesWholeRows(threads, vec, BK, BN)) return "copies of B";
-  return smemBytesOfTile(sizes) > gpu.smemBytesPerBlock ? "shared memory" : "";
-}
-
-// What one thread does, by the stage's formulas, and the operations per byte
-// that the block's threads move from global and from shared memory.
-function tileCosts(product, sizes, kernel) {
-  const threads = threadsOfTile(sizes);
-  const names = {...product, ...sizes, threads, vec: kernel.vec, reads_C: 0};
-  const costs = {threads, smemBytes: smemBytesOfTile(sizes)};
-  for (const name in kernel.formulas) costs[name] = evaluateFormula(kernel.formulas[name], names);
-  const operations = 2 * sizes.BM * sizes.BN * product.K / threads;  // of a thread
-  costs.operationsPerGmemByte = operations / (WORD_BYTES * costs.gmem_floats);
-  costs.operationsPerSmemByte = operations / (WORD_BYTES * costs.smem_floats);
-  return costs;
-}
-
-// model::peak_tflops for FFMA
-function peakTflops(gpu) {
-  return 2e-3 * gpu.sms * gpu.fp32LanesPerSm * gpu.boostGhz;
-}
-
-// The highest speed that tiles of these sizes allow, {tflops, boundBy, ms}, from the time that each
-// unit needs. Null for a GPU without a clock. As written, if every request takes
-// the fewest cycles that the rules allow. With the `cycles` of a compiled kernel, [of every tile of
-// C, more for each k] by unit, model::ceiling_as_compiled.
-function tileBound(gpu, product, sizes, kernel, cycles = {}) {
-  if (gpu.boostGhz === 0) return null;
-  const costs = tileCosts(product, sizes, kernel);
-  const lanes = Math.min(costs.threads, 32), warps = Math.ceil(costs.threads / 32);
-  // 128 bytes are a line of L1 and a wavefront of shared memory, unless lanes share them.
-  const fewest = (requests, floats) =>
-      Math.ceil(Math.max(requests, lanes * WORD_BYTES * floats / 128));
-  const sameAddress = {addresses: Array(lanes).fill(0), bytes: WORD_BYTES * kernel.vec, warp: GPU_WARP};
-
-  const paddedK = roundUp(product.K, sizes.BK);
-  const multiplications = warps * sizes.BM * sizes.BN / costs.threads * paddedK;
-  const accesses = warps *
-      (costs.gmem_loads + costs.gmem_stores + costs.smem_loads + costs.smem_stores);
-  const smemLoads = warps * costs.smem_loads * wavefrontsOfLoad(sameAddress).wavefronts.length;
-  const smemStores = warps * fewest(costs.smem_stores, costs.gmem_floats);
-  const l1Lines = warps *
-      (fewest(costs.gmem_loads, costs.gmem_floats) +
-       fewest(costs.gmem_stores, sizes.TM * sizes.TN));
-  const l1Bytes = warps * lanes * WORD_BYTES * (costs.gmem_floats + sizes.TM * sizes.TN);
-  const l2Bytes = WORD_BYTES * ((sizes.BM + sizes.BN) * paddedK + sizes.BM * sizes.BN);
-
-  const tiles = Math.ceil(product.M / sizes.BM) * Math.ceil(product.N / sizes.BN);
-  const most = Math.ceil(tiles / gpu.sms);  // tiles of one SM
-  const cyclesPerMs = gpu.boostGhz * 1e6;
-  const onSm = (cyclesOfTile) => most * cyclesOfTile / cyclesPerMs;
-  const onUnit = (unit, asWritten) => onSm(
-    unit in cycles ? cycles[unit][0] + cycles[unit][1] * paddedK : asWritten);
-  const {M, N, K} = product;
-  const ms = {
-    FMA: onSm(multiplications * 32 / gpu.fp32LanesPerSm),
-    issue: onUnit("issue", (multiplications + accesses) / SCHEDULERS),
-    SMEM: onUnit("SMEM", (smemLoads + smemStores) * 128 / gpu.l1BytesPerClock),
-    L1: onUnit("L1", Math.max(l1Lines, l1Bytes / gpu.l1BytesPerClock)),
-    L2: Math.max(
-        tiles * l2Bytes / (gpu.l2BytesPerClock * cyclesPerMs), onSm(l2Bytes / L2_BYTES_PER_SM_CLOCK)),
-    DRAM: WORD_BYTES * (M * K + K * N + M * N) / (gpu.dramGbPerS * 1e6)};
-  let boundBy = "FMA";  // of equal times, the first
-  for (const unit in ms) {
-    if (ms[unit] > ms[boundBy]) boundBy = unit;
-  }
-  return {tflops: 2 * M * N * K / ms[boundBy] * 1e-9, boundBy, ms};
 }

@@ -5,6 +5,8 @@ const words = {
   page: {
     skip: "Skip to the contents",
     views: "Views",
+    light: "Light or dark (d)",
+    large: "Large type for a room, or small again (p)",
     player: "Step through",
     predict: "Predict first",
     compare: "Compare",
@@ -54,11 +56,12 @@ const words = {
       ["l L", "next lane, lane before"],
       ["f", "only the steps of the chosen warp, or of all warps"],
       ["r", "shared memory, the lane's registers, or fragments"],
-      ["x", "next hazard"],
+      ["x X", "next hazard, hazard before"],
       ["s S", "next stage, stage before"],
       ["g G", "start, end"],
-      ["p", "large type for a room, or small again"],
-      ["?", "show or hide these keys"],
+      ["p d", "large type for a room; light or dark"],
+      ["12n", "a number before a key repeats it"],
+      ["? h", "show or hide these keys"],
     ],
     source: "Source",
     matrices: "Global memory",
@@ -97,7 +100,8 @@ const words = {
     wavefront: "wavefront {number}",
     bank: "bank",
     none: "No request in this step.",
-    sign: "A sign is a lane: 0-9, then a-v; * is several lanes.",
+    sign: "A sign is a lane: 0-9, then a-v; an underlined one is the first of several.",
+    lanes: "lanes {lanes}",
     more: "and {rows} more rows",
   },
   action: {
@@ -115,6 +119,7 @@ const words = {
   },
   array: {
     dynamic: "dynamic shared memory",
+    dynamicOf: ["A's tile", "B's tile"],
     size: "{name}, {rows} x {columns}",
     lines: "{name}, {rows} lines of {columns} words",
     element: "{name}[{row}][{column}], word {word}",
@@ -262,74 +267,6 @@ words.calculators = {
     curve: "Occupancy in %",
     curveFinding: "Occupancy over {name}: {percent} % at {value}.",
     curveHelp: "Each curve changes one number and keeps the other two. A click on a curve chooses a value.",
-  },
-
-  tiles: {
-    title: "Tile sizes",
-    about:
-      "What the sizes of tiles decide before there is a kernel. The formulas are those of the stage.",
-    kernel: "Formulas of",
-    kernelName: "stage {stage}, {name}",
-    preset: "Sizes",
-    size: "M = N = K",
-    sizes: {
-      BM: "BM, rows of a block's tile",
-      BN: "BN, its columns",
-      BK: "BK, its depth along K",
-      TM: "TM, rows per thread",
-      TN: "TN, columns per thread",
-    },
-    faults: {
-      "range": "Give each size as a whole number from 1 to 1024.",
-      "rows": "BM = {BM} is not a multiple of TM = {TM}: the rows do not divide evenly among the threads.",
-      "columns":
-        "BN = {BN} is not a multiple of TN = {TN}: the columns do not divide evenly among the threads.",
-      "threads": "{threads} threads are more than the 1,024 that a block may have; make TM or TN larger.",
-      "vectors": "This kernel moves {vec} floats at once, so TM, TN and BK must be multiples of {vec}.",
-      "copies of A":
-        "{threads} threads, {vec} {vec|float|floats} each, cannot copy A's tile of {BM} x {BK} in whole rows.",
-      "copies of B":
-        "{threads} threads, {vec} {vec|float|floats} each, cannot copy B's tile of {BK} x {BN} in whole rows.",
-      "shared memory":
-        "The tiles take {smemBytes} bytes of shared memory; a block of no GPU in the table may have so much.",
-    },
-    finding:
-      "{threads} {threads|thread|threads} with {results} {results|result|results} each ask for {gmem} operations per byte of global memory and {smem} per byte of shared memory.",
-    asCompiled:
-      "As the compiler made this kernel, its ceiling on the {gpu} is {tflops} TFLOP/s; the limit is {unit}.",
-    asWritten:
-      "As written, and without bank conflicts, these tiles allow at most {tflops} TFLOP/s on the {gpu}; the limit is {unit}.",
-    units: {
-      FMA: "the multipliers",
-      issue: "the issue of instructions",
-      SMEM: "shared memory",
-      L1: "the L1 cache",
-      L2: "the L2 cache",
-      DRAM: "DRAM",
-    },
-    costs: "What one thread does",
-    count: "count",
-    formula: "formula",
-    perThread: "per thread",
-    perResult: "per result",
-    counts: {
-      gmem_loads: "loads from global memory",
-      gmem_floats: "floats loaded from global memory",
-      smem_loads: "loads from shared memory",
-      smem_floats: "floats loaded from shared memory",
-      gmem_stores: "stores to global memory",
-      smem_stores: "stores to shared memory",
-    },
-    ceilings: "The most that each GPU can reach with these tiles, as written and without bank conflicts",
-    ceilingsAsCompiled: "The ceiling on each GPU, as compiled",
-    gpu: "GPU",
-    tflops: "TFLOP/s",
-    percent: "% of FMA's peak",
-    unit: "limit",
-    noClock: "has no clock",
-    tooMuch: "too little shared memory",
-    assumes:
-      "Both assume that every unit works all the time at the boost clock, that caches answer everything that was loaded before, and that nothing waits. A ceiling as compiled counts the compiler's instructions and the bank conflicts of the stage's own kernel, for rows that begin with a line of 128 bytes. A bound as written counts the formulas' accesses, and assumes that requests to global memory are contiguous, that shared memory has no bank conflict, and that lanes share what they load. A real kernel stays below it. Occupancy and padding are not in it.",
   },
 
   banks: {
