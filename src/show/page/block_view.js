@@ -67,7 +67,7 @@ class ArrayView {
     return say(text.element, place) + (array.shared ? say(text.bank, place) : "") + (warp >= 0 ? ". " + life.sumsText(warp, this.step) : "");
   }
 
-  draw(replay, lane, colours) {
+  draw(replay, lane, colours, isSecret) {
     const step = this.recording.steps[replay.step];
     const isHere = step.kind === Kind.request && step.site.array === this.array;
     this.step = replay.step;
@@ -81,7 +81,7 @@ class ArrayView {
     this.show();
     if (this.tile) this.outlineTile(colours);
     if (!isHere) return;
-    this.drawRequest(step, lane, colours);
+    this.drawRequest(step, lane, colours, isSecret);
     this.drawHazards(replay.step, colours);
   }
 
@@ -209,10 +209,10 @@ class ArrayView {
     context.setLineDash([]);
   }
 
-  drawRequest(step, lane, colours) {
+  drawRequest(step, lane, colours, isSecret) {
     const {context, cellWidth, cellHeight} = this;
-    if (!this.array.shared) this.outlineSectors(step, colours);
-    const conflicts = this.array.shared ? conflictingWords(this.recording, step) : new Set();
+    if (!this.array.shared && !isSecret) this.outlineSectors(step, colours);
+    const conflicts = this.array.shared && !isSecret ? conflictingWords(this.recording, step) : new Set();
     this.recording.forEachWord(step, (word) => this.fillWord(word, conflicts.has(word) ? colours.conflict : colours.now));
     context.strokeStyle = colours.paper;
     context.lineWidth = Math.max(1, cellWidth / 6);
@@ -308,18 +308,83 @@ function readColours() {
 const MOST_ROWS = 33;
 
 class RequestView {
-  constructor(recording) {
-    this.recording = recording;
+  // If the block isVoting, what a request costs is shown after a guess. Then, and if the reader
+  // changes the request, the block's onreveal() is called.
+  constructor(recording, block) {
+    Object.assign(this, {recording, block});
+    const text = words.request;
     this.rows = make("div", {class: "request-rows"});
-    this.about = make("p", {class: "muted"});
-    this.element = make("div", {}, this.about, this.rows);
+    this.said = make("span");
+    this.change = make("button", {type: "button", onclick: () => this.toggleChange()}, text.change);
+    this.verdict = make("p", {class: "verdict", role: "status"});
+    const entry = (attributes) => make("input", {type: "number", min: 0, max: 999, ...attributes});
+    const guess = entry({"aria-label": text.vote.join(" ")});
+    this.question = make("label", {class: "choice"}, "", guess);
+    this.vote = make("form", {class: "fields", onsubmit: (event) => {
+      event.preventDefault();
+      this.reveal(guess.value);
+      guess.value = "";
+    }}, this.question, make("button", {type: "submit"}, text.show));
+    this.stride = entry({oninput: () => this.block.onreveal()});
+    this.swizzle = make("input", {type: "checkbox", onchange: () => this.block.onreveal()});
+    this.changed = make("span", {role: "status"});
+    this.changes = make("form", {class: "fields", hidden: true, onsubmit: (event) => event.preventDefault()},
+      make("label", {class: "choice"}, text.stride + " ", this.stride), make("label", {class: "choice"}, this.swizzle, " " + text.swizzle), this.changed);
+    this.element = make("div", {}, make("p", {class: "muted"}, this.said, " ", this.change), this.verdict, this.vote, this.changes, this.rows);
+  }
+
+  // What the class has guessed, compared with what the request costs.
+  reveal(guess) {
+    setText(this.verdict, guess === "" ? "" : judged(Number(guess), this.step.pattern.pieces));
+    this.isSecret = false;
+    this.block.onreveal();
+  }
+
+  toggleChange() {
+    this.changes.hidden = !this.changes.hidden;
+    this.array = null;  // its own rows again
+    this.block.onreveal();
+  }
+
+  // The request if its rows lay otherwise: it, what a lane accesses, and what each wavefront serves.
+  moved(step) {
+    const {lanes, scene: {banks}} = this.recording, {array, direction} = step.site, {bytes} = step.pattern;
+    const unit = Math.max(1, bytes / 4), pieces = 2 ** Math.floor(Math.log2(Math.min(banks, array.columns) / unit));
+    const wordOf = (word) => {
+      const row = Math.floor(word / array.columns), column = word % array.columns, first = column - column % (pieces * unit);
+      const isWhole = this.swizzle.checked && first + pieces * unit <= array.columns;
+      const place = isWhole ? first + (Math.floor((column - first) / unit) ^ row % pieces) * unit + column % unit : column;
+      return row * Math.ceil(Number(this.stride.value) / unit) * unit + place;
+    };
+    const addresses = Array.from({length: lanes}, (_, lane) => {
+      const byte = this.recording.address(step, lane);
+      return this.recording.isActive(step, lane) ? 4 * wordOf(Math.floor(byte / 4)) + byte % 4 : null;
+    });
+    const rule = direction === Direction.load ? wavefrontsOfLoad : wavefrontsOfStore;
+    const wavefronts = rule({addresses, bytes, warp: {lanes, banks}}).wavefronts
+      .map(({lanes, group}) => ({lanes: lanes.reduce((mask, lane) => mask | 1 << lane, 0), group}));
+    return {...step, base: 0, pattern: {...step.pattern, offset: addresses, wavefronts}};
   }
 
   draw(step, lane) {
     const isRequest = step.kind === Kind.request;
     const shared = isRequest && step.site.array.shared;
-    setText(this.about, !isRequest ? words.request.none
+    if (this.step !== step) {
+      this.step = step;
+      this.isSecret = this.block.isVoting && isRequest;
+      setText(this.verdict, "");
+      setText(this.question.firstChild, words.request.vote[Number(shared)] + " ");
+    }
+    this.vote.hidden = !this.isSecret;
+    this.rows.hidden = this.isSecret;
+    setText(this.said, !isRequest ? words.request.none
       : shared ? words.request.banks : say(words.request.sectors, {line: this.recording.scene.line}));
+    // A cp.async and an ldmatrix have rules of their own.
+    this.change.hidden = !shared || this.isSecret || step.site.direction === Direction.copy || step.pattern.matrices > 0;
+    const isChanged = !this.changes.hidden && !this.change.hidden;
+    if (isChanged && this.array !== step.site.array) this.stride.value = (this.array = step.site.array).columns;
+    if (isChanged) step = this.moved(step);
+    setText(this.changed, isChanged ? say(words.request.changed, {wavefronts: step.pattern.wavefronts.length, before: step.pattern.pieces}) : "");
     const rows = !isRequest ? [] : shared ? this.wavefronts(step, lane) : this.lines(step, lane);
     const left = rows.length - MOST_ROWS;
     if (left > 0) {
@@ -504,8 +569,8 @@ function fragmentViews(scene, onchoose) {
 // One block at one step: its matrices and shared memory, its request, and the counts so far.
 
 class BlockView {
-  constructor(onlane) {
-    this.onlane = onlane;
+  constructor(onlane, onreveal = () => this.draw(this.lane)) {
+    Object.assign(this, {onlane, onreveal, isVoting: false});
     this.matrices = make("div", {class: "arrays"});
     this.shared = make("div", {class: "arrays"});
     this.aboutMatrices = make("p", {class: "about"});
@@ -534,7 +599,7 @@ class BlockView {
     this.isProduct = scene.M > 0 && Object.entries(columns).every(([name, count]) =>
       this.recording.usedArrays.some((array) => array.name === name && !array.shared && array.columns === count));
     this.showArrays();
-    this.requestView = new RequestView(this.recording);
+    this.requestView = new RequestView(this.recording, this);
     this.request.replaceChildren(this.requestView.element);
     this.countersView = new CountersView();
     this.counters.replaceChildren(this.countersView.element);
@@ -634,13 +699,15 @@ class BlockView {
     this.lane = lane;
     const {recording, replay} = this;
     const step = recording.steps[replay.step];
-    this.sentence = stepText(step, this.life);
+    this.requestView.draw(step, lane);
+    const {isSecret} = this.requestView;
+    this.sentence = stepText(step, this.life).replace(isSecret ? /:.*/ : "", "");
+    this.reason = isSecret ? "" : step.reason;
     this.point(null, "");
     for (const view of this.views) {
-      view.draw(replay, lane, this.colours);
+      view.draw(replay, lane, this.colours, isSecret);
       view.canvas.setAttribute("aria-label", `${view.array.name}: ${this.sentence}`);
     }
-    this.requestView.draw(step, lane);
     this.actions.replaceChildren(...actionLines(recording, replay, this.life));
     this.countersView.draw(replay);
     if (!this.registers.hidden) this.registersView.draw(replay.step, Math.max(step.warp >= 0 ? step.warp : this.warp ?? 0, 0), lane);

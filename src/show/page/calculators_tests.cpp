@@ -1,4 +1,4 @@
-// The page's rules beside those of the model, and the calculators in a browser.
+// The page's rules beside those of the model, and the calculator in a browser.
 #include <doctest/doctest.h>
 
 #include <bit>
@@ -269,7 +269,7 @@ TEST_CASE("the page's formulas have the values and the errors of the model's") {
   CHECK(errors > kSettings / 5);
 }
 
-// The calculators alone on a page.
+// The calculator alone on a page.
 Browser& with_calculators(int width, int height) {
   std::string script;
   for (const char* file : {"words.js", "dom.js", "rules.js", "calculators.js"}) {
@@ -298,7 +298,7 @@ void type(Browser& browser, const std::string& field, const std::string& keys) {
   for (const char key : keys) browser.press(std::string(1, key));
 }
 
-TEST_CASE("the calculators answer while one types, and refuse nonsense in a sentence") {
+TEST_CASE("the calculator answers while one types, and refuses nonsense in a sentence") {
   if (there_is_no_browser()) return;
   Browser& browser = with_calculators(1280, 720);
   type(browser, "field('occupancy', 0)", "512");
@@ -317,46 +317,7 @@ TEST_CASE("the calculators answer while one types, and refuse nonsense in a sent
   CHECK(browser.complaints() == std::vector<std::string>{});
 }
 
-TEST_CASE("lanes move over the banks by keyboard") {
-  if (there_is_no_browser()) return;
-  Browser& browser = with_calculators(1280, 720);
-  const char* column =
-      "The load takes 32 wavefronts, 31 of them bank conflicts: up to 32 different words are in "
-      "one bank.";
-  CHECK(browser.text("finding('banks')") == column);
-  type(browser, "field('banks', 1)", "1");  // words of padding
-  CHECK(browser.text("finding('banks')") == "The load takes 1 wavefront and has no bank conflict.");
-
-  // Lane 0 goes to the word of lane 1, and then lane 1 to another word of the same bank.
-  browser.evaluate(
-      "of('banks').querySelector('details').open = true,"
-      "of('banks').querySelector('[role=gridcell]').focus()");
-  for (const char* key : {"ArrowDown", "ArrowRight", "Enter"}) browser.press(key);
-  CHECK(
-      browser.text("document.activeElement.getAttribute('aria-label')") ==
-      "word 33, bank 1: lane 0, lane 1");
-  CHECK(browser.text("of('banks').querySelector('details input').value") == "1");
-  for (const char* key : {"ArrowDown", "Enter"}) browser.press(key);
-  CHECK(
-      browser.text("finding('banks')") ==
-      "The load takes 2 wavefronts, 1 of them a bank conflict: up to 2 different words are in one "
-      "bank.");
-
-  for (int preset = 0; preset < 9; ++preset) {
-    const std::string wavefronts[] = {"1", "32", "1", "1", "1", "2", "4", "32", "4"};
-    browser.evaluate(
-        "(() => { const select = of('banks').querySelector('select'); select.value = " +
-        std::to_string(preset) + "; select.dispatchEvent(new Event('change')); })()");
-    CHECK(
-        browser.text("finding('banks')").starts_with("The load takes " + wavefronts[preset] + " "));
-    if (preset != 7) continue;  // a column of float4
-    CHECK(browser.text("finding('banks')")
-              .ends_with("in each group of lanes that is served together, up to 8 different words "
-                         "are in one bank, 32 in all."));
-  }
-}
-
-TEST_CASE("the calculators fit on a phone") {
+TEST_CASE("the calculator fits on a phone") {
   if (there_is_no_browser()) return;
   Browser& browser = with_calculators(390, 800);
   CHECK(browser.evaluate("document.documentElement.scrollWidth <= 390") == "true");

@@ -683,6 +683,89 @@ TEST_CASE("Compare shows eight wavefronts, and a lane where several want one wor
       std::string::npos);
 }
 
+TEST_CASE("what a request costs is shown after a guess") {
+  if (there_is_no_browser()) return;
+  Browser& browser = testing::shared_browser();
+  browser.open(ladder_page() + "#stage=6&step=60", 1280, 720);
+  const auto text = [&](const std::string& selector) {
+    return browser.text("document.querySelector('#view-player " + selector + "').textContent");
+  };
+  const std::string are_shown = "document.querySelector('.request-rows').checkVisibility()";
+  CHECK(browser.evaluate(are_shown) == "true");
+  browser.press("v");
+  CHECK(browser.evaluate(are_shown) == "false");
+  CHECK(text(".sentence") == "Warp 0, 32 lanes load 16 B from Bs");
+  CHECK(text(".reason") == "");
+  browser.evaluate("document.querySelector('.request form input').focus()");
+  for (const char* key : {"4", "Enter"}) browser.press(key);
+  CHECK(browser.evaluate(are_shown) == "true");
+  CHECK(text(".request .verdict") == "You said 4, it is 8: 4 too few, or a factor of 2.");
+  CHECK(text(".sentence").find("8 wavefronts") != std::string::npos);
+  browser.evaluate("document.activeElement.blur()");
+  browser.press("n");
+  CHECK(browser.evaluate(are_shown) == "false");
+  browser.press("v");
+  CHECK(browser.evaluate(are_shown) == "true");
+  CHECK(browser.complaints() == std::vector<std::string>{});
+}
+
+TEST_CASE("rows of shared memory can be changed, and the banks follow by the rule of the model") {
+  if (there_is_no_browser()) return;
+  Browser& browser = testing::shared_browser();
+  browser.open(ladder_page());
+  // Unchanged rows have the wavefronts that the program recorded.
+  const std::string requests =
+      "(() => { let found = 0; const {block, recording} = page.player, view = block.requestView;"
+      "for (const step of new Map(recording.steps.map((step) => [step.operation, step])).values()) "
+      "{"
+      "  const {kind, site, pattern} = step;"
+      "  if (kind !== Kind.request || !site.array.shared || site.direction === Direction.copy ||"
+      "    pattern.matrices > 0) continue;"
+      "  view.stride.value = site.array.columns;"
+      "  const moved = view.moved(step).pattern.wavefronts; ++found;"
+      "  if (JSON.stringify(moved) !== JSON.stringify(pattern.wavefronts)) throw step.text; }"
+      "return found; })()";
+  int checked = 0;
+  for (const int stage : stages_with_kernels()) {
+    CAPTURE(stage);
+    go_to_stage(browser, stage);
+    checked += number(browser, requests);
+  }
+  CHECK(checked > 50);
+  // Rows 0 and 4 of As begin in the same bank, unless they are padded as in stage 7.
+  browser.open(ladder_page() + "#stage=6&step=2", 1280, 720);
+  browser.press("c");
+  const auto changed = [&](const std::string& words, bool swizzles) {
+    return browser.text(
+        "(() => { const view = page.player.block.requestView; view.stride.value = " + words +
+        "; view.swizzle.checked = " + (swizzles ? "true" : "false") +
+        "; view.stride.dispatchEvent(new Event('input')); return view.changed.textContent + ' ' + "
+        "document.querySelectorAll('.request-rows .wavefront').length; })()");
+  };
+  CHECK(changed("128", false) == "2 wavefronts, as recorded 2. 3");
+  CHECK(changed("132", false) == "1 wavefront, as recorded 2. 2");
+  CHECK(changed("128", true) == "2 wavefronts, as recorded 2. 3");
+  // A column of a tile of 32 x 32, or of float4.
+  const auto column = [&](int bytes, int stride, bool swizzles) {
+    return number(
+        browser,
+        text::printed(
+            "(() => { const view = page.player.block.requestView; view.stride.value = %d; "
+            "view.swizzle.checked = %s; return view.moved({kind: Kind.request, base: 0, site: "
+            "{array: {columns: 32}, direction: Direction.load}, pattern: {bytes: %d, active: -1, "
+            "offset: Array.from({length: 32}, (_, lane) => 128 * lane)}})"
+            ".pattern.wavefronts.length; })()",
+            stride, swizzles ? "true" : "false", bytes));
+  };
+  CHECK(column(4, 32, false) == 32);
+  CHECK(column(4, 33, false) == 1);
+  CHECK(column(4, 32, true) == 1);
+  CHECK(column(16, 32, false) == 32);
+  CHECK(column(16, 33, false) == 4);  // 36, since a float4 begins at a multiple of 16 bytes
+  CHECK(column(16, 32, true) == 4);
+  CHECK(browser.complaints() == std::vector<std::string>{});
+}
+
 TEST_CASE("the opening compares what is alike in all stages, also what a stage no longer does") {
   if (there_is_no_browser()) return;
   Browser& browser = testing::shared_browser();

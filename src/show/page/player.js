@@ -40,7 +40,7 @@ class Player {
     this.laneLine = make("p", {class: "muted"});
     this.alarm = make("p", {class: "complaint", role: "status", hidden: true});
     this.source = new CodeView(text.source);
-    this.block = new BlockView((lane) => this.setLane(lane));
+    this.block = new BlockView((lane) => this.setLane(lane), () => this.goTo(this.now));
     this.opening = make("section", {class: "opening"});
     this.help = make("div", {class: "keys", hidden: true},
       make("dl", {}, ...text.keyHelp.flatMap(([keys, does]) => [make("dt", {}, keys), make("dd", {}, does)])), legend(),
@@ -53,6 +53,7 @@ class Player {
       button(text.nextBarrier, text.barrier, () => this.nextBarrier(1)),
       button(text.toEnd, text.end, () => this.goTo(this.recording.last)), this.hazardButton,
       this.speedChoice.element, this.warpBox, this.laneChoice.element,
+      this.voteButton = button(text.voteLong, text.vote, () => this.toggleVote()),
       button(text.keysLong, text.keys, () => this.toggleHelp()));
     this.acting = make("div", {class: "acting"},
       make("section", {class: "asking"}, this.block.request, this.block.actions),
@@ -241,6 +242,13 @@ class Player {
     this.help.hidden = !this.help.hidden;
   }
 
+  toggleVote() {
+    this.block.isVoting = !this.block.isVoting;
+    this.voteButton.setAttribute("aria-pressed", this.block.isVoting);
+    this.block.requestView.step = null;  // it asks anew
+    this.goTo(this.now);
+  }
+
   // Brings the marked line into sight, where it may no longer be.
   showLine() {
     this.source.now?.scrollIntoView({block: "center"});
@@ -262,6 +270,7 @@ class Player {
       l: () => this.setLane(this.lane + 1), L: () => this.setLane(this.lane - 1),
       f: () => this.setWarp(this.oneWarp ? -1 : Math.max(0, this.recording.steps[this.now].warp)),
       x: () => this.nextHazard(1), X: () => this.nextHazard(-1), r: () => this.block.turnOver(),
+      v: () => this.toggleVote(), c: () => this.block.requestView.toggleChange(),
       s: () => this.load((this.number + 1) % this.scenes.length, 0, this.lane, -1),
       S: () => this.load((this.number + this.scenes.length - 1) % this.scenes.length, 0, this.lane, -1),
       g: () => this.goTo(0), Home: () => this.goTo(0),
@@ -287,7 +296,7 @@ class Player {
     setText(this.chapter, this.life.titleOf(chapter));
     this.chapter.className = "chapter " + chapter;
     setText(this.sentence, this.block.sentence);
-    setText(this.reason, now === 0 ? words.opening.begin : step.reason);
+    setText(this.reason, now === 0 ? words.opening.begin : this.block.reason);
     setText(this.laneLine, laneText(recording, step, this.lane, this.warp));
     this.drawAlarm();
     this.source.mark(step.kind === Kind.blockBegin ? 0 : step.site?.line ?? 0);
@@ -352,7 +361,7 @@ class Compare {
     setText(this.share, say(words.compare.percent, {percent: (100 * this.at / SHARES).toFixed(1)}));
     const floats = this.sides.map(({block, sentence}) => {
       block.goTo(Math.round(block.recording.last * this.at / SHARES), 0);
-      setText(sentence, [block.sentence, block.recording.steps[block.replay.step].reason].filter(Boolean).join(". "));
+      setText(sentence, [block.sentence, block.reason].filter(Boolean).join(". "));
       return floatsPerResult(block).toFixed(2);
     });
     const isWhole = this.sides.every(({block}) => block.recording.scene.complete);

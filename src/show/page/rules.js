@@ -56,8 +56,7 @@ function occupancy(gpu, {threads, registers, smemBytes}) {
 
 // One instruction of one warp, as model::WarpAccess (src/model/warp_access.h): every lane accesses
 // `bytes` bytes at its address; null: the lane takes no part. `warp` is the geometry.
-//   {addresses: [0, 4, 8, ...], bytes: 4, warp: GPU_WARP}
-const GPU_WARP = {lanes: 32, banks: 32};
+//   {addresses: [0, 4, 8, ...], bytes: 4, warp: {lanes: 32, banks: 32}}
 
 function activeLanes(access) {
   return [...access.addresses.keys()].filter((lane) => access.addresses[lane] !== null);

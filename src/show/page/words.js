@@ -10,7 +10,7 @@ const words = {
     player: "Step through",
     predict: "Predict first",
     compare: "Compare",
-    calculators: "Calculators",
+    calculators: "Occupancy",
     charts: "Roofline and staircase",
     made:
       "Made by gemm_steps from what its tracer recorded; all counts are the trace's. Between two barriers it shows one warp after the other. A GPU may mix them in any order.",
@@ -44,6 +44,8 @@ const words = {
     anyWarp: "all warps",
     lane: "Lane",
     slider: "Step of the block",
+    vote: "Vote",
+    voteLong: "Guess before a request is shown (v)",
     keys: "?",
     keysLong: "Keys (?)",
     keyHelp: [
@@ -56,6 +58,8 @@ const words = {
       ["l L", "next lane, lane before"],
       ["f", "only the steps of the chosen warp, or of all warps"],
       ["r", "shared memory, the lane's registers, or fragments"],
+      ["v", "vote: what a request costs is shown after a guess"],
+      ["c", "change the rows in shared memory, and see the banks"],
       ["x X", "next hazard, hazard before"],
       ["s S", "next stage, stage before"],
       ["g G", "start, end"],
@@ -95,7 +99,7 @@ const words = {
   },
   request: {
     sectors: "This request: a row is a line of {line} bytes, and a frame is a sector that is fetched.",
-    banks: "This request: its wavefronts are served one after the other.",
+    banks: "Its wavefronts are served one after the other.",
     from: "byte {byte}",
     wavefront: "wavefront {number}",
     bank: "bank",
@@ -103,6 +107,12 @@ const words = {
     sign: "A sign is a lane: 0-9, then a-v; an underlined one is the first of several.",
     lanes: "lanes {lanes}",
     more: "and {rows} more rows",
+    vote: ["How many sectors?", "How many wavefronts?"],
+    show: "Show",
+    change: "Change it",
+    stride: "Words per row",
+    swizzle: "swizzle: XOR with the row",
+    changed: "{wavefronts} {wavefronts|wavefront|wavefronts}, as recorded {before}.",
   },
   action: {
     inFlight: "{bytes} bytes are on their way to shared memory.",
@@ -228,7 +238,6 @@ const words = {
 };
 
 words.calculators = {
-  title: "Calculators",
   about: "Every change is answered at once, by the same rules as in the program.",
   own: "your own",
   whole: "{name}: give a whole number from {low} to {high}.",
@@ -267,53 +276,6 @@ words.calculators = {
     curve: "Occupancy in %",
     curveFinding: "Occupancy over {name}: {percent} % at {value}.",
     curveHelp: "Each curve changes one number and keeps the other two. A click on a curve chooses a value.",
-  },
-
-  banks: {
-    title: "Banks of shared memory",
-    about:
-      "A warp of 32 lanes asks shared memory for words. Word w is in bank w % 32, and a bank serves one word per wavefront.",
-    preset: "Pattern",
-    presets: [
-      "neighbours: a row",
-      "a column of a 32 x 32 tile",
-      "the same column, rows padded by a word",
-      "the same column, swizzled by XOR",
-      "all lanes the same word",
-      "two words apart",
-      "a row of float4",
-      "a column of float4",
-      "a column of float4, swizzled by XOR",
-    ],
-    access: "Access",
-    accesses: ["load", "store"],
-    bytes: "Bytes per lane",
-    stride: "Words from lane to lane",
-    padding: "Words of padding after each 32",
-    swizzle: "XOR the place in its row with the row's number",
-    finding:
-      "The {access} takes {wavefronts} {wavefronts|wavefront|wavefronts}, {conflicts} of them {conflicts|a bank conflict|bank conflicts}: up to {most} different words are in one bank.",
-    findingOfGroups:
-      "The {access} takes {wavefronts} wavefronts, {conflicts} of them {conflicts|a bank conflict|bank conflicts}: in each group of lanes that is served together, up to {most} different words are in one bank, {all} in all.",
-    free: "The {access} takes {wavefronts} {wavefronts|wavefront|wavefronts} and has no bank conflict.",
-    idle: "No lane takes part.",
-    outside: "Lane {lane} would be at word {word}; this memory has {words} words.",
-    misaligned:
-      "Lane {lane} is at word {word}. With {bytes} bytes per lane, a word's number must be a multiple of {unit}.",
-    served: "What each wavefront serves: the lane in each bank",
-    wavefront: "wavefront",
-    bank: "bank",
-    group: "group {group}",
-    memory: "Shared memory: which lanes want which word",
-    memoryHelp:
-      "Choose a lane, then click a word, or move with the arrow keys and press Enter. The lane goes there and the next lane is chosen.",
-    row: "row",
-    moving: "Lane to move",
-    cell: "word {word}, bank {bank}",
-    cellLanes: "word {word}, bank {bank}: {lanes}",
-    lanes: "Words of the lanes",
-    lanesHelp: "An empty field is a lane that takes no part.",
-    lane: "lane {lane}",
   },
 };
 
