@@ -230,7 +230,26 @@ std::string chart_data(
   return "{" + report::json_members({{"stages", stages_json(traced)}, {"gpus", array(gpus)}}) + "}";
 }
 
-std::string prediction_data(const lab::Run& run, const lab::Row& row) {
+std::string race_data(
+    const model::StageTable& traced, const lab::Run& run, lab::Row row, lab::LongProduct& large) {
+  lab::Run of_race = run;
+  of_race.M = of_race.N = of_race.K = kRaceSide;
+  const machine::Machine machine{&of_race.gpu, machine::Blocks::kSample, /*hazards=*/false};
+  row.counts = large.count(traced, *row.variant, machine);
+  const std::optional<model::Waiting> waiting = lab::ceilings(of_race, row).waiting;
+  if (!waiting) return "null";
+  Facts busy;
+  for (int unit = 0; unit < model::kUnits; ++unit) {
+    busy.push_back({std::string(model::kUnitNames[unit]), rounded(100 * waiting->busy[unit])});
+  }
+  const double operations = 2.0 * kRaceSide * kRaceSide * kRaceSide;
+  return object(
+      {{"side", kRaceSide},
+       {"ms", rounded(operations * 1e-9 / waiting->tflops)},
+       {"busy", report::FactValue::json(object(busy))}});
+}
+
+std::string prediction_data(const lab::Run& run, const lab::Row& row, const std::string& race) {
   // What the stage's opening shows beside the stage before: numbers that tiles of any size share.
   constexpr std::pair<const char*, const char*> kShown[] = {
       {"bytes loaded from GMEM per result", "gmem_bytes_per_result"},
@@ -257,8 +276,8 @@ std::string prediction_data(const lab::Run& run, const lab::Row& row) {
              text::shortest(*question.value) + "," + text::json_string(question.worked_out) + "," +
              text::json_string(question.because) + "]";
   }
-  return "{\"gpu\":" + text::json_string(run.gpu.name) + ",\"shown\":[" + shown + "],\"names\":{" +
-         names + "},\"asked\":[" + asked + "]}";
+  return "{\"gpu\":" + text::json_string(run.gpu.name) + ",\"shown\":[" + shown +
+         "],\"race\":" + race + ",\"names\":{" + names + "},\"asked\":[" + asked + "]}";
 }
 
 }  // namespace page

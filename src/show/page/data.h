@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "lab/long_product.h"
 #include "lab/run.h"
 #include "model/stage.h"
 #include "show/pictures/recorded_gpus.h"
@@ -28,8 +29,15 @@ std::string chart_data(
     const model::StageTable& traced,
     const std::vector<pictures::RecordedGpu>& recorded = pictures::recorded_gpus());
 
-// The counts and the questions of the row's stage with their values, and the names that a formula
-// may use. The members are read by src/show/page/predict.js.
-std::string prediction_data(const lab::Run& run, const lab::Row& row);
+// The time in ms in which the row's variant computes a large product by the model, with waiting,
+// and for how much of it in % each unit is busy; "null" if no block fits. src/show/page/race.js
+// reads it.
+inline constexpr int kRaceSide = 4096;  // M, N and K
+std::string race_data(
+    const model::StageTable& traced, const lab::Run& run, lab::Row row, lab::LongProduct& large);
+
+// The counts and the questions of the row's stage with their values, the names that a formula may
+// use, and `race`. The members are read by src/show/page/predict.js.
+std::string prediction_data(const lab::Run& run, const lab::Row& row, const std::string& race);
 
 }  // namespace page

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 #include <string_view>
 #include <utility>
 
+#include "lab/device.h"
+#include "lab/long_product.h"
 #include "lab/measure.h"
 #include "lab/problem.h"
 #include "model/recording.h"
@@ -35,8 +38,9 @@ EMBED(
     FILE_OF_PAGE("words.js") FILE_OF_PAGE("dom.js") FILE_OF_PAGE("rules.js")
         FILE_OF_PAGE("recording.js") FILE_OF_PAGE("registers.js") FILE_OF_PAGE("life.js")
             FILE_OF_PAGE("code_view.js") FILE_OF_PAGE("block_view.js") FILE_OF_PAGE("opening.js")
-                FILE_OF_PAGE("player.js") FILE_OF_PAGE("predict.js") FILE_OF_PAGE("calculators.js")
-                    FILE_OF_PAGE("charts.js") FILE_OF_PAGE("page.js"));
+                FILE_OF_PAGE("race.js") FILE_OF_PAGE("player.js") FILE_OF_PAGE("predict.js")
+                    FILE_OF_PAGE("calculators.js") FILE_OF_PAGE("charts.js")
+                        FILE_OF_PAGE("page.js"));
 #undef FILE_OF_PAGE
 #undef EMBED
 
@@ -205,10 +209,16 @@ int write_page(const flags::Flags& flags, const model::StageTable& traced) {
     recordings.push_back(std::move(one.recording));
   }
   trace::look_up_lines(recordings);
+  // For a race, if there is another stage, a clock and room for its C.
+  std::optional<lab::LongProduct> large;
+  const lab::ProblemSize sides{kRaceSide, kRaceSide, kRaceSide};
+  const bool has_room = lab::LongProduct::bytes_needed(sides) < lab::available_memory();
+  if (rows.size() > 1 && model::has_clock(run.gpu) && has_room) large.emplace(flags, sides);
   LessonPage lesson;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     lesson.scenes.push_back(shown(rows[i], std::move(recordings[i]), run));
-    lesson.predictions.push_back(prediction_data(run, rows[i]));
+    lesson.predictions.push_back(
+        prediction_data(run, rows[i], large ? race_data(traced, run, rows[i], *large) : "null"));
   }
   if (lesson.scenes.empty()) {
     throw model::Refusal(

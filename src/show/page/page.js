@@ -62,6 +62,7 @@ class Page {
 
   show(view, address = readAddress()) {
     this.player?.stop();
+    this.compare?.race.stop();
     this.view = view;
     this.footer.hidden = view === "player";  // its help has it
     document.body.classList.toggle("fills", view === "player" && document.getElementById("pictures").childElementCount === 0);
@@ -102,7 +103,7 @@ class Page {
       const at = this.scenes.findIndex((scene) => scene.stage === stage);
       return at < 0 ? undefined : at;
     };
-    this.compare = new Compare(root, this.scenes, {sides: [place(left), place(right)], share}, () => this.tell());
+    this.compare = new Compare(root, this.scenes, this.data.predictions, {sides: [place(left), place(right)], share}, () => this.tell());
   }
 
   // The questions about a stage: that of the address, else the player's.

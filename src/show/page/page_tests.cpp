@@ -11,6 +11,7 @@
 #include "show/page/data.h"
 #include "show/page/page.h"
 #include "testing/browser.h"
+#include "testing/pattern.h"
 #include "testing/program.h"
 #include "text/json.h"
 #include "text/numbers.h"
@@ -301,6 +302,38 @@ TEST_CASE("two stages stand side by side at the same share of their steps") {
       "Floats loaded from global memory per result: 384.00 and 3.00.");
   browser.press("ArrowLeft");
   CHECK(browser.text("location.hash") == "#view=compare&left=2&right=6&share=999");
+}
+
+TEST_CASE("two stages race as the model predicts, and C fills up") {
+  if (there_is_no_browser()) return;
+  Browser& browser = testing::shared_browser();
+  browser.open(ladder_page() + "#view=compare&left=5&right=16");
+  // As --explain says of the same product.
+  const std::string tflops = browser.text(
+      "page.compare.race.runs.map(({race}) => significant(2e-9 * 4096 ** 3 / race.ms)).join()");
+  std::string explained;
+  for (const std::string stage : {"5", "16"}) {
+    const std::string out =
+        testing::gemm_steps("--gpu H200 --size 4096 --section ceiling --stage " + stage).out;
+    const testing::Match found =
+        testing::first_match(out, "with waiting +([0-9.]+) TFLOP/s predicted");
+    REQUIRE(found);
+    explained += (explained.empty() ? "" : ",") + found[1];
+  }
+  CHECK(tflops == explained);
+  // By a clock of our own: at half of the slower one's time, the faster one is in a later round.
+  const std::string raced = browser.text(
+      "(() => { const real = [requestAnimationFrame, performance.now]; let frame = null;"
+      "window.requestAnimationFrame = (tick) => { frame = tick; return 1; };"
+      "performance.now = () => 0; const {race} = page.compare; race.button.click(); frame(4000);"
+      "[window.requestAnimationFrame, performance.now] = real;"
+      "const [left, right] = race.runs.map(({race}) => race.ms), told = "
+      "race.lanes[1].told.textContent;"
+      "const half = race.lanes[0].done.getAttribute('d'); race.button.click();"
+      "return [half, told.endsWith(`done ${Math.floor(left / 2 / right)} times`), "
+      "race.frame].join(); })()");
+  CHECK(raced == "M0 0H128V64H0V68H0Z,true,");
+  CHECK(browser.complaints() == std::vector<std::string>{});
 }
 
 TEST_CASE("the page asks for a number before it shows it, and keeps what was typed") {

@@ -325,9 +325,8 @@ class Player {
 const SHARES = 1000;  // places of the slider
 
 class Compare {
-  constructor(root, scenes, start, onmove) {
-    this.scenes = scenes;
-    this.onmove = onmove;
+  constructor(root, scenes, predictions, start, onmove) {
+    Object.assign(this, {scenes, predictions, onmove, race: new Race()});
     const text = words.compare;
     this.slider = make("input", {type: "range", min: 0, max: SHARES, class: "run", "aria-label": text.share,
       oninput: () => this.goTo(Number(this.slider.value))});
@@ -335,8 +334,9 @@ class Compare {
     this.finding = make("p", {class: "sentence", "aria-live": "polite"});
     this.sides = [text.left, text.right].map((label, i) => this.side(label, start.sides?.[i] ?? Math.min(i * 2, scenes.length - 1)));
     root.replaceChildren(make("p", {class: "muted"}, say(text.about, scenes[0])), this.slider, this.share, this.finding,
-      make("div", {class: "sides"}, ...this.sides.map(({element}) => element)));
+      make("div", {class: "sides"}, ...this.sides.map(({element}) => element)), this.race.element);
     for (const side of this.sides) side.block.load(scenes[side.scene]);
+    this.loadRace();
     this.goTo(start.share ?? SHARES / 2);
   }
 
@@ -347,12 +347,17 @@ class Compare {
     const chosen = choice(label, names, scene, (number) => {
       side.scene = number;
       block.load(this.scenes[number]);
+      this.loadRace();
       this.goTo(this.at);
     });
     side.element = make("div", {}, chosen.element, side.sentence, make("div", {class: "side"},
       make("div", {}, section(words.player.matrices, block.matrices, block.aboutMatrices), block.request, block.actions),
       make("div", {}, section(words.player.counters, block.counters), section(words.player.shared, block.shared, block.aboutShared))));
     return side;
+  }
+
+  loadRace() {
+    this.race.load(this.sides.map(({scene}) => ({...this.scenes[scene], ...this.predictions[scene]})));
   }
 
   goTo(at) {

@@ -219,6 +219,16 @@ const words = {
     incomplete: "A recording is full before its end, so the shares are of what it holds; choose a smaller problem.",
     finding: "Floats loaded from global memory per result: {left} and {right}.",
   },
+  race: {
+    title: "A race",
+    start: "▶ Race",
+    stop: "❚❚ Stop",
+    about: "Both compute C of {side} x {side}, K = {side}, on the {gpu}, again and again. The times are those that --explain predicts by a model; they are not measured.",
+    told: "{name}: {ms} ms, done {laps} {laps|time|times}",
+    busy: "How long each unit is busy by the model",
+    unit: "unit",
+    percent: "{percent} %",
+  },
   predict: {
     title: "Predict first",
     about:
