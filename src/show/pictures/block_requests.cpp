@@ -4,7 +4,9 @@
 #include <cctype>
 #include <cmath>
 #include <deque>
+#include <sstream>
 #include <stdexcept>
+#include <string_view>
 #include <unordered_map>
 
 #include "model/stage.h"
@@ -181,60 +183,14 @@ std::vector<std::string> split_at_commas(const std::string& text) {
   return parts;
 }
 
-using Tokens = std::vector<std::string>;
-
 bool is_of_word(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
 }
 
-// Whole names and numbers; any other character is a token of its own.
-Tokens tokens_of(const std::string& text) {
-  Tokens tokens;
-  bool in_word = false;
-  for (const char c : text) {
-    if (in_word && is_of_word(c)) {
-      tokens.back() += c;
-    } else if (!std::isspace(static_cast<unsigned char>(c))) {
-      tokens.emplace_back(1, c);
-    }
-    in_word = is_of_word(c);
-  }
-  return tokens;
-}
-
-std::string text_until(const Tokens& tokens, std::size_t begin, const char* end) {
-  std::string text;
-  for (; begin < tokens.size() && tokens[begin] != end; ++begin) text += tokens[begin];
-  return text;
-}
-
-// "BM" and "BN" of "template <int BM, int BN = 4>".
-std::vector<std::string> template_parameters(const Tokens& tokens) {
-  std::vector<std::string> names;
-  bool has_default = false;
-  const auto begin = std::find(tokens.begin(), tokens.end(), "template");
-  for (auto at = begin; at != tokens.end() && (at == begin || at[-1] != ">"); ++at) {
-    const bool ends = *at == "," || *at == ">";
-    if (*at == "=" || (ends && !has_default)) names.push_back(at[-1]);
-    if (*at == "=" || ends) has_default = *at == "=";
-  }
-  return names;
-}
-
-// "BM=16,BN=32" of "constexpr int BM = 16, BN = 32;", "BM=16" of "#define BM 16", or nothing.
-std::string constants_in(const Tokens& line) {
-  if (line.size() > 3 && line[0] == "#" && line[1] == "define") {
-    return line[2] + "=" + text_until(line, 3, "/");
-  }
-  for (std::size_t at = 0; at < line.size(); ++at) {
-    if (line[at] != "const" && line[at] != "constexpr") continue;
-    std::size_t equals = at + 1;
-    while (equals < line.size() && is_of_word(line[equals][0])) ++equals;
-    if (equals > at + 1 && equals < line.size() && line[equals] == "=") {
-      return line[equals - 1] + text_until(line, equals, ";");
-    }
-  }
-  return "";
+// "BM" of "const int BM ".
+std::string last_word(std::string_view text) {
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return std::string(text.substr(text.find_last_of(' ') + 1));
 }
 
 Constants constants_of(
@@ -242,20 +198,33 @@ Constants constants_of(
   Constants constants;
   std::string heading;
   for (int line = first; line <= last; ++line) heading += source[line - 1] + " ";
-  const std::size_t open = kernel.find('<');
-  if (open != kernel.npos) {
-    const std::vector<std::string> names = template_parameters(tokens_of(heading));
+  const std::size_t open = kernel.find('<'), from = heading.find("template");
+  if (open != kernel.npos && from != heading.npos) {
+    const std::size_t begin = heading.find('<', from) + 1, end = heading.find('>', begin);
+    const std::vector<std::string> names = split_at_commas(heading.substr(begin, end - begin));
     const std::vector<std::string> values =
         split_at_commas(kernel.substr(open + 1, kernel.rfind('>') - open - 1));
     for (std::size_t i = 0; i < std::min(names.size(), values.size()); ++i) {
       // g++ spells an unsigned argument "16u".
-      constants.add(names[i], values[i].substr(0, values[i].find_last_not_of("uUlL ") + 1));
+      constants.add(
+          last_word(names[i].substr(0, names[i].find('='))),
+          values[i].substr(0, values[i].find_last_not_of("uUlL ") + 1));
     }
   }
   for (const std::string& line : source) {
-    for (const std::string& each : split_at_commas(constants_in(tokens_of(line)))) {
+    std::istringstream words(line);
+    std::string directive, name, value;
+    if (words >> directive >> name && directive == "#define" && std::getline(words, value)) {
+      constants.add(name, value.substr(0, value.find('/')));
+      continue;
+    }
+    const std::size_t begin = line.find("const"), end = line.find(';', begin);
+    if (begin == line.npos) continue;
+    for (const std::string& each : split_at_commas(line.substr(begin, end - begin))) {
       const std::size_t equals = each.find('=');
-      if (equals != each.npos) constants.add(each.substr(0, equals), each.substr(equals + 1));
+      if (equals != each.npos) {
+        constants.add(last_word(each.substr(0, equals)), each.substr(equals + 1));
+      }
     }
   }
   return constants;
@@ -277,19 +246,21 @@ int declared_row_words(
     const std::string& name, std::size_t bytes, int banks) {
   if (first < 1 || last > static_cast<int>(source.size())) return banks;
   for (int line = first; line <= last; ++line) {
-    const std::string& text = source[line - 1];
+    std::string text = source[line - 1];
     if (text.find("__shared__") == text.npos) continue;
+    for (std::size_t gap; (gap = text.find(" [")) != text.npos;) text.erase(gap, 1);
     // float As[BM][BK], Bs[BK][BN]: the dimensions that follow the name.
-    const Tokens tokens = tokens_of(text);
-    std::size_t at = 0;
-    while (at + 1 < tokens.size() && (tokens[at] != name || tokens[at + 1] != "[")) ++at;
+    const std::string array = name + "[";
+    std::size_t at = text.find(array);
+    while (at != text.npos && at > 0 && is_of_word(text[at - 1])) at = text.find(array, at + 1);
+    if (at == text.npos) continue;
     int dimensions = 0;
     std::string expression;
-    for (++at; at < tokens.size() && tokens[at] == "["; ++at, ++dimensions) {
-      expression = text_until(tokens, at + 1, "]");
-      while (at + 1 < tokens.size() && tokens[at] != "]") ++at;
+    for (at = text.find('[', at); at < text.size() && text[at] == '['; ++dimensions) {
+      const std::size_t end = text.find(']', at);
+      expression = text.substr(at + 1, end - at - 1);
+      at = std::min(end, text.size() - 1) + 1;
     }
-    if (dimensions == 0) continue;
     if (dimensions == 1) return banks;
     try {
       const Constants constants = constants_of(source, first, last, kernel);

@@ -206,23 +206,9 @@ Picture draw_staircase(
 
 namespace {
 
-const char* instruction_of(model::Multiplier multiplier) {
-  switch (multiplier) {
-    case model::Multiplier::ffma:
-      return "FMA";
-    case model::Multiplier::mma_tf32:
-      return "mma tf32";
-    case model::Multiplier::wgmma_tf32:
-      return "wgmma tf32";
-    case model::Multiplier::wgmma_bf16:
-      return "wgmma bf16";
-    case model::Multiplier::wgmma_3xtf32:
-      return "wgmma 3 x tf32";
-    case model::Multiplier::wgmma_3xf16:
-      return "wgmma 3 x f16";
-  }
-  return "";
-}
+// By model::Multiplier.
+constexpr const char* kInstructions[] = {"FMA",        "mma tf32",       "wgmma tf32",
+                                         "wgmma bf16", "wgmma 3 x tf32", "wgmma 3 x f16"};
 
 std::vector<Peak> peaks_of(const model::Gpu& gpu, const std::vector<Dot>& dots) {
   std::vector<Peak> peaks;
@@ -262,7 +248,9 @@ std::string in_words(const std::vector<int>& stages) {
 }
 
 Peak peak_of(const model::Gpu& gpu, const model::Variant& variant) {
-  return {instruction_of(variant.multiplier), model::peak_tflops(gpu, variant.multiplier)};
+  return {
+      kInstructions[static_cast<int>(variant.multiplier)],
+      model::peak_tflops(gpu, variant.multiplier)};
 }
 
 Roofline roofline_of(const lab::Run& run, const RecordedLadder& measured) {

@@ -3,7 +3,6 @@
 #include <bit>
 #include <map>
 #include <optional>
-#include <set>
 
 #include "lab/run.h"
 #include "model/warp_access.h"

@@ -6,7 +6,6 @@
 #include <set>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "lab/run.h"
@@ -34,9 +33,6 @@ std::vector<SmTime> sm_times(const model::ShareOut& shares, int tiles, int k_til
 
 // When the last block ends.
 int end_of(const std::vector<SmTime>& times);
-
-// How many SMs are busy at that moment.
-int busy_sms(const std::vector<SmTime>& times, int when);
 
 // A stage, and the requests of one of its blocks. The block's tile lies inside of C.
 struct TracedStage {

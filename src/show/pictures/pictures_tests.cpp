@@ -11,13 +11,11 @@
 #include <iterator>
 #include <map>
 #include <set>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "cluster/report.h"
 #include "lab/example_run.h"
-#include "lab/problem.h"
 #include "lab/run.h"
 #include "model/gpus.h"
 #include "model/refusal.h"

@@ -1,7 +1,6 @@
 // The SMs of a GPU: their parts, their first blocks, and which blocks they compute when.
 #include <algorithm>
 #include <tuple>
-#include <utility>
 
 #include "model/ceiling.h"
 #include "model/gpus.h"
@@ -198,12 +197,6 @@ int end_of(const std::vector<SmTime>& times) {
   return end;
 }
 
-int busy_sms(const std::vector<SmTime>& times, int when) {
-  return static_cast<int>(std::count_if(times.begin(), times.end(), [&](const SmTime& one) {
-    return one.begin <= when && when < one.end;
-  }));
-}
-
 namespace {
 
 constexpr double kSmsLeft = 90, kSmsWide = 684, kSmHigh = 2;  // px; kSmHigh of one SM
@@ -245,7 +238,8 @@ std::string finding_of(
     const model::ShareOut& shares, const std::vector<SmTime>& before,
     const std::vector<SmTime>& after, int tiles, int k_tiles, int sms) {
   const int end_before = end_of(before), end_after = end_of(after);
-  const int cut = tiles - shares.whole, busy = busy_sms(before, end_before - 1);
+  const int cut = tiles - shares.whole;
+  const int busy = static_cast<int>(std::ranges::count(before, end_before, &SmTime::end));
   const int last = k_tiles - (shares.parts - 1) * shares.depth;
   const int idle = sms - busy, waves = (tiles + sms - 1) / sms;
   std::string finding =

@@ -239,26 +239,14 @@ std::string definitions() {
 }  // namespace
 
 std::string xml_escaped(std::string_view text) {
+  constexpr std::string_view kReserved = "&<>\"'";
+  constexpr const char* kWritten[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
   std::string escaped;
   for (const char c : text) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      case '\'':
-        escaped += "&#39;";
-        break;
-      default:
-        if (static_cast<unsigned char>(c) >= ' ' || c == '\n' || c == '\t') escaped += c;
+    if (const std::size_t at = kReserved.find(c); at != kReserved.npos) {
+      escaped += kWritten[at];
+    } else if (static_cast<unsigned char>(c) >= ' ' || c == '\n' || c == '\t') {
+      escaped += c;
     }
   }
   return escaped;

@@ -1,13 +1,11 @@
 // --explain: its sections, what they are computed from, and the program itself, run in a shell.
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "lab/example_run.h"
-#include "lab/problem.h"
 #include "lab/run.h"
 #include "show/pictures/pictures.h"
 #include "show/report/explain/explain.h"

@@ -3,9 +3,7 @@
 #pragma once
 
 #include <functional>
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "show/report/facts.h"

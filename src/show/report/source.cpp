@@ -4,7 +4,6 @@
 #include <bit>
 #include <cctype>
 #include <cstdint>
-#include <cstdlib>
 #include <map>
 #include <set>
 #include <span>

@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "lab/run.h"
-#include "model/stage.h"
 #include "text/echoed.h"
 #include "text/numbers.h"
 

@@ -1,8 +1,6 @@
 #include "show/step/navigation.h"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <map>

@@ -1,7 +1,6 @@
 #include "show/report/explain/explain.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cctype>
 #include <cmath>
