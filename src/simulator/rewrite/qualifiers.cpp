@@ -76,8 +76,7 @@ class Qualifiers {
   bool is_namespace(std::size_t open) const {
     for (std::size_t i = open; i-- > 0;) {
       const Token& token = tokens_[i];
-      if (token.is("namespace")) return true;
-      if (token.is("extern")) return true;
+      if (is_any_of(token, {"namespace", "extern"})) return true;
       if (token.kind == Kind::text) continue;
       if (is_any_of(token, {")", "]", "("}) && in_attribute(i)) continue;
       if (token.kind != Kind::name && !token.is("::")) return false;
@@ -86,10 +85,8 @@ class Qualifiers {
     return false;
   }
   bool in_attribute(std::size_t i) const {
-    return i > 0 && tokens_[i].is(")") && [&] {
-      const std::size_t open = opening(tokens_, i);
-      return open < tokens_.size() && open > 0 && tokens_[open - 1].is("__attribute__");
-    }();
+    const std::size_t open = tokens_[i].is(")") ? opening(tokens_, i) : 0;
+    return open < tokens_.size() && open > 0 && tokens_[open - 1].is("__attribute__");
   }
 
   // Of struct A : B {, template <class T> class C {
@@ -152,7 +149,7 @@ class Qualifiers {
         const std::size_t close = closing(tokens_, at + 1);
         if (close == tokens_.size()) break;
         if (at != first) {
-          edits_.insert(tokens_[first].at, text_of(at, close) + " ");
+          edits_.insert(tokens_[first].at, text_of(tokens_, at, close + 1) + " ");
           edits_.replace(token, tokens_[close], "");
         }
         at = close;
@@ -168,14 +165,6 @@ class Qualifiers {
     }
     return false;
   }
-  std::string text_of(std::size_t first, std::size_t last) const {
-    std::string text;
-    for (std::size_t i = first; i <= last; ++i) {
-      if (i > first) text += ' ';
-      text += tokens_[i].text;
-    }
-    return text;
-  }
 
   void kernel(std::size_t i) {
     edits_.replace(tokens_[i], tokens_[i], kKernel);
@@ -190,29 +179,26 @@ class Qualifiers {
       if (is_cluster || opens(tokens_[at])) {
         const std::size_t close = closing(tokens_, at + is_cluster);
         if (is_cluster && close < tokens_.size()) {
-          begins += " ::simt::cluster_begins" + text_of(at + 1, close) + ";";
+          begins += " ::simt::cluster_begins" + text_of(tokens_, at + 1, close + 1) + ";";
         }
         at = close;
       }
     }
   }
 
+  bool has_any(std::size_t first, std::size_t end, std::initializer_list<const char*> words) const {
+    while (first < end && !is_any_of(tokens_[first], words)) ++first;
+    return first < end;
+  }
+
   void device(std::size_t i) {
-    const bool is_lambda =
-        i > 0 && is_any_of(tokens_[i - 1], {"]", "__host__"}) && tokens_[i - 1].is("]");
+    const bool is_lambda = i > 0 && tokens_[i - 1].is("]");
     const std::size_t first = is_lambda ? i : first_of(i);
     // __device__ __constant__ is one variable.
-    const bool is_again = std::any_of(
-        tokens_.begin() + static_cast<std::ptrdiff_t>(first),
-        tokens_.begin() + static_cast<std::ptrdiff_t>(i), [](const Token& token) {
-          return is_any_of(token, {"__device__", "__constant__", "__managed__"});
-        });
+    const bool is_again = has_any(first, i, {"__device__", "__constant__", "__managed__"});
     const std::vector<std::size_t> names =
         is_lambda || is_again || !in_namespace() ? std::vector<std::size_t>{} : names_in(first);
-    const bool is_extern = std::any_of(
-        tokens_.begin() + static_cast<std::ptrdiff_t>(first),
-        tokens_.begin() + static_cast<std::ptrdiff_t>(i) + 1,
-        [](const Token& token) { return token.is("extern"); });
+    const bool is_extern = has_any(first, i, {"extern"});
     const bool defines = !names.empty() && !is_extern;
     std::string word = defines ? "inline" : "";
     if (tokens_[i].is("__managed__") && in_namespace() && !is_extern) word += kOwnPage;
@@ -225,11 +211,9 @@ class Qualifiers {
     name_namespaces();
     if (tokens_[first].is("template") || end == tokens_.size()) return;
     std::string registered;
-    std::string kind = "device";
-    for (std::size_t at = first; at < names.front(); ++at) {
-      if (tokens_[at].is("__constant__")) kind = "constant";
-      if (tokens_[at].is("__managed__")) kind = "managed";
-    }
+    const std::string kind = has_any(first, names.front(), {"__managed__"})    ? "managed"
+                             : has_any(first, names.front(), {"__constant__"}) ? "constant"
+                                                                               : "device";
     for (const std::size_t name : names) {
       const std::string text(tokens_[name].text);
       registered += " static const ::simt::DeviceVariable simt_variable_" + text + "(\"" + text +

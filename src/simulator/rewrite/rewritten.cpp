@@ -15,12 +15,9 @@ constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
 // Words that may stand before an expression but are no part of it.
 bool is_statement_word(const Token& token) {
-  for (const char* word :
-       {"return", "else", "do", "if", "while", "for", "switch", "case", "throw", "co_return",
-        "co_await", "and", "or", "not"}) {
-    if (token.is(word)) return true;
-  }
-  return false;
+  return is_any_of(
+      token, {"return", "else", "do", "if", "while", "for", "switch", "case", "throw", "co_return",
+              "co_await", "and", "or", "not"});
 }
 
 class Launches {
@@ -39,10 +36,6 @@ class Launches {
   }
 
  private:
-  [[noreturn]] void refuse(std::size_t at, const std::string& why) const {
-    throw std::runtime_error(place_of(source_, tokens_[at]) + ": " + why);
-  }
-
   // The > that opens no bracket within <...> and closes the < at the returned index.
   std::size_t opening_angle(std::size_t close) const {
     int depth = 0;
@@ -101,15 +94,6 @@ class Launches {
     return first;
   }
 
-  std::string text_of(std::size_t first, std::size_t end) const {
-    std::string text;
-    for (std::size_t i = first; i < end; ++i) {
-      if (i > first) text += ' ';
-      text += tokens_[i].text;
-    }
-    return text;
-  }
-
   bool is_at(std::size_t i, std::string_view what) const {
     return i < tokens_.size() && tokens_[i].is(what);
   }
@@ -156,7 +140,7 @@ class Launches {
   void translate(std::size_t chevrons, std::size_t last) {
     const std::size_t first = first_of_kernel(chevrons);
     if (first == kNone || first == chevrons) {
-      refuse(chevrons, "before <<< there is no name of a kernel");
+      refuse(source_, tokens_[chevrons], "before <<< there is no name of a kernel");
     }
     std::size_t end = last + 1;
     while (end < tokens_.size() && !ends_configuration(end)) {
@@ -166,13 +150,15 @@ class Launches {
       ++end;
     }
     if (end >= tokens_.size() || !ends_configuration(end)) {
-      refuse(chevrons, "this <<< is not closed by >>>");
+      refuse(source_, tokens_[chevrons], "this <<< is not closed by >>>");
     }
     const std::size_t open = end + 3;
     if (open >= tokens_.size() || !tokens_[open].is("(")) {
-      refuse(end, "after <<<...>>> stand the kernel's arguments in brackets, if only ()");
+      refuse(
+          source_, tokens_[end],
+          "after <<<...>>> stand the kernel's arguments in brackets, if only ()");
     }
-    const std::string kernel = text_of(first, chevrons);
+    const std::string kernel = text_of(tokens_, first, chevrons);
     const std::size_t close = closing(tokens_, open);
     const Passing passing = passing_of(open, close);
     const std::string call = "(" + passing.arguments + "); ";
@@ -226,11 +212,6 @@ std::string launches(std::string_view source) {
 
 namespace {
 
-bool is_one_of(const Token& token, std::initializer_list<std::string_view> words) {
-  return std::any_of(
-      words.begin(), words.end(), [&](std::string_view word) { return token.is(word); });
-}
-
 // Whether the text has a word of the instructions by which blocks may wait for each other, so that
 // the program needs them (src/simulator/machine/waiting.cpp).
 bool may_wait(std::string_view text) {
@@ -255,48 +236,44 @@ class InlinePtx {
 
   std::string run() {
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
-      if (users_[i] && is_one_of(tokens_[i], {"asm", "__asm__", "__asm"})) i = translate(i);
+      if (users_[i] && is_any_of(tokens_[i], {"asm", "__asm__", "__asm"})) i = translate(i);
     }
     return edits_.applied();
   }
 
  private:
-  [[noreturn]] void refuse(std::size_t at, const std::string& why) const {
-    throw std::runtime_error(place_of(source_, tokens_[at]) + ": " + why);
-  }
-
   // int f() asm("name"): not a statement.
   bool is_label(std::size_t first, std::size_t open, std::size_t close) const {
     if (open > first + 1 || first == 0) return false;
     for (std::size_t i = open; i < close; ++i) {
-      if (is_one_of(tokens_[i], {":", "::"})) return false;
+      if (is_any_of(tokens_[i], {":", "::"})) return false;
     }
     const Token& before = tokens_[first - 1];
     if (before.is(")")) {
       const std::size_t condition = opening(tokens_, first - 1);
       return condition == 0 || condition >= tokens_.size() ||
-             !is_one_of(tokens_[condition - 1], {"if", "while", "for", "switch"});
+             !is_any_of(tokens_[condition - 1], {"if", "while", "for", "switch"});
     }
-    return !is_one_of(before, {";", "{", "}", ":", "else", "do"}) && before.kind != Kind::directive;
+    return !is_any_of(before, {";", "{", "}", ":", "else", "do"}) && before.kind != Kind::directive;
   }
 
   // Translates the statement that begins there and returns its last token.
   std::size_t translate(std::size_t first) {
     std::size_t open = first + 1;
-    while (open < tokens_.size() && is_one_of(
+    while (open < tokens_.size() && is_any_of(
                                         tokens_[open], {"volatile", "__volatile__", "__volatile",
                                                         "inline", "__inline__", "goto"})) {
-      if (tokens_[open].is("goto")) refuse(first, "asm goto is no inline PTX");
+      if (tokens_[open].is("goto")) refuse(source_, tokens_[first], "asm goto is no inline PTX");
       ++open;
     }
     if (open == tokens_.size() || !tokens_[open].is("(")) return first;
     const std::size_t close = closing(tokens_, open);
-    if (close == tokens_.size()) refuse(first, "a ) is missing after asm");
+    if (close == tokens_.size()) refuse(source_, tokens_[first], "a ) is missing after asm");
     if (is_label(first, open, close)) return close;
 
     std::size_t at = open + 1;
     std::string text;
-    while (at < close && !is_one_of(tokens_[at], {":", "::"})) text += tokens_[at++].text;
+    while (at < close && !is_any_of(tokens_[at], {":", "::"})) text += tokens_[at++].text;
     edits_.replace(
         tokens_[first], tokens_[open - 1],
         may_wait(text) ? "::simt::ptx_between_blocks" : "::simt::ptx");
@@ -329,16 +306,16 @@ class InlinePtx {
       at += 3;
     }
     if (at >= close || tokens_[at].kind != Kind::text) {
-      refuse(std::min(at, close), "this operand of inline PTX cannot be read");
+      refuse(source_, tokens_[std::min(at, close)], "this operand of inline PTX cannot be read");
     }
     edits_.insert(tokens_[at].at, call);
     while (at < close && tokens_[at].kind == Kind::text) ++at;
     if (at >= close || !tokens_[at].is("(")) {
-      refuse(std::min(at, close), "this operand of inline PTX cannot be read");
+      refuse(source_, tokens_[std::min(at, close)], "this operand of inline PTX cannot be read");
     }
     edits_.insert(tokens_[at].at, ", ");
     at = closing(tokens_, at) + 1;
-    if (at > close) refuse(close, "this operand of inline PTX cannot be read");
+    if (at > close) refuse(source_, tokens_[close], "this operand of inline PTX cannot be read");
     edits_.insert(tokens_[at - 1].end(), ")");
     if (tokens_[at].is(",")) return at + 1;
     edits_.insert(tokens_[at - 1].end(), ",");

@@ -43,13 +43,10 @@ std::string role_of(const std::string& name) {
   if (const std::string role = known(plain); !role.empty()) return role;
   for (const std::string affix : {"device", "dev", "mat", "gpu", "d"}) {
     if (plain.size() <= affix.size()) continue;
-    if (plain.starts_with(affix)) {
-      if (const std::string role = known(plain.substr(affix.size())); !role.empty()) return role;
-    }
-    if (plain.ends_with(affix)) {
-      const std::string rest = plain.substr(0, plain.size() - affix.size());
-      if (const std::string role = known(rest); !role.empty()) return role;
-    }
+    const std::size_t rest = plain.size() - affix.size();
+    std::string role = plain.starts_with(affix) ? known(plain.substr(affix.size())) : "";
+    if (role.empty() && plain.ends_with(affix)) role = known(plain.substr(0, rest));
+    if (!role.empty()) return role;
   }
   return "";
 }
@@ -254,15 +251,15 @@ std::string sgemm(std::string_view source) {
     if (!is_space) one_line += c;
     if (is_space && !one_line.empty() && one_line.back() != ' ') one_line += ' ';
   }
-  throw std::runtime_error(
-      place_of(source, tokens[definition.name]) +
+  refuse(
+      source, tokens[definition.name],
       (found.sgemms.size() > 1
-           ? ": there is more than one sgemm, among them\n  "
-           : ": it is not clear which parameter of sgemm is which. Here it is\n  ") +
-      one_line + "\nand make try calls\n  " + std::string(kSgemm) +
-      "\nAny order, float, half or __nv_bfloat16 are all right if the names are M, N, K, alpha, A, "
-      "B, "
-      "beta and C; alpha and beta may be missing.");
+           ? "there is more than one sgemm, among them\n  "
+           : "it is not clear which parameter of sgemm is which. Here it is\n  ") +
+          one_line + "\nand make try calls\n  " + std::string(kSgemm) +
+          "\nAny order, float, half or __nv_bfloat16 are all right if the names are M, N, K, "
+          "alpha, "
+          "A, B, beta and C; alpha and beta may be missing.");
 }
 
 }  // namespace rewrite

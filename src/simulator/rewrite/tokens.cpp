@@ -4,6 +4,7 @@
 #include <cctype>
 #include <charconv>
 #include <cstdlib>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -30,6 +31,19 @@ std::string place_of(std::string_view source, const Token& token) {
   }
   const std::string number = std::to_string(line);
   return file.empty() ? "line " + number : std::string(file) + ":" + number;
+}
+
+void refuse(std::string_view source, const Token& token, const std::string& why) {
+  throw std::runtime_error(place_of(source, token) + ": " + why);
+}
+
+std::string text_of(const std::vector<Token>& tokens, std::size_t first, std::size_t end) {
+  std::string text;
+  for (std::size_t i = first; i < end; ++i) {
+    text += i > first ? " " : "";
+    text += tokens[i].text;
+  }
+  return text;
 }
 
 namespace {

@@ -61,6 +61,10 @@ std::size_t opening(const std::vector<Token>& tokens, std::size_t close);
 
 // "file.cu:12", by the last line marker before the token; "line 12" if there is none.
 std::string place_of(std::string_view source, const Token& token);
+// Throws a std::runtime_error with that place.
+[[noreturn]] void refuse(std::string_view source, const Token& token, const std::string& why);
+// The tokens from `first` to before `end`, with spaces between them.
+std::string text_of(const std::vector<Token>& tokens, std::size_t first, std::size_t end);
 
 // Changes to a source text that keep each token on its line, and behind line markers in its column,
 // too, so that the compiler's errors point to it.

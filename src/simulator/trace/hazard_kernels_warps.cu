@@ -183,13 +183,8 @@ extern const std::vector<trace::HazardKernel> trace::hazards_of_warps = {
     {"a flag without a fence", WARPS(volatile int, T < 32,
        __syncwarp(); if (T == 0) ready = 1, while (ready == 0) {})>, "race"},
     // Barriers.
-    {"threads beyond the edge leave before the barrier", KERNEL(1, 64) {
-       __shared__ float s[64];
-       if (T >= 50) return;
-       s[T] = in[T];
-       __syncthreads();
-       out[T] = s[49 - T];
-     }>, "threads_left"},
+    {"threads beyond the edge leave before the barrier", SHARED(64, float s[64],
+       if (T >= 50) return; s[T] = in[T], __syncthreads(), s[49 - T])>, "threads_left"},
     {"a barrier in a branch that half of a warp takes", KERNEL(1, 64) {
        if (T < 16) {
          __syncthreads();
@@ -198,13 +193,9 @@ extern const std::vector<trace::HazardKernel> trace::hazards_of_warps = {
        }
        out[T] = 1;
      }>, "barrier_divergence"},
-    {"one warp reaches one barrier more", KERNEL(1, 64) {
-       __shared__ float s[64];
-       if (T < 32) __syncthreads();
-       s[T] = in[T];
-       __syncthreads();
-       out[T] = s[63 - T];
-     }>, "barrier_divergence race several_barriers"},
+    {"one warp reaches one barrier more", SHARED(64, float s[64],
+       if (T < 32) __syncthreads(); s[T] = in[T], __syncthreads(), s[63 - T])>,
+     "barrier_divergence race several_barriers"},
     {"warps leave a loop with a barrier one after the other", KERNEL(1, 128) {
        for (unsigned i = 0; i <= T / 32; ++i) __syncthreads();
        out[T] = 1;

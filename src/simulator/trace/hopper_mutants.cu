@@ -137,6 +137,13 @@ __device__ void multiply_bf16(char* a, char* b, float* last = nullptr) {
     copy(map, buffer, 0, barriers); \
     __VA_ARGS__;                 \
   }
+// Two groups, of which so many stay in flight, and what follows.
+#define TWICE(in_flight, second, ...)             \
+  SMALL(128) {                                    \
+    float d[32] = {}, e[32] [[maybe_unused]] = {}; \
+    multiply_twice<in_flight>(buffer, d, second); \
+    __VA_ARGS__;                                  \
+  }
 // Two boxes for one phase, which expects so many bytes.
 #define TWO_BOXES(bytes)                                             \
   SMALL(32) {                                                        \
@@ -259,24 +266,18 @@ extern const std::vector<trace::Misuse> trace::hopper_misuses = {
      SMALL(128) { multiply_stored<true>(buffer); }>, ""},
     {"a store to an operand before the wait",
      SMALL(128) { multiply_stored<true, true>(buffer); }>, "race tile_in_use"},
-    {"a store to the transposed operand of bf16, without a fence", SMALL(128) {
-       multiply_bf16(buffer, buffer, chunk(buffer, 5, 3));
-     }>, "not_fenced"},
-    {"a store to the other operand of bf16, without a fence", SMALL(128) {
-       multiply_bf16(buffer, buffer, chunk(buffer, 20, 4));
-     }>, "not_fenced"},
-    {"a store beside both operands of bf16", SMALL(128) {
-       multiply_bf16(buffer, buffer, chunk(buffer, 20, 3));
-     }>, ""},
-    {"a transposed operand beyond shared memory", SMALL(128) {
-       multiply_bf16(buffer, buffer + 7168);
-     }>, "which are not in one array of shared memory"},
-    {"a sum that is read while the last of two groups adds to it", SMALL(128) {
-       float d[32] = {};
-       multiply_twice<1>(buffer, d, d);
-       out[blockIdx.x * 128 + threadIdx.x] = d[0];
-       wgmma_wait_group<0>();
-     }>, "sum_in_flight"},
+    {"a store to the transposed operand of bf16, without a fence",
+     SMALL(128) { multiply_bf16(buffer, buffer, chunk(buffer, 5, 3)); }>, "not_fenced"},
+    {"a store to the other operand of bf16, without a fence",
+     SMALL(128) { multiply_bf16(buffer, buffer, chunk(buffer, 20, 4)); }>, "not_fenced"},
+    {"a store beside both operands of bf16",
+     SMALL(128) { multiply_bf16(buffer, buffer, chunk(buffer, 20, 3)); }>, ""},
+    {"a transposed operand beyond shared memory",
+     SMALL(128) { multiply_bf16(buffer, buffer + 7168); }>,
+     "which are not in one array of shared memory"},
+    {"a sum that is read while the last of two groups adds to it",
+     TWICE(1, d, out[blockIdx.x * 128 + threadIdx.x] = d[0]; wgmma_wait_group<0>())>,
+     "sum_in_flight"},
     {"a sum that is copied while the tensor cores add to it", SMALL(128) {
        struct { float d[32] = {}; } sums, copy;
        multiply_twice<1>(buffer, sums.d, sums.d);
@@ -284,18 +285,10 @@ extern const std::vector<trace::Misuse> trace::hopper_misuses = {
        wgmma_wait_group<0>();
        out[blockIdx.x * 128 + threadIdx.x] = copy.d[0];
      }>, "sum_in_flight"},
-    {"a sum of the first group while the second has others in flight", SMALL(128) {
-       float d[32] = {}, e[32] = {};
-       multiply_twice<1>(buffer, d, e);
-       out[blockIdx.x * 128 + threadIdx.x] = d[0];
-       wgmma_wait_group<0>();
-       out[blockIdx.x * 128 + threadIdx.x] += e[0];
-     }>, ""},
-    {"a sum after all groups", SMALL(128) {
-       float d[32] = {};
-       multiply_twice<0>(buffer, d, d);
-       out[blockIdx.x * 128 + threadIdx.x] = d[0];
-     }>, ""},
+    {"a sum of the first group while the second has others in flight", TWICE(1, e,
+       out[blockIdx.x * 128 + threadIdx.x] = d[0]; wgmma_wait_group<0>();
+       out[blockIdx.x * 128 + threadIdx.x] += e[0])>, ""},
+    {"a sum after all groups", TWICE(0, d, out[blockIdx.x * 128 + threadIdx.x] = d[0])>, ""},
     {"a change of a register between the fence and wgmma", SMALL(128) {
        float d[32] = {};
        unsigned a[4] = {};
