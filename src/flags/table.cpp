@@ -261,11 +261,13 @@ const std::vector<Section> kSections = {
           [](const Flags& f) { return f.beta != 0; }},
          {"--seed", "N", whole(&Flags::seed), "seed of the random matrices; default: 1",
           "give a whole number, for example --seed 7"},
-         {"--data", "KIND", choice(&Flags::data, 0, "uniform|normal|positive|wide|wide-k|spike"),
+         {"--data", "KIND",
+          choice(&Flags::data, 0, "uniform|normal|positive|wide|wide-k|relu|spike"),
           "how A and B are distributed: uniform in [-1, 1) (default), normal, positive, or wide: "
-          "times 2^-20 to 2^20, for each element, or wide-k: for each index of K, or spike: every "
-          "64th of a row of A is strong and meets a zero of B",
-          "give uniform, normal, positive, wide, wide-k or spike",
+          "times 2^-20 to 2^20, for each element, or wide-k: for each index of K, or relu: uniform "
+          "with 0 for what is negative, or spike: every 64th of a row of A is strong and meets a "
+          "zero of B",
+          "give uniform, normal, positive, wide, wide-k, relu or spike",
           [](const Flags& f) { return f.data != lab::Data::uniform; }},
          {"--a", "FILE", file(&Flags::a), nullptr, "give a NumPy file, for example --a A.npy"},
          {"--b", "FILE", file(&Flags::b),

@@ -1,8 +1,9 @@
 #!/bin/bash
-# Errors of stages 11, 17 and 21 beside cuBLAS's with fp32, for data of several kinds:
+# Errors of stages 11, 17 and 21 beside cuBLAS's with fp32, and the speeds of all stages from 11 on
+# that promise fp32, for data of several kinds:
 #   src/lab/accuracy.sh PROGRAM SIZE...
 # An error is the Frobenius norm of the difference from the fp64 reference, divided by the
-# reference's; every element of C counts. Exits with 2 and one sentence where there is no GPU.
+# reference's; every element of C counts. A stage whose result is wrong says FAIL. Exits with 2 and one sentence where there is no GPU.
 set -eu
 
 program=$1
@@ -12,23 +13,35 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 for size; do
-  for data in uniform normal positive wide wide-k spike; do
-    "$program" --device gpu --stage 11,17,21 --variant first --trace none --hazards off --reps 1 \
-      --size "$size" --data "$data" --format json >"$work/json"
+  for data in uniform normal positive wide wide-k relu spike; do
+    "$program" --device gpu --stage 11,17-21 --variant first --trace none --hazards off \
+      --size "$size" --data "$data" --format json >"$work/json" || [ $? -eq 1 ]
     awk -v size="$size" -v data="$data" '
       function member(name) {
         match($0, "\"" name "\": [-+.0-9e]+")
         return substr($0, RSTART + length(name) + 4, RLENGTH - length(name) - 4) + 0
       }
       /"name": "/ { name = $0; sub(/.*"name": "/, "", name); sub(/".*/, "", name) }
-      /"error": / && /"relative": / { error[name] = member("relative") }
+      /"error": / && /"relative": / {
+        error[name] = member("relative")
+        wrong[name] = /"bound_ok": false/
+      }
+      /^ *"tflops": / { speed[name] = member("tflops") }
       END {
         blas = error["cuBLAS fp32"]
         tf32 = error["fp32 from tf32 parts"]
         fp16 = error["proven parts"]
         printf "%6d  %-9s  %11.2e  %9.2e  %9.2e  %9.2e  %14.2f  %14.2f\n", size, data, blas,
                error["balanced"], tf32, fp16, tf32 / blas, fp16 / blas
-      }' "$work/json" >>"$work/rows"
+        printf "%6d  %-9s  %11.3g", size, data, speed["cuBLAS fp32"] >"/dev/stderr"
+        count = split("balanced,fp32 from tf32 parts,fp32 from fp16 parts,taking turns," \
+                      "scaled parts,proven parts", names, ",")
+        for (i = 1; i <= count; ++i) {
+          shown = wrong[names[i]] ? "FAIL" : sprintf("%.3g", speed[names[i]])
+          printf "  %8s", shown >"/dev/stderr"
+        }
+        print "" >"/dev/stderr"
+      }' "$work/json" >>"$work/rows" 2>>"$work/speeds"
   done
 done
 
@@ -38,3 +51,7 @@ echo
 echo "relative error"
 echo "  size  data       cuBLAS fp32   stage 11   stage 17   stage 21  17 over cuBLAS  21 over cuBLAS"
 cat "$work/rows"
+echo
+echo "TFLOP/s"
+echo "  size  data       cuBLAS fp32  stage 11  stage 17  stage 18  stage 19  stage 20  stage 21"
+cat "$work/speeds"

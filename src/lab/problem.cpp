@@ -294,6 +294,9 @@ void distribute(
       case Data::wide_k:
         value = std::ldexp(value, exponent_of(of_k[k]));
         break;
+      case Data::relu:
+        value = std::max(value, 0.0f);
+        break;
       case Data::spike:
         value = k % 64 != 0 ? std::ldexp(value, along_rows ? 0 : -40) : along_rows ? 0 : value;
         break;
@@ -304,7 +307,8 @@ void distribute(
 }  // namespace
 
 const char* name_of(Data data) {
-  constexpr const char* kNames[] = {"uniform", "normal", "positive", "wide", "wide-k", "spike"};
+  constexpr const char* kNames[] = {"uniform", "normal", "positive", "wide",
+                                    "wide-k",  "relu",   "spike"};
   return kNames[static_cast<int>(data)];
 }
 

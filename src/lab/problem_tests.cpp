@@ -50,6 +50,11 @@ TEST_CASE("positive data are in [0, 1), and uniform data are not changed") {
   }
 }
 
+TEST_CASE("relu data are uniform data with 0 for what is negative") {
+  const Problem uniform = random_problem({kM, kN, kK}, 1, 0, 1), relu = problem_with(Data::relu);
+  for (std::size_t i = 0; i < relu.A.size(); ++i) CHECK(relu.A[i] == std::fmax(uniform.A[i], 0));
+}
+
 TEST_CASE("wide data are uniform data times powers of two from -20 to 20") {
   const Problem uniform = random_problem({kM, kN, kK}, 1, 0, 1);
   for (const Data data : {Data::wide, Data::wide_k}) {

@@ -17,6 +17,7 @@ enum class Data {
   positive,  // uniform in [0, 1)
   wide,      // uniform times 2^e, with a random e from -20 to 20 for each element
   wide_k,    // the same, where a column of A and the row of B that it meets have one e
+  relu,      // uniform, with 0 in place of what is negative
   spike      // every 64th column of A is uniform, and meets a row of zeros in B; the others are
              // uniform times 2^-40
 };
