@@ -4,7 +4,7 @@
 EXERCISES := $(patsubst exercises/%/exercise.cpp,%,$(wildcard exercises/[0-9]*/exercise.cpp))
 GRADED := $(BUILD)/grade
 OF_GRADER := $(call OBJECTS,$(addprefix src/school/grade/,case.cpp complaint.cpp verdict.cpp grade.cpp) $(ANSWER) \
-	cpu_reference.cpp src/lab/gpu/sensors.cpp src/try/guarded_kernel.cpp src/show/pictures/recorded_gpus.cpp \
+	cpu_reference.cpp src/lab/gpu/sensors.cpp src/try/guarded_kernel.cpp src/show/pictures/block_requests.cpp src/show/pictures/recorded_gpus.cpp \
 	$(call OF,model text $(addprefix simulator/,machine host trace) lab show/report) $(filter src/simulator/guard/%,$(FOR_USERS))) $(THE_GPU)
 $(GRADED)/grader.o: $(OF_GRADER)
 $(GRADED)/inspect.o: $(filter-out $(OF_GRADER),$(call OBJECTS,src/school/grade/inspect.cpp \
