@@ -40,8 +40,9 @@ endif
 # Our headers are found only by -iquote: with -I, our folder cuda would hide the toolkit's.
 INCLUDES := -iquote . -iquote src -iquote $(BUILD)
 WARNINGS := -Wall -Wextra -Wshadow $(if $(filter 1,$(WERROR)),-Werror)
-# -Og compiles in half of -O1's time.
-CXXFLAGS := -std=c++20 -Og $(WARNINGS) -fopenmp $(INCLUDES) $(EXTRA_CXXFLAGS)
+# -Og compiles in half of -O1's time. g++ collects its garbage only from 1 GB on: 7 % less time.
+GARBAGE := --param=ggc-min-heapsize=1000000
+CXXFLAGS := -std=c++20 -Og $(GARBAGE) $(WARNINGS) -fopenmp $(INCLUDES) $(EXTRA_CXXFLAGS)
 
 # HARDENED=build recompiles the files that hardening changes, and takes the others, and all tests, from that folder.
 ANEW := $(if $(HARDENED),$(filter-out %_tests.cpp,$(wildcard $(patsubst %,src/%/*.cpp,$(addprefix simulator/,machine machine/ptx trace guard) try school/grade))),%)

@@ -1,6 +1,6 @@
 # The CPU's copies of CUDA source: traced as written, with a call at every access and basic block,
 # and plain. (With DWARF 5, binutils 2.40 mistakes a file's first header for the file itself.)
-AS_CPU := -x c++ -std=c++20 -gdwarf-4 $(INCLUDES) -Isrc/simulator/cuda/headers -I$(BUILD)/headers \
+AS_CPU := -x c++ -std=c++20 -gdwarf-4 $(GARBAGE) $(INCLUDES) -Isrc/simulator/cuda/headers -I$(BUILD)/headers \
 	-include src/simulator/cuda/cpu.h -fno-gnu-unique -fno-extern-tls-init -fno-strict-aliasing \
 	-Wno-unknown-pragmas $(WARNINGS) $(EXTRA_CXXFLAGS)
 TRACED := -O0 -fsanitize=thread,bounds-strict --param=tsan-distinguish-volatile=1 \
