@@ -360,8 +360,7 @@ int walk_stages(
   run.K = sides.K;
   if (!run.gpu_present && flags.device == lab::Device::automatic && model::has_clock(run.gpu)) {
     std::fprintf(
-        stderr, "No GPU (%s):\nthe kernels run on the CPU, traced and not timed.\n",
-        gpu::find().why_not.c_str());
+        stderr, "No GPU (%s): traced on the CPU, not timed.\n", gpu::find().why_not.c_str());
   }
 
   lab::Floats result;

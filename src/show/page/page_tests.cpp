@@ -327,10 +327,10 @@ TEST_CASE("two stages race as the model predicts, and C fills up") {
       "window.requestAnimationFrame = (tick) => { frame = tick; return 1; };"
       "performance.now = () => 0; const {race} = page.compare; race.button.click(); frame(4000);"
       "[window.requestAnimationFrame, performance.now] = real;"
-      "const [left, right] = race.runs.map(({race}) => race.ms), told = "
+      "const [left, right] = race.runs.map(({race}) => race.ms), sentence = "
       "race.lanes[1].told.textContent;"
       "const half = race.lanes[0].done.getAttribute('d'); race.button.click();"
-      "return [half, told.endsWith(`done ${Math.floor(left / 2 / right)} times`), "
+      "return [half, sentence.endsWith(`done ${Math.floor(left / 2 / right)} times`), "
       "race.frame].join(); })()");
   CHECK(raced == "M0 0H128V64H0V68H0Z,true,");
   CHECK(browser.complaints() == std::vector<std::string>{});
