@@ -52,7 +52,7 @@ JOINED := $(addprefix src/,$(addsuffix /,text model flags cluster try school/gra
 	lab profile experiments $(addprefix show/,report report/explain step pictures page)))
 MAINS := %_tests.cpp %/alone.cpp %/mpi.cpp src/cluster/no_gpus.cpp %/update.cpp %/on_cpu.cpp
 APART = $(MAINS) $(RUNNERS) $(ANSWER) %/lesson_source.cpp %/recorded.cpp %/before_main.cpp %/tensor_core.cpp %/rewriter.cpp %/random.cpp \
-	src/simulator/host/blas% %/architecture.cpp %/guarded_kernel.cpp %/inspect.cpp %/assemble.cpp %/similar.cpp %/ladder.cpp %/index_mutants.cpp %/time.cpp %/recorded_gpus.cpp src/simulator/machine/device_%
+	src/simulator/host/blas% %/architecture.cpp %/guarded_kernel.cpp %/inspect.cpp %/assemble.cpp %/similar.cpp %/ladder.cpp %/index_mutants.cpp %/time.cpp %/recorded_gpus.cpp %/block_requests.cpp src/simulator/machine/device_%
 # Code that runs long, as a profile shows, is optimized more.
 HOT_FILES := cpu_reference.cpp $(addprefix src/,simulator/announce/pass.cpp simulator/machine/% $(addprefix simulator/trace/,block_counts.cpp hazard_watch.cpp \
 	hooks.cpp launch_watch.cpp recorder.cpp thread_order.cpp warp_log.cpp warp_tracer.cpp watch.cpp) $(addprefix model/,counts.cpp tensor_core.cpp warp_access.cpp) \
@@ -67,7 +67,7 @@ FOR_ALL = $(BUILD)/users.a $(INSTRUMENT)
 # The files of these rooms, without tests and main programs.
 OF = $(filter-out $(MAINS) $(FOR_USERS),$(wildcard $(addprefix src/,$(1:%=%/*.cpp))))
 # The ladder and --explain, and the other parts of the main program.
-OF_LADDER := cpu_reference.cpp src/lab/gpu/sensors.cpp src/cli/walk.cpp src/show/pictures/recorded_gpus.cpp \
+OF_LADDER := cpu_reference.cpp src/lab/gpu/sensors.cpp src/cli/walk.cpp src/show/pictures/recorded_gpus.cpp src/show/pictures/block_requests.cpp \
 	$(call OF,model text $(addprefix simulator/,machine host trace) lab profile flags show/report show/report/explain)
 SOURCES := $(OF_LADDER) $(filter-out $(OF_LADDER),src/cli/others.cpp $(call OF,$(addprefix show/,pictures step page) experiments cluster))
 INSTRUMENT := $(BUILD)/instrument.a
