@@ -2,8 +2,8 @@
 # Errors of stages 11, 17 and 21 beside cuBLAS's with fp32, and the speeds of all stages from 11 on
 # that promise fp32, for data of several kinds:
 #   src/lab/accuracy.sh PROGRAM SIZE...
-# An error is the Frobenius norm of the difference from the fp64 reference, divided by the
-# reference's; every element of C counts. A stage whose result is wrong says FAIL. Exits with 2 and one sentence where there is no GPU.
+# An error is the Frobenius norm of C minus the fp64 reference, divided by the reference's. FAIL is a
+# wrong result. Exits with 2 and one sentence where there is no GPU.
 set -eu
 
 program=$1
@@ -15,8 +15,8 @@ trap 'rm -rf "$work"' EXIT
 for size; do
   for data in uniform normal positive wide wide-k relu spike; do
     "$program" --device gpu --stage 11,17-21 --variant first --trace none --hazards off \
-      --size "$size" --data "$data" --format json >"$work/json" || [ $? -eq 1 ]
-    awk -v size="$size" -v data="$data" '
+      --size "$size" --data "$data" --format json >"$work/json" || { code=$?; [ $code -eq 1 ] || exit $code; }
+    awk -v size="$size" -v data="$data" -v speeds="$work/speeds" '
       function member(name) {
         match($0, "\"" name "\": [-+.0-9e]+")
         return substr($0, RSTART + length(name) + 4, RLENGTH - length(name) - 4) + 0
@@ -33,15 +33,15 @@ for size; do
         fp16 = error["proven parts"]
         printf "%6d  %-9s  %11.2e  %9.2e  %9.2e  %9.2e  %14.2f  %14.2f\n", size, data, blas,
                error["balanced"], tf32, fp16, tf32 / blas, fp16 / blas
-        printf "%6d  %-9s  %11.3g", size, data, speed["cuBLAS fp32"] >"/dev/stderr"
+        printf "%6d  %-9s  %11.3g", size, data, speed["cuBLAS fp32"] >>speeds
         count = split("balanced,fp32 from tf32 parts,fp32 from fp16 parts,taking turns," \
                       "scaled parts,proven parts", names, ",")
         for (i = 1; i <= count; ++i) {
           shown = wrong[names[i]] ? "FAIL" : sprintf("%.3g", speed[names[i]])
-          printf "  %8s", shown >"/dev/stderr"
+          printf "  %8s", shown >>speeds
         }
-        print "" >"/dev/stderr"
-      }' "$work/json" >>"$work/rows" 2>>"$work/speeds"
+        print "" >>speeds
+      }' "$work/json" >>"$work/rows"
   done
 done
 

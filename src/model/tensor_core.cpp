@@ -8,7 +8,6 @@
 #include <cstring>
 #include <iterator>
 #include <limits>
-#include <numeric>
 #include <optional>
 
 namespace model {
