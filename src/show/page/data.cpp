@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
-#include <map>
 #include <set>
 
 #include "lab/measure.h"
@@ -11,6 +10,7 @@
 #include "model/compiled_kernel.h"
 #include "model/gpus.h"
 #include "model/stage.h"
+#include "show/pictures/recorded_gpus.h"
 #include "show/report/facts.h"
 #include "show/report/known.h"
 #include "show/report/quantities.h"
@@ -94,141 +94,12 @@ std::string calculator_data(const model::StageTable& traced) {
 
 namespace {
 
-// What is traced is a tile of C: all tiles read as much. The operations per byte hardly depend on
-// K, once it is a multiple of every BK.
-constexpr int kTracedDepth = 64;
-
-report::FactValue array(const std::vector<Facts>& objects) {
-  std::string json;
-  for (const Facts& members : objects) {
-    json += (json.empty() ? "{" : ",\n{") + report::json_members(members) + "}";
-  }
-  return report::FactValue::json("[" + json + "]");
-}
-
-// A run of every stage that a GPU can run, with the tiles that suit the recorded size. Variants are
-// traced once for all GPUs with the same instructions.
-class Tracer {
- public:
-  explicit Tracer(const model::StageTable& table) : table_(table) {}
-
-  lab::Run run_for(const model::Gpu& gpu, int size) {
-    lab::Run run{};
-    run.K = kTracedDepth;
-    run.gpu = gpu;
-    for (const model::Stage& stage : table_.stages) {
-      if (stage.variants.empty() || !model::why_not_run(stage, gpu).empty()) continue;
-      const model::Variant& variant = model::suited_variant(stage, run.gpu, size, size, size);
-      lab::Row row{};
-      row.number = stage.number;
-      row.stage = &stage;
-      row.variant = &variant;
-      row.counts = counts_of(variant, gpu);
-      run.rows.push_back(std::move(row));
-    }
-    return run;
-  }
-
- private:
-  const std::optional<model::Counts>& counts_of(
-      const model::Variant& variant, const model::Gpu& gpu) {
-    const auto [known, is_new] = counts_.try_emplace({&variant, gpu.compute_capability});
-    if (!is_new) return known->second;
-    const lab::Problem p = lab::random_problem({variant.BM, variant.BN, kTracedDepth}, 1, 0, 1);
-    // The tests look for hazards.
-    const machine::Machine machine{&gpu, machine::Blocks::kSample, /*hazards=*/false};
-    return known->second = lab::traced(p, table_, variant, machine).counts;
-  }
-
-  const model::StageTable& table_;
-  // By the variant and the compute capability.
-  std::map<std::pair<const model::Variant*, int>, std::optional<model::Counts>> counts_;
-};
-
 // The page shows three digits.
 double rounded(double value) {
   return std::strtod(text::printed("%.5g", value).c_str(), nullptr);
 }
 
-// What all recorded runs share, by the stages' numbers, which count up from 0.
-report::FactValue stages_json(const model::StageTable& table) {
-  std::vector<Facts> stages;
-  for (const model::Stage& stage : table.stages) {
-    stages.push_back(
-        {{"name", stage.name},
-         {"onGpu", pictures::runs_on_gpu(stage)},
-         {"isTf32", stage.precision.u_in >= model::kTf32.u_in}});
-  }
-  return array(stages);
-}
-
-report::FactValue stairs_json(const pictures::Staircase& staircase) {
-  std::vector<Facts> stairs;
-  for (const pictures::Stair& stair : staircase.stairs) {
-    stairs.push_back(
-        {{"stage", stair.stage->number},
-         {"tflops", rounded(stair.tflops)},
-         {"times", rounded(stair.times_before)}});
-    if (stair.roof_tflops > 0) stairs.back().push_back({"roof", rounded(stair.roof_tflops)});
-  }
-  return array(stairs);
-}
-
-report::FactValue dots_json(const pictures::Roofline& roofline, const model::Gpu& gpu) {
-  std::vector<Facts> dots;
-  for (const pictures::Dot& dot : roofline.dots) {
-    const std::string peak = pictures::peak_of(gpu, *dot.row->variant).name;
-    const auto found = std::ranges::find(roofline.peaks, peak, &pictures::Peak::name);
-    dots.push_back(
-        {{"stage", dot.row->number},
-         {"variant", dot.row->variant->name},
-         {"intensity", rounded(dot.intensity)},
-         {"tflops", rounded(dot.tflops)},
-         {"peak", static_cast<int>(found - roofline.peaks.begin())}});
-  }
-  return array(dots);
-}
-
-report::FactValue sizes_json(
-    const model::StageTable& traced, const pictures::RecordedGpu& recorded, Tracer& tracer) {
-  std::vector<Facts> sizes;
-  for (const pictures::RecordedLadder& measured : recorded.ladders) {
-    const lab::Run run = tracer.run_for(recorded.gpu, measured.size);
-    const pictures::Roofline roofline = pictures::roofline_of(run, measured);
-    const pictures::Staircase staircase = pictures::staircase_of(traced.stages, measured, run.gpu);
-    std::vector<Facts> roofs, peaks;
-    for (const pictures::Roof& roof : roofline.roofs) {
-      roofs.push_back({{"name", roof.name}, {"tbPerS", rounded(roof.tb_per_s)}});
-    }
-    for (const pictures::Peak& peak : roofline.peaks) {
-      peaks.push_back(
-          {{"name", peak.name},
-           {"stages", pictures::in_words(peak.stages)},
-           {"tflops", rounded(peak.tflops)}});
-    }
-    sizes.push_back(
-        {{"size", measured.size},
-         {"cublas", rounded(staircase.cublas_tflops)},
-         {"cublasTf32", rounded(measured.of(pictures::kCublasTf32).tflops)},
-         {"stairs", stairs_json(staircase)},
-         {"roofs", array(roofs)},
-         {"peaks", array(peaks)},
-         {"dots", dots_json(roofline, run.gpu)}});
-  }
-  return array(sizes);
-}
-
 }  // namespace
-
-std::string chart_data(
-    const model::StageTable& traced, const std::vector<pictures::RecordedGpu>& recorded) {
-  Tracer tracer(traced);
-  std::vector<Facts> gpus;
-  for (const pictures::RecordedGpu& of : recorded) {
-    gpus.push_back({{"gpu", of.gpu.name}, {"sizes", sizes_json(traced, of, tracer)}});
-  }
-  return "{" + report::json_members({{"stages", stages_json(traced)}, {"gpus", array(gpus)}}) + "}";
-}
 
 std::string race_data(
     const model::StageTable& traced, const lab::Run& run, lab::Row row, lab::LongProduct& large) {
@@ -263,6 +134,13 @@ std::string prediction_data(const lab::Run& run, const lab::Row& row, const std:
   for (const auto& [what, path] : kShown) {
     shown += (shown.empty() ? "[" : ",[") + text::json_string(what) + "," +
              text::shortest(rounded(report::number(path, known).value_or(0))) + "]";
+  }
+  const pictures::RecordedGpu& recorded = pictures::recorded_gpus().front();
+  const pictures::RecordedLadder& largest = recorded.ladders.back();
+  if (const double tflops = largest.of(row.number).tflops; tflops > 0) {
+    shown += text::printed(
+        ",[\"TFLOP/s, recorded on the %s for M = N = K = %d\",%s]", recorded.gpu.name.c_str(),
+        largest.size, text::shortest(rounded(tflops)).c_str());
   }
   for (const model::Named& named : report::formula_names(run, row)) {
     names += (names.empty() ? "" : ",") + text::json_string(named.name) + ":" +

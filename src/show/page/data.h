@@ -1,5 +1,4 @@
-// The page's other data, besides recorded blocks, as JSON: for its calculators, charts and
-// predictions.
+// The page's other data, besides recorded blocks, as JSON: for its calculators and predictions.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +9,6 @@
 #include "lab/long_product.h"
 #include "lab/run.h"
 #include "model/stage.h"
-#include "show/pictures/recorded_gpus.h"
 
 namespace page {
 
@@ -21,13 +19,6 @@ std::string packed(std::span<const std::int64_t> numbers);
 // {gpus, kernels}: every GPU of the table, as src/show/page/rules.js takes it; and the threads,
 // registers and shared memory of each stage's kernels, by compute capability.
 std::string calculator_data(const model::StageTable& traced);
-
-// {gpus}: for each recorded GPU its name and `sizes`, for each of these the stairs, cuBLAS, roofs,
-// peaks, and the stages' dots. The operations per byte are traced here, with the tiles that the
-// stage has on that GPU at that size.
-std::string chart_data(
-    const model::StageTable& traced,
-    const std::vector<pictures::RecordedGpu>& recorded = pictures::recorded_gpus());
 
 // The time in ms in which the row's variant computes a large product by the model, with waiting,
 // and for how much of it in % each unit is busy; "null" if no block fits. src/show/page/race.js

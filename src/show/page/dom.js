@@ -67,15 +67,11 @@ function linearScale(from, to, low, high) {
   return (value) => from + (to - from) * (value - low) / (high - low);
 }
 
-function logScale(from, to, low, high) {
-  return (value) => from + (to - from) * Math.log(value / low) / Math.log(high / low);
-}
-
 // A picture of this size; `finding` says what it shows. `x` and `y` are {scale, ticks, label,
-// show}, and `box` has the ends of the axes. `role` is "group" if it has marks that can be reached.
-function plot(width, height, box, x, y, finding, role = "img") {
+// show}, and `box` has the ends of the axes.
+function plot(width, height, box, x, y, finding) {
   const svg = makeSvg("svg", {
-    class: "plot", viewBox: `0 0 ${width} ${height}`, role, "aria-label": finding});
+    class: "plot", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": finding});
   for (const tick of x.ticks) {
     const at = x.scale(tick);
     svg.append(
@@ -102,27 +98,4 @@ function table(caption, heads, rows) {
     make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", {scope: "col"}, head)))),
     make("tbody", {}, ...rows.map((cells) => make("tr", {}, ...cells.map((cell, i) =>
       make(i === 0 ? "th" : "td", i === 0 ? {scope: "row"} : {}, cell))))));
-}
-
-// Lets the arrow keys, Home and End move the focus among the marks of a picture. `tell` is called
-// with the number of the mark that has the focus or the pointer.
-function reachable(marks, tell) {
-  const go = (number) => marks[Math.min(Math.max(number, 0), marks.length - 1)].focus();
-  const steps = {ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1};
-  marks.forEach((mark, i) => {
-    mark.setAttribute("tabindex", i === 0 ? 0 : -1);
-    mark.addEventListener("pointerenter", () => tell(i));
-    mark.addEventListener("focus", () => {
-      for (const other of marks) other.setAttribute("tabindex", other === mark ? 0 : -1);
-      tell(i);
-    });
-    mark.addEventListener("keydown", (event) => {
-      if (event.key in steps) go(i + steps[event.key]);
-      else if (event.key === "Home") go(0);
-      else if (event.key === "End") go(marks.length - 1);
-      else return;
-      event.preventDefault();
-      event.stopPropagation();
-    });
-  });
 }

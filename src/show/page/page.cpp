@@ -14,6 +14,7 @@
 #include "model/refusal.h"
 #include "model/stage.h"
 #include "show/page/data.h"
+#include "show/pictures/pictures.h"
 #include "show/pictures/svg.h"
 #include "show/step/step_command.h"
 #include "simulator/trace/source_lines.h"
@@ -31,16 +32,14 @@
 
 EMBED(page_html, FILE_OF_PAGE("page.html"));
 EMBED(
-    page_css, FILE_OF_PAGE("page.css") FILE_OF_PAGE("player.css") FILE_OF_PAGE("calculators.css")
-                  FILE_OF_PAGE("charts.css"));
+    page_css, FILE_OF_PAGE("page.css") FILE_OF_PAGE("player.css") FILE_OF_PAGE("calculators.css"));
 EMBED(
     page_js,
     FILE_OF_PAGE("words.js") FILE_OF_PAGE("dom.js") FILE_OF_PAGE("rules.js")
         FILE_OF_PAGE("recording.js") FILE_OF_PAGE("registers.js") FILE_OF_PAGE("life.js")
             FILE_OF_PAGE("code_view.js") FILE_OF_PAGE("block_view.js") FILE_OF_PAGE("opening.js")
                 FILE_OF_PAGE("race.js") FILE_OF_PAGE("player.js") FILE_OF_PAGE("predict.js")
-                    FILE_OF_PAGE("calculators.js") FILE_OF_PAGE("charts.js")
-                        FILE_OF_PAGE("page.js"));
+                    FILE_OF_PAGE("calculators.js") FILE_OF_PAGE("page.js"));
 #undef FILE_OF_PAGE
 #undef EMBED
 
@@ -59,13 +58,11 @@ std::string data_of(const LessonPage& lesson) {
   for (const std::string& complaint : lesson.complaints) {
     complaints.push_back(text::json_string(complaint));
   }
-  const auto or_null = [](const std::string& json) { return json.empty() ? "null" : json; };
   return "{\"title\":" + text::json_string(lesson.title) +
          ",\"verdict\":" + text::json_string(lesson.verdict) +
          ",\"complaints\":" + joined(complaints) + "," + scenes_data(lesson.scenes) +
          ",\"predictions\":" + joined(lesson.predictions) +
-         ",\"calculators\":" + or_null(lesson.calculators) +
-         ",\"charts\":" + or_null(lesson.charts) + "}";
+         ",\"calculators\":" + (lesson.calculators.empty() ? "null" : lesson.calculators) + "}";
 }
 
 // JSON within a script element: no text in it can end the element. Blanks between its parts go.
@@ -101,6 +98,7 @@ std::string lesson_html(const LessonPage& lesson) {
       {"{{title}}", pictures::xml_escaped(lesson.title)},
       {"{{style}}", without_comments(page_css)},
       {"{{pictures}}", lesson.pictures},
+      {"{{charts}}", lesson.charts},
       {"{{data}}", within_script(data_of(lesson))},
       {"{{script}}", without_comments(page_js)}};
   // Inserted text is not searched for further places.
@@ -229,7 +227,11 @@ int write_page(const flags::Flags& flags, const model::StageTable& traced) {
   }
   if (lesson.scenes.size() > 1) {
     lesson.calculators = calculator_data(traced);
-    lesson.charts = chart_data(traced);
+    for (const auto& [gpu, charts] : pictures::draw_charts(traced)) {
+      lesson.charts += std::string("<details") + (lesson.charts.empty() ? " open" : "") +
+                       "><summary>" + pictures::xml_escaped(gpu) + "</summary>" +
+                       pictures::svg_on_page(charts) + "</details>";
+    }
   }
   lesson.title = lesson.scenes.size() == 1 ? lesson.scenes[0].name
                                            : "gemm_steps: from three loops to tensor cores";

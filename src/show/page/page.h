@@ -32,7 +32,8 @@ struct LessonPage {
   std::vector<std::string> complaints;  // a sentence each: hazards, wrong results, faults
   std::vector<ShownScene> scenes;
   std::vector<std::string> predictions;  // prediction_data() of each scene, if they are stages
-  std::string calculators, charts;       // their data as JSON; empty: the page has none
+  std::string calculators;               // their data as JSON; empty: the page has none
+  std::string charts;                    // HTML; empty: the page has none
   std::string pictures;                  // HTML below the player; users' text is escaped in it
 };
 

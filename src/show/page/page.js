@@ -30,7 +30,8 @@ class Page {
     if (data.predictions.length > 0) this.views.push(["predict", (root, address) => this.ask(root, address)]);
     if (this.scenes.length > 1 && this.scenes[0].stage >= 0) this.views.push(["compare", (root, address) => this.startCompare(root, address)]);
     if (data.calculators) this.views.push(["calculators", (root) => startCalculators(root, data.calculators, words)]);
-    if (data.charts) this.views.push(["charts", (root) => startCharts(root, data.charts, words)]);
+    const charts = document.getElementById("charts").content;
+    if (charts.childElementCount > 0) this.views.push(["charts", (root) => root.append(charts)]);
     this.roots = {};
     this.tabs = {};
     for (const [name] of this.views) {
@@ -86,16 +87,7 @@ class Page {
     }
     const box = make("div");
     root.replaceChildren(box);
-    this.player = new Player(box, this.scenes, (number) => this.numbersOf(number), {scene, step, lane, warp}, (player) => this.tell(player));
-  }
-
-  // What a scene's stage asks for per result and per request, and its recorded speed in the largest product: [name, value].
-  numbersOf(number) {
-    const counts = this.data.predictions[number]?.shown ?? [];
-    const recorded = this.data.charts?.gpus[0];
-    const largest = recorded?.sizes.at(-1);
-    const stair = largest?.stairs.find(({stage}) => stage === this.scenes[number]?.stage);
-    return stair ? [...counts, [say(words.opening.speed, {gpu: recorded.gpu, size: largest.size}), stair.tflops]] : counts;
+    this.player = new Player(box, this.scenes, (number) => this.data.predictions[number]?.shown ?? [], {scene, step, lane, warp}, (player) => this.tell(player));
   }
 
   startCompare(root, {left, right, share}) {

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <random>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "lab/problem.h"
 #include "show/page/data.h"
 #include "show/page/page.h"
+#include "show/pictures/recorded_gpus.h"
 #include "testing/browser.h"
 #include "testing/pattern.h"
 #include "testing/program.h"
@@ -46,17 +48,31 @@ std::vector<int> stages_with_kernels() {
   return numbers;
 }
 
-// What --step prints at that step, in the form of the page's counters.
-std::vector<std::string> counters_of_step(int stage, int step) {
+// The frames of --step where the script prints them.
+std::vector<std::string> frames(int stage, const std::string& script) {
+  const Folder folder;
+  folder.write("keys", script);
   const testing::Output output = testing::gemm_steps(
-      "--step --print" + kSize + " --stage " + std::to_string(stage) +
-      " --until step:" + std::to_string(step));
+      "--step" + kSize + " --stage " + std::to_string(stage) + " --script '" + (folder / "keys") +
+      "'");
   REQUIRE_MESSAGE(output.exit_code == 0, output.err);
+  std::vector<std::string> frames;
+  constexpr std::string_view kHead = "\nstep ";
+  for (std::size_t at = output.out.find(kHead); at != output.out.npos;) {
+    const std::size_t next = output.out.find(kHead, at + 1);
+    frames.push_back(output.out.substr(at + kHead.size(), next - at));
+    at = next;
+  }
+  return frames;
+}
+
+// What such a frame counts, in the form of the page's counters.
+std::vector<std::string> counters_of(const std::string& frame) {
   // "GMEM loads 64 req x 4.00 sectors          stores 0"
   std::vector<std::string> counters;
   for (const std::string memory : {"GMEM loads ", "SMEM loads "}) {
-    const std::size_t begin = output.out.find(memory) + memory.size();
-    const std::string line = output.out.substr(begin, output.out.find('\n', begin) - begin);
+    const std::size_t begin = frame.find(memory) + memory.size();
+    const std::string line = frame.substr(begin, frame.find('\n', begin) - begin);
     const std::size_t stores = line.find(" stores ");
     for (const std::string& part : {line.substr(0, stores), line.substr(stores + 8)}) {
       counters.push_back(part.substr(0, part.find(' ')));  // requests
@@ -65,8 +81,8 @@ std::vector<std::string> counters_of_step(int stage, int step) {
       counters.push_back(pieces.substr(0, pieces.find(' ')));
     }
   }
-  const std::size_t last = output.out.find("bank conflicts ");
-  counters.push_back(output.out.substr(last, output.out.find('\n', last) - last));
+  const std::size_t last = frame.find("bank conflicts ");
+  counters.push_back(frame.substr(last, frame.find('\n', last) - last));
   return counters;
 }
 
@@ -177,7 +193,7 @@ void check_registers(Browser& browser, int stage) {
 TEST_CASE("the page of the ladder is smaller than 400 KB, and that of a stage than 200 KB") {
   CHECK(std::filesystem::file_size(ladder_page()) < 400'000);
   const Folder folder;
-  for (const int stage : {3, 5, 11, 13, 18, 21}) {  // the longest, and the latest
+  for (const int stage : {5, 21}) {  // the longest, and the latest
     CAPTURE(stage);
     const std::string file = folder / "stage.html";
     const testing::Output output =
@@ -211,10 +227,18 @@ TEST_CASE("at chosen steps of every stage the page counts what --step counts") {
     CHECK(browser.complaints() == std::vector<std::string>{});
     const int last = number(browser, "page.player.recording.last");
     CHECK(last > 100);
-    for (const int step : {last / 7, last / 2 + 1, last}) {
-      CAPTURE(step);
-      browser.evaluate("page.player.goTo(" + std::to_string(step) + ")");
-      CHECK(counters_of_page(browser) == counters_of_step(stage, step));
+    const int steps[] = {last / 7, last / 2 + 1, last};
+    std::string script;
+    int before = 0;
+    for (const int step : steps) {
+      script += std::to_string(step - std::exchange(before, step)) + "n print ";
+    }
+    const std::vector<std::string> printed = frames(stage, script);
+    for (std::size_t i = 0; i < std::size(steps); ++i) {
+      CAPTURE(steps[i]);
+      browser.evaluate("page.player.goTo(" + std::to_string(steps[i]) + ")");
+      CHECK(std::atoi(printed.at(i).c_str()) == steps[i]);
+      CHECK(counters_of_page(browser) == counters_of(printed.at(i)));
     }
     // Every request has a reason, with the wavefronts or sectors that it costs.
     CHECK(
@@ -230,23 +254,18 @@ TEST_CASE("keys lead to the steps that the same keys of --step lead to") {
   if (there_is_no_browser()) return;
   Browser& browser = testing::shared_browser();
   browser.open(ladder_page() + "#stage=5");
-  const auto step_after = [&](const std::string& keys) {
-    const Folder folder;
-    folder.write("keys", keys);
-    const testing::Output output = testing::gemm_steps(
-        "--step --stage 5 --print" + kSize + " --script '" + (folder / "keys") + "'");
-    const std::size_t at = output.out.find("\nstep ");
-    return at == output.out.npos ? -1 : std::atoi(output.out.c_str() + at + 6);
-  };
-  std::string typed;
-  for (const std::string key : {"n", "n", "b", "p", "b", "n", "B", "G", "p", "g", "b"}) {
-    typed += key + " ";
-    CAPTURE(typed);
-    browser.press(key == "p" ? "ArrowLeft" : key);  // the page's p is for a projector
-    CHECK(number(browser, "page.player.now") == step_after(typed));
+  const std::string keys = "nnbpbnBGpgb3n";
+  std::string script;
+  for (const char key : keys) script += key == '3' ? "3" : std::string(1, key) + " print ";
+  const std::vector<std::string> printed = frames(5, script);
+  std::size_t pressed = 0;
+  for (const char key : keys) {
+    browser.press(
+        key == 'p' ? "ArrowLeft" : std::string(1, key));  // the page's p is for a projector
+    if (key == '3') continue;
+    CAPTURE(pressed);
+    CHECK(number(browser, "page.player.now") == std::atoi(printed.at(pressed++).c_str()));
   }
-  for (const char key : std::string("3n")) browser.press(std::string(1, key));
-  CHECK(number(browser, "page.player.now") == step_after(typed + "3n"));
   browser.press("t");
   const int tile = number(browser, "page.player.now");
   browser.press("t");
@@ -843,6 +862,51 @@ TEST_CASE("on a projector no text is smaller than 11 pixels") {
       CHECK(browser.text(small) == "");
       browser.press(key);
     }
+  }
+}
+
+TEST_CASE("the charts are the figures of each recorded GPU, and tell their numbers") {
+  if (there_is_no_browser()) return;
+  Browser& browser = testing::shared_browser();
+  for (const int width : {390, 1280}) {
+    browser.open(ladder_page() + "#view=charts", width, 720);
+    const auto& gpus = pictures::recorded_gpus();
+    REQUIRE(
+        number(browser, "document.querySelectorAll('#view-charts details').length") == gpus.size());
+    browser.evaluate(
+        "for (const one of document.querySelectorAll('#view-charts details')) one.open = true");
+    for (std::size_t i = 0; i < gpus.size(); ++i) {
+      const pictures::RecordedLadder& run = pictures::main_run(gpus[i].ladders);
+      const std::string marks = browser.text(
+          "[...document.querySelectorAll('#view-charts details')[" + std::to_string(i) +
+          "].querySelectorAll('.told title')].map(({textContent}) => textContent).join('|')");
+      const std::string of_2 = text::significant(run.of(2).tflops) + " TFLOP/s";
+      CHECK(marks.find("Stage 2, coalesced: " + of_2 + "; at ") != marks.npos);
+      CHECK(marks.find("Stage 2, coalesced, tiles 32x32: " + of_2 + " at ") != marks.npos);
+    }
+    // No label is cut, and none lies on another.
+    CHECK(
+        browser.text(
+            "[...document.querySelectorAll('#view-charts svg')].flatMap((svg) => {"
+            "const whole = svg.getBoundingClientRect(), boxes = [...svg.querySelectorAll('text')]"
+            ".map((one) => [one.textContent, one.getBoundingClientRect()]);"
+            "return boxes.flatMap(([text, a], i) => a.left < whole.left || a.right > whole.right ? "
+            "[text] : boxes.slice(i + 1).filter(([, b]) => a.left + 1 < b.right && b.left + 1 < "
+            "a.right && "
+            "a.top + 3 < b.bottom && b.top + 3 < a.bottom).map(([other]) => text + ' on ' + "
+            "other));"
+            "}).join()") == "");
+    // Their style is theirs alone, and follows the page's switch.
+    const std::string ink =
+        "getComputedStyle(document.querySelector('#view-charts svg text')).fill";
+    const std::string light = browser.text(ink);
+    browser.press("d");
+    CHECK(browser.text(ink) != light);
+    browser.press("d");
+    browser.evaluate("page.show('calculators')");
+    CHECK(
+        browser.text("getComputedStyle(document.querySelector('.plot text')).fontSize") == "12px");
+    CHECK(browser.complaints() == std::vector<std::string>{});
   }
 }
 

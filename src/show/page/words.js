@@ -176,7 +176,6 @@ const words = {
     mma: "mma: 1024 products per warp",
     wgmma: "wgmma: four warps multiply together",
     caption: "What this stage asks for, beside the stage before",
-    speed: "TFLOP/s, recorded on the {gpu} for M = N = K = {size}",
     begin: "Press space: the block's life takes a minute. The right arrow goes one step on.",
   },
   sides: {shared: "Shared memory", registers: "Registers", fragments: "Fragments"},
@@ -286,50 +285,5 @@ words.calculators = {
     curve: "Occupancy in %",
     curveFinding: "Occupancy over {name}: {percent} % at {value}.",
     curveHelp: "Each curve changes one number and keeps the other two. A click on a curve chooses a value.",
-  },
-};
-
-words.charts = {
-  gpu: "GPU",
-  size: "M = N = K",
-  help: "Point at a mark for its numbers. With Tab and the arrow keys you reach all of them.",
-  behind: "The numbers behind it",
-  stage: "stage",
-  stageName: "{stage} {name}",
-  tflops: "TFLOP/s",
-  roof: "roof",
-
-  roofline: {
-    title: "Roofline",
-    x: "operations per byte asked of global memory, as traced",
-    y: "TFLOP/s, recorded",
-    finding:
-      "On the {gpu} at {size} x {size} x {size} the operations per byte asked of global memory rise from {low} in stage {first} to {high} in stage {last}, and the speed from {slow} to {fast} TFLOP/s. From {ridge} operations per byte on, DRAM is no longer the limit of stage {last}.",
-    above: "Above DRAM's roof, because caches answer most of what is asked: {stages}.",
-    dot: "Stage {stage}, {name}, tiles {variant}: {tflops} TFLOP/s at {intensity} operations per byte, which is {percent} % of the peak ({peak}). DRAM and this peak allow {dram} TFLOP/s there.",
-    intensity: "operations per byte",
-    tiles: "tiles",
-    percent: "% of its peak",
-    memories: "The roofs of the memories",
-    memory: "memory",
-    tbPerS: "TB/s",
-    peaks: "The roofs of the multiplications, and where DRAM is no longer the limit",
-    peak: "stages: roof",
-    ridge: "from operations per byte",
-  },
-
-  staircase: {
-    title: "Staircase",
-    groups: ["fp32, FFMA", "fp32, tensor cores", "tf32, tensor cores"],
-    precisions: ["fp32", "tf32"],
-    yardstick: "cuBLAS {precision}: {cublas}",
-    finding:
-      "On the {gpu} at {size} x {size} x {size} the stages climb from {slow} TFLOP/s (stage {first}) to {fast} TFLOP/s (stage {last}). That is {percent} % of cuBLAS in {precision}, which reaches {cublas} TFLOP/s.",
-    legend: "A dashed line is cuBLAS at the precision of the stages beside it. A thick mark is the roof of the tensor cores. They have a scale of their own.",
-    stair: "Stage {stage}, {name}: {tflops} TFLOP/s, {percent} % of cuBLAS in {precision}.",
-    times: "It is {times} times as fast as the stage before.",
-    tensor: "The tensor cores' roof with its instruction is {roof} TFLOP/s.",
-    percent: "% of cuBLAS",
-    factor: "× before",
   },
 };

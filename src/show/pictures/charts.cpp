@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <utility>
 
 #include "lab/run.h"
 #include "model/ceiling.h"
@@ -15,35 +16,22 @@ namespace pictures {
 
 namespace {
 
+bool runs_on_gpu(const model::Stage& stage) {
+  return !stage.variants.empty();
+}
+
+// A stage that was recorded.
+struct Stair {
+  const model::Stage* stage;
+  RecordedSpeed speed;
+  double roof_tflops;  // of the tensor cores with its instruction; 0 if it does not use them
+};
+
 double tensor_roof(const model::Gpu& gpu, const model::Stage& stage) {
   if (!runs_on_gpu(stage)) return 0;
   const model::Multiplier multiplier = stage.variants.front().multiplier;
   return multiplier == model::Multiplier::ffma ? 0 : model::peak_tflops(gpu, multiplier);
 }
-
-}  // namespace
-
-bool runs_on_gpu(const model::Stage& stage) {
-  return !stage.variants.empty();
-}
-
-Staircase staircase_of(
-    std::span<const model::Stage> stages, const RecordedLadder& measured, const model::Gpu& gpu) {
-  Staircase staircase{measured.size, measured.of(kCublasFp32).tflops, {}};
-  bool follows = false;  // a stage on the GPU
-  for (const model::Stage& stage : stages) {
-    const RecordedSpeed speed = measured.of(stage.number);
-    if (speed.tflops == 0) continue;
-    const bool on_gpu = runs_on_gpu(stage);
-    staircase.stairs.push_back(
-        {&stage, speed.tflops, speed.cublas_percent, follows ? speed.times_before : 0,
-         tensor_roof(gpu, stage)});
-    follows |= on_gpu;
-  }
-  return staircase;
-}
-
-namespace {
 
 // Stages that multiply alike stand beside one yardstick, cuBLAS at their precision.
 struct StairGroup {
@@ -52,14 +40,18 @@ struct StairGroup {
   std::vector<Stair> stairs;
 
   std::string cublas() const { return tf32 ? "cuBLAS tf32" : "cuBLAS fp32"; }
-  double percent(const Stair& stair) const { return 100 * stair.tflops / cublas_tflops; }
+  double percent(const Stair& stair) const { return 100 * stair.speed.tflops / cublas_tflops; }
 };
 
-std::vector<StairGroup> groups_of(const Staircase& staircase, const RecordedLadder& run) {
+std::vector<StairGroup> groups_of(
+    std::span<const model::Stage> stages, const RecordedLadder& run, const model::Gpu& gpu) {
   std::vector<StairGroup> groups;
-  for (const Stair& stair : staircase.stairs) {
-    const bool tensor = stair.roof_tflops > 0;
-    const bool tf32 = stair.stage->precision.u_in >= model::kTf32.u_in;
+  bool follows = false;  // a stage on the GPU
+  for (const model::Stage& stage : stages) {
+    Stair stair{&stage, run.of(stage.number), tensor_roof(gpu, stage)};
+    if (stair.speed.tflops == 0) continue;
+    if (!std::exchange(follows, follows || runs_on_gpu(stage))) stair.speed.times_before = 0;
+    const bool tensor = stair.roof_tflops > 0, tf32 = stage.precision.u_in >= model::kTf32.u_in;
     if (groups.empty() || groups.back().tensor != tensor || groups.back().tf32 != tf32) {
       groups.push_back({tensor, tf32, run.of(tf32 ? kCublasTf32 : kCublasFp32).tflops, {}});
     }
@@ -70,17 +62,18 @@ std::vector<StairGroup> groups_of(const Staircase& staircase, const RecordedLadd
 
 std::string finding_of(const std::vector<StairGroup>& groups, const RecordedLadder& run) {
   const std::vector<Stair>& stairs = groups.front().stairs;
-  const Stair& first = *std::find_if(
-      stairs.begin(), stairs.end(), [](const Stair& stair) { return runs_on_gpu(*stair.stage); });
-  std::string finding = text::printed(
-                            "On an H200 at %d × %d × %d stage %d makes ", run.size, run.size,
-                            run.size, first.stage->number) +
-                        text::significant(first.tflops) + " TFLOP/s.";
+  const Stair& first =
+      *std::ranges::find_if(stairs, [](const Stair& stair) { return runs_on_gpu(*stair.stage); });
+  std::string finding =
+      "On an " + run.gpu +
+      text::printed(
+          " at %d × %d × %d stage %d makes ", run.size, run.size, run.size, first.stage->number) +
+      text::significant(first.speed.tflops) + " TFLOP/s.";
   for (const StairGroup& group : groups) {
     const Stair& last = group.stairs.back();
     finding += text::printed(" Stage %d makes ", last.stage->number) +
-               text::significant(last.tflops) + ", " + text::brief(group.percent(last)) + " % of " +
-               group.cublas() + ".";
+               text::significant(last.speed.tflops) + ", " + text::brief(group.percent(last)) +
+               " % of " + group.cublas() + ".";
   }
   return finding;
 }
@@ -116,11 +109,13 @@ void draw_legend(Svg& svg, const std::vector<RecordedLadder>& runs, int size, bo
 
 // The tensor cores have a scale of their own, so that the stages without them can be distinguished.
 // All numbers are in columns beside the bars.
-Picture draw_staircase(
-    std::span<const model::Stage> all_stages, const std::vector<RecordedLadder>& runs) {
-  const RecordedLadder& run = main_run(runs);
-  const std::vector<StairGroup> groups =
-      groups_of(staircase_of(all_stages, run, *model::find_gpu("H200")), run);
+Picture draw_staircase(std::span<const model::Stage> all_stages, const RecordedGpu& recorded) {
+  const RecordedLadder& run = main_run(recorded.ladders);
+  std::vector<RecordedLadder> runs = recorded.ladders;
+  std::erase_if(runs, [&](const RecordedLadder& of) {
+    return of.size != run.size && of.size != 1024 && of.size != 8192;
+  });
+  const std::vector<StairGroup> groups = groups_of(all_stages, run, recorded.gpu);
   constexpr double kLeft = 204, kRight = 544, kHigh = 16, kStep = 23;
   constexpr double kSpeed = 606, kTimes = 680, kPercent = 776;  // the columns
   const auto most = [&](bool tensor) {
@@ -166,7 +161,19 @@ Picture draw_staircase(
       svg.text(
           kLeft - 10, words_y, text::printed("%d %s", stair.stage->number, stair.stage->name),
           {.anchor = Anchor::end});
-      svg.rect(kLeft, y, std::max(stair.tflops * scale, 0.5), kHigh, Fill::warp);
+      const double speed = stair.speed.tflops;
+      std::string told = text::printed("Stage %d, %s: ", stair.stage->number, stair.stage->name) +
+                         text::significant(speed) + " TFLOP/s";
+      if (stair.roof_tflops > 0) {
+        told += " of " + text::significant(stair.roof_tflops) + " with its instruction";
+      }
+      for (const RecordedLadder& other : recorded.ladders) {
+        const double there = other.of(stair.stage->number).tflops;
+        if (other.size == run.size || there == 0) continue;
+        told += text::printed("; at %d ", other.size) + text::significant(there);
+      }
+      svg.begin_mark(told);
+      svg.rect(kLeft, y, std::max(speed * scale, 0.5), kHigh, Fill::warp);
       for (const RecordedLadder& other : runs) {
         const double there = other.of(stair.stage->number).tflops;
         if (other.size == run.size || there == 0 || !runs_on_gpu(*stair.stage)) continue;
@@ -175,10 +182,11 @@ Picture draw_staircase(
       if (const double roof = kLeft + stair.roof_tflops * scale; roof > kLeft) {
         svg.line(roof, y - 3, roof, y + kHigh + 3, "thick");
       }
-      const double speed = stair.tflops;
+      svg.end_mark();
       column(
           kSpeed, words_y, speed < 0.01 ? text::printed("%.4f", speed) : text::significant(speed));
-      if (stair.times_before > 0) column(kTimes, words_y, text::brief(stair.times_before));
+      const double times = stair.speed.times_before;
+      if (times > 0) column(kTimes, words_y, text::brief(times));
       if (group.cublas_tflops > 0) column(kPercent, words_y, text::brief(group.percent(stair)));
       y += kStep;
     }
@@ -199,17 +207,45 @@ Picture draw_staircase(
   return {
       "staircase",
       text::printed(
-          "The staircase: TFLOP/s of each stage on an H200, %d × %d × %d", run.size, run.size,
+          "The staircase: TFLOP/s on an %s, %d × %d × %d", run.gpu.c_str(), run.size, run.size,
           run.size),
       {finding, svg.elements(), y + 4}};
 }
 
 namespace {
 
+// The bandwidth of a memory.
+struct Roof {
+  std::string name;
+  double tb_per_s;
+};
+
+// A bound of the multiplications, with each instruction that a stage multiplies with: FMA, and
+// those of the tensor cores.
+struct Peak {
+  std::string name;
+  double tflops;
+  std::vector<int> stages = {};  // that multiply so
+};
+
+// A stage that was measured. The intensity is in operations per byte requested from global memory,
+// as traced.
+struct Dot {
+  const lab::Row* row;
+  double intensity, tflops;
+};
+
 // By model::Multiplier.
 constexpr const char* kInstructions[] = {"FMA",        "mma tf32",       "wgmma tf32",
                                          "wgmma bf16", "wgmma 3 x tf32", "wgmma 3 x f16"};
 
+Peak peak_of(const model::Gpu& gpu, const model::Variant& variant) {
+  return {
+      kInstructions[static_cast<int>(variant.multiplier)],
+      model::peak_tflops(gpu, variant.multiplier)};
+}
+
+// Ascending.
 std::vector<Peak> peaks_of(const model::Gpu& gpu, const std::vector<Dot>& dots) {
   std::vector<Peak> peaks;
   for (const Dot& dot : dots) {
@@ -235,8 +271,7 @@ std::vector<Dot> dots_of(const lab::Run& run, const RecordedLadder& measured) {
   return dots;
 }
 
-}  // namespace
-
+// "1–11, 13": of ascending numbers.
 std::string in_words(const std::vector<int>& stages) {
   std::string words;
   for (std::size_t i = 0, end = 1; i < stages.size(); i = end, ++end) {
@@ -246,26 +281,6 @@ std::string in_words(const std::vector<int>& stages) {
   }
   return words;
 }
-
-Peak peak_of(const model::Gpu& gpu, const model::Variant& variant) {
-  return {
-      kInstructions[static_cast<int>(variant.multiplier)],
-      model::peak_tflops(gpu, variant.multiplier)};
-}
-
-Roofline roofline_of(const lab::Run& run, const RecordedLadder& measured) {
-  const model::Gpu& gpu = run.gpu;
-  Roofline roofline{
-      {{"L1", gpu.sms * model::l1_bytes_per_clock(gpu) * gpu.boost_ghz / 1e3},
-       {"L2", model::l2_bytes_per_clock(gpu) * gpu.boost_ghz / 1e3},
-       {"DRAM", gpu.dram_gb_per_s / 1e3}},
-      {},
-      dots_of(run, measured)};
-  roofline.peaks = peaks_of(gpu, roofline.dots);
-  return roofline;
-}
-
-namespace {
 
 // Between two powers of the base.
 struct LogScale {
@@ -343,7 +358,12 @@ double draw_table(
 Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured) {
   constexpr double kLeft = 70, kRight = 492, kTop = 92, kBottom = 560;
   const model::Gpu& gpu = run.gpu;
-  auto [roofs, peaks, dots] = roofline_of(run, measured);
+  const std::vector<Roof> roofs = {
+      {"L1", gpu.sms * model::l1_bytes_per_clock(gpu) * gpu.boost_ghz / 1e3},
+      {"L2", model::l2_bytes_per_clock(gpu) * gpu.boost_ghz / 1e3},
+      {"DRAM", gpu.dram_gb_per_s / 1e3}};
+  std::vector<Dot> dots = dots_of(run, measured);
+  const std::vector<Peak> peaks = peaks_of(gpu, dots);
   const double peak = peaks.back().tflops;      // the highest
   const double high = peak < 100 ? 100 : 1000;  // the scales end there
   const LogScale x_of{kLeft, kRight, 0.03, high}, y_of{kBottom, kTop, 0.2, high};
@@ -402,7 +422,17 @@ Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured) {
     };
     do {
       touching.push_back(dots[i].row->number);
-      svg.circle(x_of(dots[i].intensity), y_of(dots[i].tflops), 5, Fill::one);
+      const auto& [row, intensity, tflops] = dots[i];
+      const Peak roof = peak_of(gpu, *row->variant);
+      svg.begin_mark(
+          text::printed(
+              "Stage %d, %s, tiles %s: ", row->number, row->stage->name, row->variant->name) +
+          text::significant(tflops) + " TFLOP/s at " + text::significant(intensity) +
+          " operations per byte, " + text::significant(100 * tflops / roof.tflops) +
+          " % of the peak of " + roof.name + "; DRAM and this peak allow " +
+          text::significant(std::min(intensity * roofs.back().tb_per_s, roof.tflops)) + " there");
+      svg.circle(x_of(intensity), y_of(tflops), 5, Fill::one);
+      svg.end_mark();
       ++i;
     } while (i < dots.size() && touches(dots[i - 1], dots[i]));
     std::sort(touching.begin(), touching.end());

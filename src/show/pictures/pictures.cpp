@@ -4,6 +4,8 @@
 #include <bit>
 #include <charconv>
 #include <filesystem>
+#include <iterator>
+#include <map>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -121,20 +123,16 @@ void refuse_if(const std::string& directory, const std::string& what, const std:
 }  // namespace
 
 std::vector<Picture> draw_pictures(const model::StageTable& table) {
-  const std::vector<RecordedLadder> recorded = recorded_h200();
-  const RecordedLadder& main = main_run(recorded);
+  const RecordedGpu& recorded = recorded_gpus().front();
+  const RecordedLadder& main = main_run(recorded.ladders);
   std::vector<Picture> pictures{draw_gpu()};
   std::optional<Traced> before;
   Wastes wasted;            // that the stages so far have
   bool coalesced = false;   // there was a stage that ends a waste of sectors
   bool free_banks = false;  // and one that ends bank conflicts
-  lab::Run run{};
-  run.M = run.N = run.K = kSide;
-  run.gpu = *model::find_gpu(kGpu);
   for (const model::Stage& stage : table.stages) {
     if (stage.variants.empty()) continue;
     Traced latest = traced(table, stage);
-    run.rows.push_back(latest.row);
     const auto is_first = [&](const Subject& subject) {
       return std::ranges::none_of(pictures, [&](const Picture& other) {
         return other.name.ends_with(std::string("-") + subject.name);
@@ -182,20 +180,52 @@ std::vector<Picture> draw_pictures(const model::StageTable& table) {
       }
     }
     if (before && before->stage.variant->share_out == nullptr) {
-      if (auto sms = draw_sm_times(*latest.stage.variant, run.gpu, main.size, main.size, main.size))
+      if (auto sms =
+              draw_sm_times(*latest.stage.variant, recorded.gpu, main.size, main.size, main.size))
         add(kAboutSms, std::move(*sms));
     }
     // The first stage that loads a step of k ahead.
     if (before && latest.stage.variant->pipeline > 1 && is_first(kAboutSteps) &&
         step_plan(latest.stage).ahead > 0) {
-      add(kAboutSteps, draw_steps(before->stage, latest.stage, run.gpu, model::latencies().smem));
+      add(kAboutSteps,
+          draw_steps(before->stage, latest.stage, recorded.gpu, model::latencies().smem));
     }
     before = std::move(latest);
   }
   pictures.push_back(draw_layouts());
-  pictures.push_back(draw_staircase(table.stages, recorded));
-  pictures.push_back(draw_roofline(run, main));
+  std::ranges::copy(draw_charts(table).front().pictures, std::back_inserter(pictures));
   return pictures;
+}
+
+std::vector<Charts> draw_charts(const model::StageTable& table) {
+  std::map<const model::Variant*, model::Counts> counts;  // alike on all GPUs
+  std::vector<Charts> charts;
+  for (const RecordedGpu& recorded : recorded_gpus()) {
+    const RecordedLadder& main = main_run(recorded.ladders);
+    lab::Run run{};
+    run.K = kSide;
+    run.gpu = recorded.gpu;
+    for (const model::Stage& stage : table.stages) {
+      if (stage.variants.empty() || main.of(stage.number).tflops == 0) continue;
+      const model::Variant& variant =
+          model::suited_variant(stage, run.gpu, main.size, main.size, main.size);
+      auto known = counts.find(&variant);
+      if (known == counts.end()) {
+        const lab::Problem p = lab::random_problem({variant.BM, variant.BN, kSide}, 1, 0, 1);
+        const machine::Machine machine{&run.gpu, machine::Blocks::kSample, /*hazards=*/false};
+        known = counts.emplace(&variant, *lab::traced(p, table, variant, machine).counts).first;
+      }
+      lab::Row& row = run.rows.emplace_back();
+      row.number = stage.number;
+      row.stage = &stage;
+      row.variant = &variant;
+      row.counts = known->second;
+    }
+    if (run.rows.empty()) continue;
+    charts.push_back(
+        {run.gpu.name, {draw_staircase(table.stages, recorded), draw_roofline(run, main)}});
+  }
+  return charts;
 }
 
 void write_pictures(const std::string& directory, const std::vector<Picture>& pictures) {
@@ -411,12 +441,14 @@ std::string show_html(const Show& show) {
         "<h2>" + xml_escaped(kernel.name) + "</h2>\n<p>" + xml_escaped(kernel.launch) + "</p>\n";
     if (!kernel.source.empty()) html += source_html(kernel.source, show.lines);
     if (kernel.block.requests.empty()) continue;
+    std::vector<Picture> drawn;
     const auto add = [&](const Subject& subject, const Drawing& drawing) {
-      html += svg_file({"", kernel.name + ": " + subject.words, drawing});
+      drawn.push_back({"", kernel.name + ": " + subject.words, drawing});
     };
     add(kAboutCoalescing, draw_coalescing(kernel.block));
     if (const auto banks = draw_banks(kernel.block)) add(kAboutBanks, *banks);
     if (!has_another_result(kernel.block)) add(kAboutWriters, draw_writers(kernel.block));
+    html += svg_on_page(drawn);
   }
   return html;
 }

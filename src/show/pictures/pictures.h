@@ -90,14 +90,21 @@ std::optional<Drawing> draw_sm_times(
 // A column of a 32 x 32 tile, read by a warp, in three layouts.
 Picture draw_layouts();
 
-// The speeds of the stages that were recorded, one below the other. `runs` by size; the bars are
-// those of 4096.
-Picture draw_staircase(
-    std::span<const model::Stage> stages, const std::vector<RecordedLadder>& runs);
+// The speeds of the stages that were recorded, one below the other. The bars are those of the
+// lesson's size.
+Picture draw_staircase(std::span<const model::Stage> stages, const RecordedGpu& recorded);
 
 // Speed over the operations per byte requested from global memory, on run.gpu, for the stages that
 // were measured.
 Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured);
+
+// The staircase and the roofline of each GPU that is recorded, the lesson's first: its speeds, and
+// bytes that are traced here, with the tiles that the stages have there.
+struct Charts {
+  std::string gpu;
+  std::vector<Picture> pictures;
+};
+std::vector<Charts> draw_charts(const model::StageTable& table);
 
 // The parts of a GPU, with the words of the lesson, and how much of each there is.
 Picture draw_gpu();

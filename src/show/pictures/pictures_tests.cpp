@@ -176,8 +176,8 @@ TEST_CASE("text in a figure cannot become markup") {
 }
 
 TEST_CASE("recorded speeds are those of stages, and of cuBLAS fp32 and tf32") {
-  const std::vector<RecordedLadder> runs = recorded_h200();
-  REQUIRE(runs.size() == 3);
+  const std::vector<RecordedLadder>& runs = recorded_gpus().front().ladders;
+  REQUIRE(runs.size() >= 3);
   for (const RecordedLadder& run : runs) {
     CAPTURE(run.size);
     REQUIRE(run.speeds.size() > 1);
@@ -187,7 +187,8 @@ TEST_CASE("recorded speeds are those of stages, and of cuBLAS fp32 and tf32") {
     }
     CHECK(run.speeds.front().number == 0);
     CHECK(run.of(kCublasFp32).cublas_percent == 100);
-    CHECK(run.of(kCublasTf32).tflops > 2 * run.of(kCublasFp32).tflops);
+    const bool fills_gpu = run.size >= 1024;
+    if (fills_gpu) CHECK(run.of(kCublasTf32).tflops > 2 * run.of(kCublasFp32).tflops);
   }
 }
 

@@ -85,16 +85,4 @@ const std::vector<RecordedGpu>& recorded_gpus() {
   return gpus;
 }
 
-std::vector<RecordedLadder> recorded_h200() {
-  std::vector<RecordedLadder> shown;
-  for (const RecordedGpu& of : recorded_gpus()) {
-    if (of.gpu.name != kMain) continue;
-    for (const RecordedLadder& ladder : of.ladders) {
-      const bool is_shown = ladder.size == 1024 || ladder.size == 4096 || ladder.size == 8192;
-      if (is_shown) shown.push_back(ladder);
-    }
-  }
-  return shown;
-}
-
 }  // namespace pictures

@@ -174,6 +174,10 @@ double Svg::ticks(const Axis& axis, double y, double step, const char* unit) {
   return y + 44;
 }
 
+void Svg::begin_mark(std::string_view told) {
+  body_ += "<g class=\"told\"><title>" + xml_escaped(told) + "</title>\n";
+}
+
 Drawing Svg::with(const std::string& finding, double y, std::string_view remark) {
   constexpr double kWide = kPictureWidth - 48;
   y = paragraph(24, y, finding, kWide);
@@ -191,31 +195,43 @@ std::string pattern(const char* name, const char* colour, const char* strokes) {
       name, colour, strokes);
 }
 
-// Light paper first; the changes for dark paper are below. A mark keeps its black border on both.
-std::string style_sheet() {
-  return "<style>\n"
-         "text{font-family:system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;"
-         "font-size:14px;fill:#1f2328}\n"
-         ".title{font-size:18px;font-weight:600}.bold{font-weight:600}.small{font-size:12px}\n"
-         ".faint{fill:#59636e}.middle{text-anchor:middle}.end{text-anchor:end}\n"
-         ".page,.paper{fill:#fff}.page{stroke:#d1d9e0}.quiet{fill:#e4e8ec}.outline{fill:none}\n"
-         ".one{fill:#e69f00}.warp{fill:url(#warp)}.other{fill:url(#other)}"
-         ".trouble{fill:url(#trouble)}.waiting{fill:url(#waiting)}\n"
-         ".area{stroke:#59636e;stroke-width:.7}.outline{stroke:#1f2328;stroke-width:2}\n"
-         ".thin{stroke:#59636e;stroke-width:.7;fill:none}.hair{stroke:#a7b0b9;stroke-width:.5;"
-         "fill:none}.thick{stroke:#1f2328;stroke-width:2;fill:none}"
-         ".dashed{stroke:#1f2328;stroke-width:1.5;stroke-dasharray:5 4;fill:none}"
-         ".casing{stroke:#fff;stroke-width:4;fill:none}.ink{stroke:#1f2328;stroke-width:1;fill:"
-         "none}\n"
-         ".mark{stroke:#000;stroke-width:1.2}\n"
-         "@media(prefers-color-scheme:dark){\n"
-         "text{fill:#f0f6fc}.faint{fill:#a9b4c0}.page,.paper{fill:#0d1117}.page{stroke:#3d444d}"
-         ".quiet{fill:#2f3742}\n"
-         ".area,.thin{stroke:#9198a1}.hair{stroke:#4b535d}.outline,.thick,.dashed{stroke:#f0f6fc}"
-         ".casing{stroke:#0d1117}\n"
-         ".one,.warp,.other,.trouble,.waiting{stroke:#1f2328}\n}\n"
-         ".on{fill:#000;paint-order:stroke;stroke:#fff;stroke-opacity:.55;stroke-width:3px}\n"
-         "</style>\n";
+// The changes for dark paper are below. A mark keeps its black border on both.
+constexpr std::string_view kOnLight =
+    "text{font-family:system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;"
+    "font-size:14px;fill:#1f2328}\n"
+    ".title{font-size:18px;font-weight:600}.bold{font-weight:600}.small{font-size:12px}\n"
+    ".faint{fill:#59636e}.middle{text-anchor:middle}.end{text-anchor:end}\n"
+    ".page,.paper{fill:#fff}.page{stroke:#d1d9e0}.quiet{fill:#e4e8ec}.outline{fill:none}\n"
+    ".one{fill:#e69f00}.warp{fill:url(#warp)}.other{fill:url(#other)}"
+    ".trouble{fill:url(#trouble)}.waiting{fill:url(#waiting)}\n"
+    ".area{stroke:#59636e;stroke-width:.7}.outline{stroke:#1f2328;stroke-width:2}\n"
+    ".thin{stroke:#59636e;stroke-width:.7;fill:none}.hair{stroke:#a7b0b9;stroke-width:.5;"
+    "fill:none}.thick{stroke:#1f2328;stroke-width:2;fill:none}"
+    ".dashed{stroke:#1f2328;stroke-width:1.5;stroke-dasharray:5 4;fill:none}"
+    ".casing{stroke:#fff;stroke-width:4;fill:none}.ink{stroke:#1f2328;stroke-width:1;fill:"
+    "none}\n"
+    ".mark{stroke:#000;stroke-width:1.2}\n";
+constexpr std::string_view kOnDark =
+    "text{fill:#f0f6fc}.faint{fill:#a9b4c0}.page,.paper{fill:#0d1117}.page{stroke:#3d444d}"
+    ".quiet{fill:#2f3742}\n"
+    ".area,.thin{stroke:#9198a1}.hair{stroke:#4b535d}.outline,.thick,.dashed{stroke:#f0f6fc}"
+    ".casing{stroke:#0d1117}\n"
+    ".one,.warp,.other,.trouble,.waiting{stroke:#1f2328}\n";
+constexpr std::string_view kOnBoth =
+    ".on{fill:#000;paint-order:stroke;stroke:#fff;stroke-opacity:.55;stroke-width:3px}\n";
+
+// The rules of a sheet for what lies within `around` only.
+std::string within(const std::string& around, std::string_view sheet) {
+  std::string rules = around;
+  bool is_selector = true;
+  for (std::size_t i = 0; i < sheet.size(); ++i) {
+    rules += sheet[i];
+    if (sheet[i] == '{') is_selector = false;
+    if (sheet[i] == '}') is_selector = true;
+    const bool begins = sheet[i] == '}' || (is_selector && sheet[i] == ',');
+    if (begins && i + 2 < sheet.size()) rules += around;
+  }
+  return rules;
 }
 
 std::string definitions() {
@@ -252,17 +268,40 @@ std::string xml_escaped(std::string_view text) {
   return escaped;
 }
 
-std::string svg_file(const Picture& picture) {
+namespace {
+
+// With this at its beginning.
+std::string whole(const Picture& picture, const std::string& beginning) {
   const double high = std::ceil(picture.drawing.height);
   const std::string size = text::printed("%d", kPictureWidth);
   return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + size + "\" height=\"" +
          pixels(high) + "\" viewBox=\"0 0 " + size + " " + pixels(high) + "\" role=\"img\">\n" +
          "<title>" + xml_escaped(picture.title) + "</title>\n<desc>" +
-         xml_escaped(picture.drawing.finding) + "</desc>\n" + style_sheet() + definitions() +
+         xml_escaped(picture.drawing.finding) + "</desc>\n" + beginning +
          "<rect class=\"page\" x=\".5\" y=\".5\" width=\"" +
          text::printed("%d", kPictureWidth - 1) + "\" height=\"" + pixels(high - 1) +
          "\" rx=\"8\"/>\n<text class=\"title\" x=\"24\" y=\"36\">" + xml_escaped(picture.title) +
          "</text>\n" + picture.drawing.elements + "</svg>\n";
+}
+
+}  // namespace
+
+std::string svg_file(const Picture& picture) {
+  std::string style = "<style>\n";
+  for (const std::string_view part :
+       {kOnLight, std::string_view("@media(prefers-color-scheme:dark){\n"), kOnDark,
+        std::string_view("}\n"), kOnBoth}) {
+    style += part;
+  }
+  return whole(picture, style + "</style>\n" + definitions());
+}
+
+std::string svg_on_page(const std::vector<Picture>& pictures) {
+  std::string html = "<div class=\"drawings\"><style>\n" + within(".drawings ", kOnLight) +
+                     within(".dark .drawings ", kOnDark) + within(".drawings ", kOnBoth) +
+                     "</style>\n";
+  for (const Picture& picture : pictures) html += whole(picture, definitions());
+  return html + "</div>\n";
 }
 
 std::vector<Rectangle> rectangles(const Cells& cells) {

@@ -85,6 +85,10 @@ class Svg {
   // A value at each multiple of `step`, below y; returns the y below.
   double ticks(const Axis& axis, double y, double step, const char* unit);
 
+  // What is drawn from begin_mark() to end_mark() tells this where a reader points at it.
+  void begin_mark(std::string_view told);
+  void end_mark() { body_ += "</g>\n"; }
+
   // All so far, with its finding below, and what a reader may skip.
   Drawing with(const std::string& finding, double y, std::string_view remark = "");
   const std::string& elements() const { return body_; }
@@ -111,6 +115,10 @@ struct Picture {
 // The whole file. One style sheet in it says how the drawing's classes look, on light paper and on
 // dark.
 std::string svg_file(const Picture& picture);
+
+// The pictures as parts of an HTML page, which is dark if an element around them has the class
+// "dark".
+std::string svg_on_page(const std::vector<Picture>& pictures);
 
 // Escapes the characters that XML reserves, and leaves out those that XML does not allow.
 std::string xml_escaped(std::string_view text);
