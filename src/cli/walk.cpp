@@ -1,9 +1,12 @@
 #include "cli/walk.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <new>
@@ -401,6 +404,10 @@ int run_program(int argc, char** argv, const model::StageTable& table) {
 }  // namespace
 
 int walk(int argc, char** argv, const model::StageTable& stages) {
+  // Threads without work would wait in a loop, which takes a tenth of a trace's processor time.
+  // OpenMP reads this before main, so the program begins once more with it.
+  const bool waits_in_loop = std::getenv("OMP_WAIT_POLICY") == nullptr && !gpu::find().found;
+  if (waits_in_loop && setenv("OMP_WAIT_POLICY", "passive", 1) == 0) execv("/proc/self/exe", argv);
   text::open_standard_streams();
   int exit_code = 2;
   try {
