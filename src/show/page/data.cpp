@@ -146,10 +146,7 @@ std::string prediction_data(const lab::Run& run, const lab::Row& row, const std:
     names += (names.empty() ? "" : ",") + text::json_string(named.name) + ":" +
              text::shortest(named.value);
   }
-  std::vector<report::AskedQuestion> questions = report::asked_counts(known);
-  std::ranges::copy(report::questions_of(run, row), std::back_inserter(questions));
-  for (const report::AskedQuestion& question : questions) {
-    if (!question.value) continue;
+  for (const report::AskedQuestion& question : report::asked(known)) {
     asked += (asked.empty() ? "[" : ",[") + text::json_string(question.text) + "," +
              text::shortest(*question.value) + "," + text::json_string(question.worked_out) + "," +
              text::json_string(question.because) + "]";

@@ -6,6 +6,7 @@
 #include <functional>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
 #include "lab/run.h"
 #include "model/stage.h"
@@ -354,29 +355,30 @@ std::string judged(double predicted, double value) {
 
 }  // namespace
 
-std::vector<AskedQuestion> asked_counts(const Known& known) {
+std::vector<AskedQuestion> asked(const Known& known) {
   constexpr std::pair<const char*, const char*> kAsked[] = {
-      {"GMEM loads per thread", "gmem_loads"},
-      {"SMEM loads per thread", "smem_loads"},
-      {"GMEM stores per thread", "gmem_stores_per_thread.max"},
-      {"SMEM stores per thread", "smem_stores_per_thread.max"},
-      {"sectors per GMEM load request of a warp, on average", "sectors_per_request"},
-      {"wavefronts per SMEM load request of a warp, on average", "wavefronts_per_request"},
-      {"blocks per SM", "occupancy.blocks_per_sm"}};
-  std::vector<AskedQuestion> counts;
+      {"GMEM loads per thread?", "gmem_loads"},
+      {"SMEM loads per thread?", "smem_loads"},
+      {"GMEM stores per thread?", "gmem_stores_per_thread.max"},
+      {"SMEM stores per thread?", "smem_stores_per_thread.max"},
+      {"sectors per GMEM load request of a warp, on average?", "sectors_per_request"},
+      {"wavefronts per SMEM load request of a warp, on average?", "wavefronts_per_request"},
+      {"blocks per SM?", "occupancy.blocks_per_sm"}};
+  std::vector<AskedQuestion> all;
   for (const auto& [what, path] : kAsked) {
     const double value = number(path, known).value_or(0);
-    if (value > 0) counts.push_back({what, "", value, text::exact(value)});
+    if (value > 0) all.push_back({what, "", value, text::exact(value)});
   }
-  return counts;
+  for (const AskedQuestion& question : questions_of(known.run, known.row))
+    if (question.value) all.push_back(question);
+  return all;
 }
 
 bool quiz(std::FILE* in, std::FILE* out, const Known& known) {
   const std::vector<model::Named> names = formula_names(known.run, known.row);
   std::string listed;
-  for (const model::Named& name : names) {
-    listed += (listed.empty() ? "" : ", ") + std::string(name.name);
-  }
+  for (const auto& [name, value] : names)
+    listed += (listed.empty() ? "" : ", ") + std::string(name);
   std::fprintf(
       out, "\n%s",
       text::labelled(
@@ -384,9 +386,9 @@ bool quiz(std::FILE* in, std::FILE* out, const Known& known) {
           "Predict first; then the counts are shown. Type a number or a formula of " + listed +
               ". An empty line skips a question.")
           .c_str());
-  for (const AskedQuestion& count : asked_counts(known)) {
-    for (;;) {
-      std::fprintf(out, "  %s? ", count.text.c_str());
+  for (const AskedQuestion& question : asked(known)) {
+    for (bool is_second = false;;) {
+      std::fprintf(out, "%s  > ", text::labelled("", 2, question.text).c_str());
       std::fflush(out);
       const std::optional<std::string> line = read_line(in);
       if (!line) {
@@ -395,14 +397,16 @@ bool quiz(std::FILE* in, std::FILE* out, const Known& known) {
             "\n  Without your predictions no counts are shown; leave --ask out to see them.\n");
         return false;
       }
-      if (line->find_first_not_of(" \t") == line->npos) {  // gives it up
-        std::fprintf(out, "    It is %s.\n", count.worked_out.c_str());
-        break;
-      }
+      std::string verdict = "It is " + question.worked_out + ".";  // an empty line gives it up
       try {
-        const double predicted = model::evaluate(*line, names);
-        if (!std::isfinite(predicted)) throw std::invalid_argument("that is not a finite number");
-        std::fprintf(out, "    %s\n", judged(predicted, *count.value).c_str());
+        if (line->find_first_not_of(" \t") != line->npos) {
+          const double predicted = model::evaluate(*line, names), value = *question.value;
+          if (!std::isfinite(predicted)) throw std::invalid_argument("that is not a finite number");
+          verdict = judged(predicted, value);
+          if (!verdict.starts_with("Right") && !std::exchange(is_second, true))
+            throw std::invalid_argument(predicted < value ? "Too few" : "Too many");
+        }
+        std::fprintf(out, "%s", text::labelled("", 4, verdict + " " + question.because).c_str());
         break;
       } catch (const std::invalid_argument& error) {
         std::fprintf(

@@ -176,14 +176,13 @@ struct KnownRun {
   std::optional<model::DeviceState> device;  // while its rows were timed, all together
 };
 
-// The counts of a traced stage that a reader is asked to predict, and that are not 0: "GMEM loads
-// per thread".
-std::vector<AskedQuestion> asked_counts(const Known& known);
+// What a reader is asked to predict of a traced stage: its counts that are not 0 ("GMEM loads per
+// thread?"), then the questions of its lesson, all with their values.
+std::vector<AskedQuestion> asked(const Known& known);
 
-// For every one of them: prints what is counted, reads a line from `in`, and
-// prints the difference. A line is a number or a formula of the stage's sizes ("2*K"). Any other
-// text gets a message, and another line is read. An empty line gives up that count. Returns false,
-// after a sentence, if `in` ends before the last answer.
+// Prints each of them, reads a line from `in`, and prints the difference. A line is a number or a
+// formula of the stage's sizes ("2*K"). The first wrong number gets a second try, any other text a
+// message. An empty line gives up. Returns false, after a sentence, if `in` ends early.
 bool quiz(std::FILE* in, std::FILE* out, const Known& known);
 
 }  // namespace report
