@@ -79,8 +79,8 @@ try: $(TRIES) ## run your own CUDA file and trace its kernels (KERNEL=f.cu, TRY_
 	$(YOURS)
 ifeq ($(EX),)
 OR_ANSWER := ', or EX=n for your answer'
-show: $(TRIES) ## draw the requests of a kernel's warps, also as a page (KERNEL=f.cu or EX=n, PAGE=file.html)
-	$(YOURS) $(OR_ANSWER)
+show: $(or $(TRIES),$(if $(STAGE),$(PROGRAM))) ## draw the requests of a kernel's warps, also as a page (STAGE=n, KERNEL=f.cu or EX=n, PAGE=f.html)
+	$(if $(KERNEL)$(if $(STAGE),,-),$(YOURS) $(OR_ANSWER),./$(PROGRAM) --stage $(STAGE) --section kernel $(FLAGS) && ./$(PROGRAM) --stage $(STAGE) --page "$${PAGE:-$(BUILD)/show.html}" $(FLAGS))
 step: $(or $(TRIES),$(PROGRAM)) ## go through a block's work step by step (STAGE=n, KERNEL=f.cu or EX=n)
 	$(if $(KERNEL),$(YOURS),./$(PROGRAM) --step $(if $(STAGE),--stage $(STAGE)) $(FLAGS))
 debug: $(if $(KERNEL),$(COMPILES_TRIED) $(TRIES_WITH) $(DEBUGGED)) ## start gdb, stopped in one thread (KERNEL=f.cu or EX=n, BLOCK=1,0 THREAD=3,2)
