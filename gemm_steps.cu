@@ -2507,75 +2507,56 @@ void split(
   launch_split(split_and_judge, lines, units_A, units_B, doubts, next_doubts);
 }
 
-using OfMaps = void(int, int, int, float, Maps, float, float*);
-using OfUnits = void(int, int, int, float, UnitMaps, float, float*);
-using OfShares = void(int, int, int, float, const float*, const float*, float, float*, Shares);
-
-// The product of parts, and behind it the kernels that stand in for it, if there are any. The GPU
-// decides between them: all but one return at once.
-void launch_parts(
-    const model::Variant& variant, const model::KernelRef& kernel, int sms, int M, int N, int K,
-    float alpha, const float* A, const float* B, float beta, float* C) {
-  const Parts parts = parts_in_memory(variant, M, N, K, kChunk);
-  split(variant, parts, M, N, K, A, B);
-  const auto launch_one = [&](const model::Variant& one, auto* function, const auto& operands) {
-    launch_if(
-        operands, function, model::blocks_of(one, M, N, K, sms), one.threads(), one.shared_bytes, M,
-        N, K, alpha, operands, beta, C);
-  };
-  const OnlyIf good{parts.doubts, kDoubtful, kDoubtful, /*otherwise=*/true};
-  const auto [a, b] = maps_of_lines(parts.lines, variant, M, N, K, kChunk);
-  const Maps maps{good, {}, a, b};
-  if (variant.has_units) {
-    launch_one(variant, kernel.as<OfUnits>(), UnitMaps{maps, parts.units_A, parts.units_B});
-  } else {
-    launch_one(variant, kernel.as<OfMaps>(), maps);
-  }
-  if (variant.stand_in == nullptr || K == 0) return;
-  const model::Variant &tf32 = *variant.stand_in, &fp32 = *tf32.stand_in;
-  const OnlyIf doubtful{parts.doubts, kAllDoubts, kDoubtful},
-      beyond{parts.doubts, kAllDoubts, kAllDoubts};
-  const auto [a_whole, b_whole] = operand_maps(tf32, M, N, K, A, B, doubtful);
-  launch_one(
-      tf32, kernel_for(tf32, N, K, A, B, C).as<OfMaps>(), Maps{doubtful, {}, a_whole, b_whole});
-  const int tiles = model::tiles_of(fp32, M, N);
-  launch_if(
-      beyond, kernel_for(fp32, N, K, A, B, C).as<OfShares>(), tiles, fp32.threads(),
-      fp32.shared_bytes, M, N, K, alpha, A, B, beta, C,
-      Shares{beyond, tiles, 1, ceil_div(K, fp32.BK), nullptr, nullptr});
-}
-
-// One launch of `kernel`, which belongs to `variant`.
+// One launch of the variant's kernel, and of what comes before and behind it. With a condition, the
+// kernel starts early, and returns at once unless it holds.
 void launch_once(
-    const model::Variant& variant, const model::KernelRef& kernel, int sms, int M, int N, int K,
-    float alpha, const float* A, const float* B, float beta, float* C) {
-  if (model::multiplies_parts(variant)) {
-    return launch_parts(variant, kernel, sms, M, N, K, alpha, A, B, beta, C);
-  }
+    const model::Variant& variant, int sms, int M, int N, int K, float alpha, const float* A,
+    const float* B, float beta, float* C, OnlyIf only_if = {}) {
   const int tiles = model::tiles_of(variant, M, N);
   const model::ShareOut shares = model::share_out(variant, M, N, K, sms);
   const dim3 block(variant.block_x, variant.block_y);
   const dim3 grid = variant.sharing == model::Sharing::grid
                         ? dim3(ceil_div(N, variant.BN), ceil_div(M, variant.BM))
                         : dim3(model::blocks_of(shares, tiles));
-  const auto launch_as = [&](auto* function, const auto&... arguments) {
-    launch(function, grid, block, variant.shared_bytes, arguments...);
+  const auto launch_with = [&](const auto&... arguments) {
+    const model::KernelRef& kernel = kernel_for(variant, N, K, A, B, C);
+    auto* const function = reinterpret_cast<void (*)(std::decay_t<decltype(arguments)>...)>(
+        reinterpret_cast<void (*)()>(kernel.function));  // it takes just these
+    if (only_if.word == nullptr) {
+      launch(function, grid, block, variant.shared_bytes, arguments...);
+    } else {
+      launch_if(only_if, function, grid, block, variant.shared_bytes, arguments...);
+    }
   };
   if (variant.operands == model::Operands::matrices) {
-    return launch_as(kernel.function, M, N, K, alpha, A, B, beta, C);
+    return launch_with(M, N, K, alpha, A, B, beta, C);
   }
   if (variant.operands == model::Operands::and_shares) {
     const auto [sums, arrived] = sums_in_memory(shares, variant, tiles);
-    const Shares shares_and_sums{{}, shares.whole, shares.parts, shares.depth, sums, arrived};
-    return launch_as(kernel.as<OfShares>(), M, N, K, alpha, A, B, beta, C, shares_and_sums);
+    const Shares shares_and_sums{only_if, shares.whole, shares.parts, shares.depth, sums, arrived};
+    return launch_with(M, N, K, alpha, A, B, beta, C, shares_and_sums);
   }
-  const auto [a, b] = operand_maps(variant, M, N, K, A, B);
-  const auto function = kernel.as<OfMaps>();
-  if (shares.parts == 1) return launch_as(function, M, N, K, alpha, Maps{{}, {}, a, b}, beta, C);
+  if (model::multiplies_parts(variant)) {
+    const Parts parts = parts_in_memory(variant, M, N, K, kChunk);
+    split(variant, parts, M, N, K, A, B);
+    only_if = {parts.doubts, kDoubtful, kDoubtful, /*otherwise=*/true};
+    const auto [a, b] = maps_of_lines(parts.lines, variant, M, N, K, kChunk);
+    const Maps maps{only_if, {}, a, b};
+    if (!variant.has_units) return launch_with(M, N, K, alpha, maps, beta, C);
+    launch_with(M, N, K, alpha, UnitMaps{maps, parts.units_A, parts.units_B}, beta, C);
+    if (variant.stand_in == nullptr || K == 0) return;
+    // The GPU decides between this kernel and those that stand in for it: all but one return at
+    // once.
+    const model::Variant &tf32 = *variant.stand_in, &fp32 = *tf32.stand_in;
+    launch_once(tf32, sms, M, N, K, alpha, A, B, beta, C, {parts.doubts, kAllDoubts, kDoubtful});
+    return launch_once(
+        fp32, sms, M, N, K, alpha, A, B, beta, C, {parts.doubts, kAllDoubts, kAllDoubts});
+  }
+  const auto [a, b] = operand_maps(variant, M, N, K, A, B, only_if);
+  if (shares.parts == 1) return launch_with(M, N, K, alpha, Maps{only_if, {}, a, b}, beta, C);
   const int rows = ceil_div(M, variant.BM) * variant.BM, part_K = shares.depth * variant.BK;
   float* const sums = sums_in_memory(shares, variant, tiles).sums;
-  launch_as(
-      function, shares.parts * rows, N, part_K, 1.0f, Maps{{}, {rows, part_K}, a, b}, 0.0f, sums);
+  launch_with(shares.parts * rows, N, part_K, 1.0f, Maps{{}, {rows, part_K}, a, b}, 0.0f, sums);
   launch_aside(
       add_up_parts_of_K, ceil_div(M * N, 256), 256, 0, M, N, rows, shares.parts, sums, alpha, beta,
       C);
@@ -2592,11 +2573,10 @@ void run_again(
   if (alpha == 0.0f) K = 0;  // as BLAS says, A and B are not read then
   if (K == 0) alpha = 0.0f;  // C = beta * C, even if alpha is infinite
 
-  const model::KernelRef& kernel = kernel_for(variant, N, K, A, B, C);
   constexpr int kMostBlockRows = 65535;  // gridDim.y, on every GPU
   while (M > 0) {
     const int rows = std::min(M, kMostBlockRows * variant.BM);
-    launch_once(variant, kernel, sms, rows, N, K, alpha, A, B, beta, C);
+    launch_once(variant, sms, rows, N, K, alpha, A, B, beta, C);
     A += static_cast<std::size_t>(rows) * K;
     C += static_cast<std::size_t>(rows) * N;
     M -= rows;

@@ -803,7 +803,7 @@ TEST_CASE("K is cut into parts where C has few results, and their sums are C") {
       REQUIRE(measured.error);
       CHECK(measured.error->bound_ok);
       CHECK(measured.counts->hazards.empty());
-      CHECK(measured.counts->blocks == model::blocks_of(variant, M, N, K, limits().sms));
+      CHECK(measured.counts->blocks == model::blocks_of(shares, model::tiles_of(variant, M, N)));
     }
   }
   CHECK(cut == 2 * 4);

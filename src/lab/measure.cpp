@@ -41,12 +41,12 @@ machine::SampleOf sample_of(const Problem& p, const model::Variant& variant, int
     if (shares.parts == 1 && !model::is_in_turns(shares, tiles)) return {};
     return [=](machine::Extent) { return model::sample_of(shares, tiles); };
   };
-  machine::SampleOf own = sample(variant);
-  if (variant.stand_in == nullptr) return own;
+  if (variant.stand_in == nullptr) return sample(variant);
   // The launch shows which of them runs: their tiles differ. The last cuts none.
-  const machine::SampleOf other = sample(*variant.stand_in);
+  const machine::SampleOf own = sample(variant), other = sample(*variant.stand_in);
   if (!own && !other) return {};
-  const std::int64_t blocks = model::blocks_of(variant, p.M, p.N, K, sms);
+  const std::int64_t blocks = model::blocks_of(
+      model::share_out(variant, p.M, p.N, K, sms), model::tiles_of(variant, p.M, p.N));
   return [=](machine::Extent grid) {
     const machine::SampleOf& chosen = grid.volume() == blocks ? own : other;
     return chosen ? chosen(grid) : machine::sample_of(grid);

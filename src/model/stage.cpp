@@ -188,10 +188,6 @@ int blocks_of(const ShareOut& shares, int tiles) {
   return shares.blocks > 0 ? shares.blocks : parts_of(shares, tiles);
 }
 
-int blocks_of(const Variant& variant, int M, int N, int K, int sms) {
-  return blocks_of(share_out(variant, M, N, K, sms), tiles_of(variant, M, N));
-}
-
 double most_tiles(const ShareOut& shares, int tiles, int k_tiles, int sms) {
   if (shares.parts == 1) return ceil_div(tiles, sms);
   return static_cast<double>(shares.whole) / sms + static_cast<double>(shares.depth) / k_tiles;

@@ -18,14 +18,8 @@ using Kernel =
     void(int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C);
 
 struct KernelRef {
-  Kernel* function = nullptr;
-  const char* name = "";  // in C++ syntax: "thread_tiling_2d<128, 128, 8, 8, 8>"
-
-  // The function with the parameters that it has, where they are not those of `Kernel` (Operands).
-  template <class Function>
-  Function* as() const {
-    return reinterpret_cast<Function*>(reinterpret_cast<void (*)()>(function));
-  }
+  Kernel* function = nullptr;  // whatever its parameters are (Operands)
+  const char* name = "";       // in C++ syntax: "thread_tiling_2d<128, 128, 8, 8, 8>"
 };
 
 struct Predicted;
@@ -286,7 +280,6 @@ bool is_in_turns(const ShareOut& shares, int tiles);
 
 // The number of blocks.
 int blocks_of(const ShareOut& shares, int tiles);
-int blocks_of(const Variant& variant, int M, int N, int K, int sms);
 
 // The work of the SM that is done last, in whole tiles. The parts are chosen so that no SM takes
 // longer for its other parts than for a first one.

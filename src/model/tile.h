@@ -208,6 +208,7 @@ inline std::vector<Variant> with_stand_ins(
   static Variant stand_in = other, last_one = last;
   stand_in.predicted = &of_other.lesson.predicted;
   stand_in.stand_in = &last_one;
+  stand_in.share_out = nullptr;  // what adds the parts up would run unasked
   last_one.predicted = &of_last.lesson.predicted;
   for (Variant& variant : variants) variant.stand_in = &stand_in;
   return variants;
