@@ -832,7 +832,7 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) balanced(
     int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C,
     Shares shares) {
   constexpr int kThreads = (BM / TM) * (BN / TN);
-  if (!holds(shares)) return;
+  if (!is_to_run(shares)) return;
   extern __shared__ __align__(128) float4 shared[];
   const auto ring = reinterpret_cast<Tiles<BM, BN, BK>*>(shared);  // (STAGES)
 
@@ -1326,6 +1326,18 @@ __global__ void __launch_bounds__(BN / 64 * 128, 1) warpgroups(
   update_pairs<VEC, BM / 4>(C, M, N, alpha, pair, beta);
 }
 
+// Calls visit(turn, corner, tile) for each K tile of each tile of C that this block computes. It
+// counts them all with `turn`, and with `tile` those of the tile of C at `corner`.
+template <int BM, int BN, class Visit>
+__device__ inline void for_each_k_tile(int M, int N, int tiles, const Visit& visit) {
+  const int c_tiles = ceil_div(M, BM) * ceil_div(N, BN);
+  int turn = 0;
+  for (int c_tile = blockIdx.x; c_tile < c_tiles; c_tile += gridDim.x) {
+    const Corner corner = corner_of<BM, BN>(c_tile, M, N);
+    for (int tile = 0; tile < tiles; ++tile, ++turn) visit(turn, corner, tile);
+  }
+}
+
 // Stage 16: specialized warps
 // Blocks that start together also store C together, and the tensor cores idle. Now one block stays
 // on each SM and computes one tile of C after the other. Its first warpgroup only has tiles copied:
@@ -1342,20 +1354,16 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) specialized_warps(
   initialize(full, 1);
   initialize(empty, BN / 64);
   __syncthreads();
-  int turn = 0;  // places filled so far, for all tiles of C
+  int turn = 0;  // places read so far, for all tiles of C
 
   if (threadIdx.x < 128) {
     setmaxnreg_dec<40>();  // the registers that this warpgroup gives back go to the others
     if (threadIdx.x > 0) return;
-    for (int c_tile = blockIdx.x; c_tile < c_tiles; c_tile += gridDim.x) {
-      const auto [block_row, block_col] = corner_of<BM, BN>(c_tile, M, N);
-      for (int tile = 0; tile < tiles; ++tile, ++turn) {
-        const int place = turn % STAGES;
-        mbarrier_wait(&empty[place], turn / STAGES % 2 ^ 1);  // "phase -1" is over from the start
-        copy_async(ring[place], maps, block_row, block_col, tile * BK, &full[place]);
-      }
-    }
-    return;
+    return for_each_k_tile<BM, BN>(M, N, tiles, [&](int at, Corner corner, int tile) {
+      const int place = at % STAGES;
+      mbarrier_wait(&empty[place], at / STAGES % 2 ^ 1);  // "phase -1" is over from the start
+      copy_async(ring[place], maps, corner.row, corner.col, tile * BK, &full[place]);
+    });
   }
   setmaxnreg_inc<232>();
 
@@ -1436,20 +1444,16 @@ __global__ void __launch_bounds__((BM / 64 + 1) * 128, 1) specialized_warps_bf16
   initialize(full, 1);
   initialize(empty, BM / 64);
   __syncthreads();
-  int turn = 0;  // places filled so far, for all tiles of C
+  int turn = 0;  // places read so far, for all tiles of C
 
   if (threadIdx.x < 128) {
     setmaxnreg_dec<40>();  // the registers that this warpgroup gives back go to the others
     if (threadIdx.x > 0) return;
-    for (int c_tile = blockIdx.x; c_tile < c_tiles; c_tile += gridDim.x) {
-      const auto [block_row, block_col] = corner_of<BM, BN>(c_tile, M, N);
-      for (int tile = 0; tile < tiles; ++tile, ++turn) {
-        const int place = turn % STAGES;
-        mbarrier_wait(&empty[place], turn / STAGES % 2 ^ 1);  // "phase -1" is over from the start
-        copy_async(ring[place], maps, block_row, block_col, tile * BK, &full[place]);
-      }
-    }
-    return;
+    return for_each_k_tile<BM, BN>(M, N, tiles, [&](int at, Corner corner, int tile) {
+      const int place = at % STAGES;
+      mbarrier_wait(&empty[place], at / STAGES % 2 ^ 1);  // "phase -1" is over from the start
+      copy_async(ring[place], maps, corner.row, corner.col, tile * BK, &full[place]);
+    });
   }
   setmaxnreg_inc<232>();
 
@@ -1512,7 +1516,7 @@ struct SplitBoxes : Boxes<BM, BN, BK> {
 template <int BM, int BN, int BK, int STAGES, int VEC>
 __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) tf32_parts(
     int M, int N, int K, float alpha, const __grid_constant__ Maps maps, float beta, float* C) {
-  if (!holds(maps)) return;
+  if (!is_to_run(maps)) return;
   extern __shared__ __align__(1024) char boxes[];  // a swizzled box starts at such an address
   auto& ring = reinterpret_cast<SplitBoxes<BM, BN, BK>(&)[STAGES]>(boxes);
   __shared__ std::uint64_t full[STAGES], split_up[STAGES], empty[STAGES];
@@ -1522,34 +1526,30 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) tf32_parts(
   initialize(split_up, 3);
   initialize(empty, BN / 64);
   __syncthreads();
-  int turn = 0;  // places filled so far, for all tiles of C
+  int turn = 0;  // places read so far, for all tiles of C
 
   if (threadIdx.x < 128) {
     setmaxnreg_dec<40>();  // the registers that this warpgroup gives back go to the others
     if (threadIdx.x > 0 && threadIdx.x < 32) return;
-    for (int c_tile = blockIdx.x; c_tile < c_tiles; c_tile += gridDim.x) {
-      const auto [block_row, block_col] = corner_of<BM, BN>(c_tile, M, N);
-      for (int tile = 0; tile < tiles; ++tile, ++turn) {
-        const int place = turn % STAGES;
-        if (threadIdx.x >= 32) {  // three warps make the low parts, each where its element stands
-          mbarrier_wait(&full[place], turn / STAGES % 2);
-          const float4* __restrict__ const whole = &as_float4(ring[place].A[0][0]);
-          float4* __restrict__ const low = &as_float4(ring[place].A_low[0][0]);
+    return for_each_k_tile<BM, BN>(M, N, tiles, [&](int at, Corner corner, int tile) {
+      const int place = at % STAGES;
+      if (threadIdx.x >= 32) {  // three warps make the low parts, each where its element stands
+        mbarrier_wait(&full[place], at / STAGES % 2);
+        const float4* __restrict__ const whole = &as_float4(ring[place].A[0][0]);
+        float4* __restrict__ const low = &as_float4(ring[place].A_low[0][0]);
 #pragma unroll 2
-          for (int i = threadIdx.x - 32; i < BM * BK / 4; i += 96) {
-            const float4 a = whole[i];
-            low[i] = {low_part(a.x), low_part(a.y), low_part(a.z), low_part(a.w)};
-          }
-          fence_proxy_async();  // the tensor cores read what these threads have stored
-          __syncwarp();
-          if (threadIdx.x % 32 == 0) mbarrier_arrive(&split_up[place]);
-          continue;
+        for (int i = threadIdx.x - 32; i < BM * BK / 4; i += 96) {
+          const float4 a = whole[i];
+          low[i] = {low_part(a.x), low_part(a.y), low_part(a.z), low_part(a.w)};
         }
-        mbarrier_wait(&empty[place], turn / STAGES % 2 ^ 1);  // "phase -1" is over from the start
-        copy_async(ring[place], maps, block_row, block_col, tile * BK, &full[place]);
+        fence_proxy_async();  // the tensor cores read what these threads have stored
+        __syncwarp();
+        if (threadIdx.x % 32 == 0) mbarrier_arrive(&split_up[place]);
+        return;
       }
-    }
-    return;
+      mbarrier_wait(&empty[place], at / STAGES % 2 ^ 1);  // "phase -1" is over from the start
+      copy_async(ring[place], maps, corner.row, corner.col, tile * BK, &full[place]);
+    });
   }
   setmaxnreg_inc<232>();
 
@@ -1679,22 +1679,18 @@ __global__ void __launch_bounds__((BM / 64 + 1) * 128, 1) fp16_parts(
   initialize(full, 1);
   initialize(empty, BM / 64);
   __syncthreads();
-  int turn = 0;  // places filled so far, for all tiles of C
+  int turn = 0;  // places read so far, for all tiles of C
 
   if (threadIdx.x < 128) {
     setmaxnreg_dec<40>();  // the registers that this warpgroup gives back go to the others
     if (threadIdx.x > 0) return;
-    for (int c_tile = blockIdx.x; c_tile < c_tiles; c_tile += gridDim.x) {
-      const auto [block_row, block_col] = corner_of<BM, BN>(c_tile, M, N);
-      for (int tile = 0; tile < tiles; ++tile, ++turn) {
-        const int place = turn % STAGES;
-        mbarrier_wait(&empty[place], turn / STAGES % 2 ^ 1);  // "phase -1" is over from the start
-        mbarrier_arrive_expect_tx(&full[place], sizeof ring[place]);
-        cp_async_bulk_tensor_2d(ring[place][0], &maps.A, kSpan * tile, block_row, &full[place]);
-        cp_async_bulk_tensor_2d(ring[place][BM], &maps.B, kSpan * tile, block_col, &full[place]);
-      }
-    }
-    return;
+    return for_each_k_tile<BM, BN>(M, N, tiles, [&](int at, Corner corner, int tile) {
+      const int place = at % STAGES;
+      mbarrier_wait(&empty[place], at / STAGES % 2 ^ 1);  // "phase -1" is over from the start
+      mbarrier_arrive_expect_tx(&full[place], sizeof ring[place]);
+      cp_async_bulk_tensor_2d(ring[place][0], &maps.A, kSpan * tile, corner.row, &full[place]);
+      cp_async_bulk_tensor_2d(ring[place][BM], &maps.B, kSpan * tile, corner.col, &full[place]);
+    });
   }
   setmaxnreg_inc<232>();
 
@@ -1756,22 +1752,18 @@ __global__ void __launch_bounds__((BM / 128 + 1) * 128, 1) taking_turns(
   initialize(full, 1);
   initialize(empty, BM / 128);
   __syncthreads();
-  int turn = 0;  // places filled so far, for all tiles of C
+  int turn = 0;  // places read so far, for all tiles of C
 
   if (threadIdx.x < 128) {
     setmaxnreg_dec<40>();  // the registers that this warpgroup gives back go to the others
     if (threadIdx.x > 0) return;
-    for (int c_tile = blockIdx.x; c_tile < c_tiles; c_tile += gridDim.x) {
-      const auto [block_row, block_col] = corner_of<BM, BN>(c_tile, M, N);
-      for (int tile = 0; tile < kPlaces * tiles; ++tile, ++turn) {
-        const int place = turn % STAGES;
-        mbarrier_wait(&empty[place], turn / STAGES % 2 ^ 1);  // "phase -1" is over from the start
-        mbarrier_arrive_expect_tx(&full[place], sizeof ring[place]);
-        cp_async_bulk_tensor_2d(ring[place][0], &maps.A, kSpan * tile, block_row, &full[place]);
-        cp_async_bulk_tensor_2d(ring[place][BM], &maps.B, kSpan * tile, block_col, &full[place]);
-      }
-    }
-    return;
+    return for_each_k_tile<BM, BN>(M, N, kPlaces * tiles, [&](int at, Corner corner, int tile) {
+      const int place = at % STAGES;
+      mbarrier_wait(&empty[place], at / STAGES % 2 ^ 1);  // "phase -1" is over from the start
+      mbarrier_arrive_expect_tx(&full[place], sizeof ring[place]);
+      cp_async_bulk_tensor_2d(ring[place][0], &maps.A, kSpan * tile, corner.row, &full[place]);
+      cp_async_bulk_tensor_2d(ring[place][BM], &maps.B, kSpan * tile, corner.col, &full[place]);
+    });
   }
   setmaxnreg_inc<232>();
 
@@ -1904,10 +1896,8 @@ struct UnitMaps : Maps {
 // chunk, and the FFMAs that add up a chunk multiply by them: there are only two rows per thread and
 // half. For the many columns, the sums are multiplied once, at the end.
 template <int BM, int BN, int BK, int STAGES, int VEC>
-__global__ void __launch_bounds__((BM / 128 + 1) * 128, 1) scaled_parts(
-    int M, int N, int K, float alpha, const __grid_constant__ UnitMaps maps, float beta, float* C) {
-  // This kernel starts early, behind the split, and waits for it to end.
-  griddepcontrol_wait();
+__device__ void multiply_scaled_parts(
+    int M, int N, int K, float alpha, const UnitMaps& maps, float beta, float* C) {
   constexpr int kPlaces = BK / kPartK;             // in the ring, for a K tile
   extern __shared__ __align__(1024) char boxes[];  // a swizzled box starts at such an address
   auto& ring = reinterpret_cast<__half(&)[STAGES][BM + BN][kSpan]>(boxes);
@@ -1917,22 +1907,18 @@ __global__ void __launch_bounds__((BM / 128 + 1) * 128, 1) scaled_parts(
   initialize(full, 1);
   initialize(empty, BM / 128);
   __syncthreads();
-  int turn = 0;  // places filled so far, for all tiles of C
+  int turn = 0;  // places read so far, for all tiles of C
 
   if (threadIdx.x < 128) {
     setmaxnreg_dec<40>();  // the registers that this warpgroup gives back go to the others
     if (threadIdx.x > 0) return;
-    for (int c_tile = blockIdx.x; c_tile < c_tiles; c_tile += gridDim.x) {
-      const auto [block_row, block_col] = corner_of<BM, BN>(c_tile, M, N);
-      for (int tile = 0; tile < kPlaces * tiles; ++tile, ++turn) {
-        const int place = turn % STAGES;
-        mbarrier_wait(&empty[place], turn / STAGES % 2 ^ 1);  // "phase -1" is over from the start
-        mbarrier_arrive_expect_tx(&full[place], sizeof ring[place]);
-        cp_async_bulk_tensor_2d(ring[place][0], &maps.A, kSpan * tile, block_row, &full[place]);
-        cp_async_bulk_tensor_2d(ring[place][BM], &maps.B, kSpan * tile, block_col, &full[place]);
-      }
-    }
-    return;
+    return for_each_k_tile<BM, BN>(M, N, kPlaces * tiles, [&](int at, Corner corner, int tile) {
+      const int place = at % STAGES;
+      mbarrier_wait(&empty[place], at / STAGES % 2 ^ 1);  // "phase -1" is over from the start
+      mbarrier_arrive_expect_tx(&full[place], sizeof ring[place]);
+      cp_async_bulk_tensor_2d(ring[place][0], &maps.A, kSpan * tile, corner.row, &full[place]);
+      cp_async_bulk_tensor_2d(ring[place][BM], &maps.B, kSpan * tile, corner.col, &full[place]);
+    });
   }
   setmaxnreg_inc<232>();
 
@@ -1999,6 +1985,13 @@ __global__ void __launch_bounds__((BM / 128 + 1) * 128, 1) scaled_parts(
       update_pairs<VEC, BN / 4>(C, M, N, alpha, pair, beta);
     }
   }
+}
+template <int BM, int BN, int BK, int STAGES, int VEC>
+__global__ void __launch_bounds__((BM / 128 + 1) * 128, 1) scaled_parts(
+    int M, int N, int K, float alpha, const __grid_constant__ UnitMaps maps, float beta, float* C) {
+  // This kernel starts early, behind the split, and waits for it to end.
+  griddepcontrol_wait();
+  multiply_scaled_parts<BM, BN, BK, STAGES, VEC>(M, N, K, alpha, maps, beta, C);
 }
 
 // What the parts may lose. Together they have 22 bits and a sign, one bit less than a float. Below
@@ -2074,98 +2067,8 @@ __global__ void __launch_bounds__(256) split_and_judge(
 template <int BM, int BN, int BK, int STAGES, int VEC>
 __global__ void __launch_bounds__((BM / 128 + 1) * 128, 1) proven_parts(
     int M, int N, int K, float alpha, const __grid_constant__ UnitMaps maps, float beta, float* C) {
-  if (!holds(maps)) return;  // it starts early, behind the split, and waits for it to end
-  constexpr int kPlaces = BK / kPartK;             // in the ring, for a K tile
-  extern __shared__ __align__(1024) char boxes[];  // a swizzled box starts at such an address
-  auto& ring = reinterpret_cast<__half(&)[STAGES][BM + BN][kSpan]>(boxes);
-  __shared__ std::uint64_t full[STAGES], empty[STAGES];
-
-  const int c_tiles = ceil_div(M, BM) * ceil_div(N, BN), tiles = ceil_div(K, BK);
-  initialize(full, 1);
-  initialize(empty, BM / 128);
-  __syncthreads();
-  int turn = 0;  // places filled so far, for all tiles of C
-
-  if (threadIdx.x < 128) {
-    setmaxnreg_dec<40>();  // the registers that this warpgroup gives back go to the others
-    if (threadIdx.x > 0) return;
-    for (int c_tile = blockIdx.x; c_tile < c_tiles; c_tile += gridDim.x) {
-      const auto [block_row, block_col] = corner_of<BM, BN>(c_tile, M, N);
-      for (int tile = 0; tile < kPlaces * tiles; ++tile, ++turn) {
-        const int place = turn % STAGES;
-        mbarrier_wait(&empty[place], turn / STAGES % 2 ^ 1);  // "phase -1" is over from the start
-        mbarrier_arrive_expect_tx(&full[place], sizeof ring[place]);
-        cp_async_bulk_tensor_2d(ring[place][0], &maps.A, kSpan * tile, block_row, &full[place]);
-        cp_async_bulk_tensor_2d(ring[place][BM], &maps.B, kSpan * tile, block_col, &full[place]);
-      }
-    }
-    return;
-  }
-  setmaxnreg_inc<232>();
-
-  const int thread = threadIdx.x - 128, warp = thread / 32, lane = thread % 32, group = warp / 4;
-  const auto release = [&](int at) {
-    if (thread % 128 == 0) mbarrier_arrive(&empty[at % STAGES]);
-  };
-  // Barrier 1 lets the first warpgroup multiply, and barrier 2 the second.
-  constexpr int kBoth = 256;
-  if (group == 1) bar_arrive(1, kBoth);
-
-  for (int c_tile = blockIdx.x; c_tile < c_tiles; c_tile += gridDim.x) {
-    const auto [block_row, block_col] = corner_of<BM, BN>(c_tile, M, N);
-    float sum[2][BN / 2] = {}, part[BN / 2];
-    const int row = block_row + group * 128 + warp % 4 * 16 + lane / 4;
-    const int col = block_col + lane % 4 * 2;
-    for (int tile = 0; tile < tiles; ++tile, turn += kPlaces) {
-#pragma unroll
-      for (int at = turn; at < turn + kPlaces; ++at) {
-        mbarrier_wait(&full[at % STAGES], at / STAGES % 2);
-      }
-#pragma unroll
-      for (int side = 0; side < 2; ++side) {
-        float units[2];  // of the two rows of A that this thread has in this half
-        for (int i = 0; i < 2; ++i)
-          units[i] = kCutOff * load_or_zero(maps.units_A, tiles, M, tile, row + side * 64 + 8 * i);
-        bar_sync(1 + group, kBoth);
-        wgmma_fence();
-        // 64 rows of A and 16 of K, times 16 of K and BN columns of B: low * high, then high * low,
-        // then high * high. The next 16 of K are 32 bytes further in each line.
-#pragma unroll
-        for (int k = 0; k < 3 * BK; k += 16) {
-          const auto& lines = ring[(turn + k % BK / kPartK) % STAGES];
-          const std::uint64_t a = wgmma_descriptor_of_swizzled_tile(lines[group * 128 + side * 64]);
-          const std::uint64_t b = wgmma_descriptor_of_swizzled_tile(lines[BM]);
-          const int low_a = k < BK ? kPartK : 0, low_b = k / BK == 1 ? kPartK : 0, at = k % kPartK;
-          wgmma_m64nNk16_f16(part, a + (low_a + at) * 2 / 16, b + (low_b + at) * 2 / 16, k > 0);
-        }
-        wgmma_commit_group();
-        bar_arrive(2 - group, kBoth);
-        wgmma_wait_group<0>();
-        wgmma_fence_operand(part);
-        for (int at = turn; at < turn + kPlaces && side == 1; ++at) release(at);
-#pragma unroll
-        for (int i = 0; i < BN / 2; ++i) {
-          sum[side][i] = fmaf(part[i], units[i / 2 % 2], sum[side][i]);
-        }
-      }
-    }
-
-#pragma unroll
-    for (int c = 0; c < BN / 4; ++c) {  // this thread's columns, each with four rows
-      const float unit = load_or_zero(maps.units_B, 1, N, 0, col + c / 2 * 8 + c % 2);
-      for (int x = 0; x < 4; ++x) sum[x / 2][c / 2 * 4 + x % 2 * 2 + c % 2] *= unit;
-    }
-    // In each half, sum[i] and sum[i + 1] are neighbours in a row of C, sum[i + 2] is eight rows
-    // down and sum[i + 4] eight columns to the right.
-#pragma unroll
-    for (int side = 0; side < 2; ++side) {
-      const auto pair = [&](int i) {
-        const float* const first = &sum[side][2 * i];
-        return Pair{row + side * 64 + i % 2 * 8, col + i / 2 * 8, {first[0], first[1]}};
-      };
-      update_pairs<VEC, BN / 4>(C, M, N, alpha, pair, beta);
-    }
-  }
+  if (!is_to_run(maps)) return;  // it starts early, behind the split, and waits for it to end
+  multiply_scaled_parts<BM, BN, BK, STAGES, VEC>(M, N, K, alpha, maps, beta, C);
 }
 
 using model::Tile;

@@ -13,7 +13,7 @@ namespace {
 template <class Element>
 __global__ void copy_rows(
     const float* from, int columns, Element* to, std::size_t pitch, OnlyIf only_if) {
-  if (!holds(only_if)) return;
+  if (!is_to_run(only_if)) return;
   from += blockIdx.x * std::size_t(columns);
   to += blockIdx.x * pitch;
   for (int i = threadIdx.x; i < columns; i += blockDim.x) to[i] = Element(from[i]);

@@ -17,7 +17,7 @@ __device__ __forceinline__ void griddepcontrol_wait();
 __device__
 #endif
     inline bool
-    holds(const OnlyIf& condition) {
+    is_to_run(const OnlyIf& condition) {
   if (condition.word == nullptr) return true;
 #if defined(__NVCC__) && !defined(SIMT_REWRITTEN)
   griddepcontrol_wait();

@@ -39,7 +39,7 @@ NR == FNR {
   use[++functions] = "(^|[^A-Za-z_0-9])" $7 ($1 == "struct" ? "<" : "(<[^(]*>)?\\(")
   from[functions] = $4
   to[functions] = $6
-  if ($1 == "kernel" && $2 != "-") {  # not those of a pre-pass, which are not traced
+  if ($2 != "-") {  # not those of a pre-pass, which are not traced
     stage_names[++count_of_stages] = $2
     used[functions, $2] = 1
   }

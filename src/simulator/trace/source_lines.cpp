@@ -184,6 +184,7 @@ class LineTable {
       const std::vector<Frame>& frames = known->second;
       for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
         if (is_in(kernel, *frame)) found.line = frame->line;
+        if (frame->file == kernel.file && found.line == 0) found.line = kernel.first;
         if (frame->file == kernel.file || is_of_user(*frame)) innermost = &*frame;
       }
     }
@@ -230,22 +231,38 @@ int closing_line(std::string_view source, int first) {
   return 0;
 }
 
-// The first line of the declaration that contains `line`: the one after a comment, a blank line or
-// another function. 0 if the text has no such line, for example because the file changed after
-// compilation.
-int heading_line(std::string_view source, int line) {
+std::vector<std::string_view> lines_in(std::string_view source) {
   std::vector<std::string_view> lines;
   for (std::size_t begin = 0; begin < source.size();) {
     const std::size_t end = std::min(source.find('\n', begin), source.size());
     lines.push_back(source.substr(begin, end - begin));
     begin = end + 1;
   }
+  return lines;
+}
+
+// The first line of the declaration that contains `line`: the one after a comment, a blank line or
+// another function. 0 if the text has no such line, for example because the file changed after
+// compilation.
+int heading_line(const std::vector<std::string_view>& lines, int line) {
   if (line > static_cast<int>(lines.size())) return 0;
   const auto ends = [](std::string_view text) {
     return text.empty() || text.starts_with("//") || text.starts_with("}");
   };
   while (line > 1 && !ends(lines[line - 2])) --line;
   return line;
+}
+
+// The first line of the function to which a kernel leaves its work: they have the same template
+// parameters, and the kernel ends with a line that calls it. 0 if there is none.
+int line_of_work(const std::vector<std::string_view>& lines, int first, int last) {
+  if (first == 0 || last < 2 || !lines[last - 2].starts_with("  ")) return 0;
+  const std::string_view call = lines[last - 2].substr(2);
+  const std::string begin = "__device__ void " + std::string(call.substr(0, call.find('<'))) + "(";
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    if (lines[i].starts_with(begin) && lines[i - 1] == lines[first - 1]) return static_cast<int>(i);
+  }
+  return 0;
 }
 
 }  // namespace
@@ -286,14 +303,18 @@ std::string source_text(const std::string& file) {
 
 SourceRange kernel_lines(const void* kernel) {
   const machine::CodePlace place = machine::place_of_code(kernel);
-  const Frames& lines = lines_of({place});
-  const auto found = lines.find(place);
-  if (found == lines.end() || found->second.empty()) return {};
+  const Frames& frames = lines_of({place});
+  const auto found = frames.find(place);
+  if (found == frames.end() || found->second.empty()) return {};
   const Frame& outermost = found->second.back();
   const std::string source = source_text(outermost.file);
   if (source.empty()) return {};
-  return {
-      outermost.file, heading_line(source, outermost.line), closing_line(source, outermost.line)};
+  const std::vector<std::string_view> lines = lines_in(source);
+  const int first = heading_line(lines, outermost.line);
+  const int last = closing_line(source, outermost.line);
+  const int work = is_embedded(outermost.file) ? line_of_work(lines, first, last) : 0;
+  if (work > 0) return {outermost.file, work, closing_line(source, work)};
+  return {outermost.file, first, last};
 }
 
 void resolve_lines(std::vector<model::LineCounts>& lines, const SourceRange& kernel) {

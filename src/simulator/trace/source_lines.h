@@ -81,14 +81,16 @@ struct SourceRange {
   int first = 0, last = 0;  // lines, from 1
 };
 
-// The lines of the kernel whose function, compiled for the CPU, is at `kernel`. Lines 0 to 0 if
-// they cannot be found: without addr2line, debug information or the file.
+// The lines of the kernel whose function, compiled for the CPU, is at `kernel`, or of the function
+// to which one in embedded source leaves its work. 0 to 0 without addr2line, debug information or
+// the file.
 SourceRange kernel_lines(const void* kernel);
 
 // Where a kernel makes an access.
 struct CodeLine {
   // In the kernel: the innermost call on the way to the access that is still in it, so an access
-  // inside a helper belongs to the line that calls the helper. 0: none.
+  // inside a helper belongs to the line that calls the helper. What the kernel does before it
+  // leaves its work to a function belongs to that one's first line. 0: none.
   int line = 0;
   // If a function that `line` calls makes the access: the line in that function, and its file.
   // Unless the source is embedded.

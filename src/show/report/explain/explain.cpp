@@ -178,6 +178,7 @@ SectionParts explain_diff(const Explained& explained) {
     text += (sign == ' ' ? shown_line : text::coloured(shown_line, colour, style)) + "\n";
   }
   if (left_out) text += "  ... and more: --section diff shows every changed line\n";
+  if (shown.empty()) text += "  nothing in the function that both kernels call\n";
   return {{text, SectionPart::diff}};
 }
 
