@@ -188,7 +188,7 @@ extern const grade::Exercise grade::exercise = {
               32, 32, 32);
         },
     .element =
-        [](float drawn, const Shape& shape, bool) {
+        [](float drawn, const Shape& shape, bool, std::size_t) {
           return shape.variant == kTf32Numbers ? std::round(drawn * 0x1p10f) * 0x1p-10f : drawn;
         },
     .targets =

@@ -391,7 +391,7 @@ extern const grade::Exercise grade::exercise = {
               32, 32, 32);
         },
     .element =
-        [](float drawn, const Shape& shape, bool of_B) {
+        [](float drawn, const Shape& shape, bool of_B, std::size_t) {
           if (shape.variant == kShortNumbers) return std::round(drawn * 0x1p7f) * 0x1p-7f;
           // The product has all 24 bits of a float. (A drawn number is a multiple of 2^-24.)
           if (shape.variant < kLongLowPartsOfA) return drawn * 1.1f;

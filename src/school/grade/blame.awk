@@ -68,7 +68,7 @@ NR == FNR && /^[0-9]/ {
 NR == FNR && /^[<>]/ {
   text = substr($0, 3)
   names_in(text)
-  if (text ~ /__syncthreads|__pipeline_|start_copy|mbarrier_/) orders = 1
+  if (text ~ /__syncthreads|__pipeline_|start_copy|bar(rier)?_/) orders = 1
   if (text ~ /^ *}$/) {
     if (!braces++) first_brace = first
     last_brace = last

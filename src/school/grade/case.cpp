@@ -191,7 +191,7 @@ Case drawn_case(const Shape& shape, std::uint64_t seed) {
   const auto drawn = [&shape](std::size_t count, std::uint64_t matrix_seed, bool of_B) {
     lab::Floats matrix = lab::random_floats(count, matrix_seed);
     if (!exercise.element) return matrix;
-    for (float& element : matrix) element = exercise.element(element, shape, of_B);
+    for (std::size_t i = 0; i < count; ++i) matrix[i] = exercise.element(matrix[i], shape, of_B, i);
     return matrix;
   };
   c.A = drawn(static_cast<std::size_t>(M) * (sum ? N : K), 2 * seed, false);

@@ -187,9 +187,8 @@ struct Exercise {
   std::vector<Values> variants = {{}};
   // The easiest first: of equally serious complaints, the first is reported.
   std::function<std::vector<Shape>(Random&)> shapes = {};
-  // Computes the elements of A, or of B, from drawn ones, for this shape; none: they are used as
-  // drawn.
-  std::function<float(float, const Shape&, bool of_B)> element = {};
+  // Computes element `at` of A, or of B, in memory from a drawn one; none: it is used as drawn.
+  std::function<float(float, const Shape&, bool of_B, std::size_t at)> element = {};
   std::vector<Target> targets = {};
   std::vector<Hint> hints = {};
   std::vector<Stop> stops = {};

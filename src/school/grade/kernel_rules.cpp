@@ -168,7 +168,9 @@ const char* why_refused(std::string_view name) {
       {"launch", "a kernel launches no kernel here"},
       {"tensor_map_2d", "a kernel makes no tensor map; the host has made those of A and B"},
       {"volatile", "volatile hides what the compiler would do; leave it out"},
-      {"goto", "write a loop"}};
+      {"goto", "write a loop"},
+      {"__attribute__", "attributes are not for your code"},
+      {"__declspec", "attributes are not for your code"}};
   // The ways, besides loads and stores, in which CUDA's threads exchange values.
   for (const char* begin :
        {"__shfl", "__ballot", "__any", "__all", "__match", "__reduce", "__activemask",
@@ -214,9 +216,10 @@ bool may_be_called(std::string_view name) {
 std::span<const Instructions> instructions() {
   static constexpr std::string_view kTensorCores[] = {
       "ldmatrix_x4", "mma_m16n8k8_tf32", "cvt_rna_tf32"};
-  static constexpr std::string_view kBarriers[] = {
-      "mbarrier_init", "fence_mbarrier_init", "mbarrier_arrive", "mbarrier_arrive_expect_tx",
-      "mbarrier_wait"};
+  static constexpr std::string_view kBarriers[] = {"mbarrier_init",   "fence_mbarrier_init",
+                                                   "mbarrier_arrive", "mbarrier_arrive_expect_tx",
+                                                   "mbarrier_wait",   "bar_sync",
+                                                   "bar_arrive"};
   static constexpr Instructions kAll[] = {
       {"simulator/cuda/instructions.h", kTensorCores},
       {"simulator/cuda/hopper_instructions.h", kBarriers}};
@@ -396,9 +399,6 @@ void check_kernel_code(
          (i > 0 && (tokens[i - 1].is("constexpr") || tokens[i - 1].is("const"))));
     if (const char* why = why_refused(token.text); why != nullptr && !is_constant && !is_standard) {
       refuse(name, token.line, token.text + ": " + why);
-    }
-    if (token.is("__attribute__") || token.is("__declspec")) {
-      refuse(name, token.line, "attributes are not for your code");
     }
     if (is_reserved(token.text) && !is_cuda(token.text)) {
       refuse(name, token.line, token.text + " is not among the names that your code may use");
