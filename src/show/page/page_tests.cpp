@@ -1,6 +1,7 @@
 // The page in a real browser: it shows what --step prints, at every stage and for every key.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
@@ -471,6 +472,9 @@ TEST_CASE("the player fills the window, and no text is cut") {
     CAPTURE(width);
     browser.open(ladder_page(), width, height);
     for (const int stage : stages_with_kernels()) {
+      // The smallest window for large type has all stages; the others have one of each layout.
+      constexpr int kLayouts[] = {1, 3, 9, 12, 14, 18};
+      if (width != 1280 && std::ranges::count(kLayouts, stage) == 0) continue;
       CAPTURE(stage);
       go_to_stage(browser, stage);
       for (const char* place : {"0", "1", "page.player.recording.last >> 1"}) {
@@ -970,13 +974,18 @@ TEST_CASE("pages of kernels that fail or were stopped say where") {
       std::string::npos);
 }
 
-TEST_CASE("the solution of every exercise has a page without a complaint") {
+TEST_CASE("solutions have a page without a complaint") {
   if (there_is_no_browser()) return;
+  // Other tests grade all solutions. These have what a page shows: tiles, cp.async, ldmatrix, mma,
+  // mbarriers.
+  const std::string shown[] = {"04", "14", "16", "17", "19"};
   Browser& browser = testing::shared_browser();
   const Folder folder;
   for (const auto& solution : std::filesystem::directory_iterator("exercises/solutions")) {
     if (solution.path().extension() != ".cu") continue;
     const std::string name = solution.path().stem().string();
+    const bool is_shown = std::ranges::count(shown, name.substr(0, 2)) > 0;
+    if (!is_shown && !testing::tests_all()) continue;
     CAPTURE(name);
     const std::string page = folder / (name + ".html");
     const testing::Output output = testing::run(
