@@ -94,6 +94,8 @@ struct Occupancy {
   std::string_view limiter;  // "threads", "blocks", "shared memory" or "registers"; if equal,
                              // the first in this order
   double percent;            // resident warps / warps that the SM can hold, times 100
+  // The share of `warps` of each block in it.
+  double percent_of(int warps) const { return percent * warps / warps_per_block; }
 };
 
 // Blocks per SM as NVIDIA's cuda_occupancy.h computes them at the largest shared-memory carve-out,

@@ -369,7 +369,7 @@ SectionParts explain_occupancy(const Explained& explained) {
     text += fact(
         "", text::printed(
                 "%d of a block's warps return at once, and %.2f %% stay", gone,
-                o.percent * (o.warps_per_block - gone) / o.warps_per_block));
+                o.percent_of(o.warps_per_block - gone)));
   }
   text += fact("limiter", limited_by);
   if (row.variant && o.blocks_per_sm > 0) {
