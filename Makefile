@@ -66,10 +66,10 @@ FOR_USERS := $(filter-out %_tests.cpp %/wrapper.cpp %/rewriter.cpp,$(wildcard $(
 FOR_ALL = $(BUILD)/users.a $(INSTRUMENT)
 # The files of these rooms, without tests and main programs.
 OF = $(filter-out $(MAINS) $(FOR_USERS),$(wildcard $(addprefix src/,$(1:%=%/*.cpp))))
-# The ladder and --explain, and the other parts of the main program.
+# What the table needs, and the other parts of the main program.
 OF_LADDER := cpu_reference.cpp src/lab/gpu/sensors.cpp src/cli/walk.cpp src/show/pictures/recorded_gpus.cpp src/show/pictures/block_requests.cpp \
-	$(call OF,model text $(addprefix simulator/,machine host trace) lab profile flags show/report show/report/explain)
-SOURCES := $(OF_LADDER) $(filter-out $(OF_LADDER),src/cli/others.cpp $(call OF,$(addprefix show/,pictures step page) experiments cluster))
+	$(call OF,model text $(addprefix simulator/,machine host trace) lab flags show/report)
+SOURCES := $(OF_LADDER) $(filter-out $(OF_LADDER),src/cli/others.cpp $(call OF,$(addprefix show/,report/explain pictures step page) profile experiments cluster))
 INSTRUMENT := $(BUILD)/instrument.a
 # The files that read a student's file, and those around a user's kernel.
 ANSWER := src/school/grade/answer.cpp src/school/grade/kernel_rules.cpp

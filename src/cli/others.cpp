@@ -13,6 +13,9 @@
 #include "profile/profile.h"
 #include "show/page/page.h"
 #include "show/pictures/pictures.h"
+#include "show/report/explain/explain.h"
+#include "show/report/facts.h"
+#include "show/report/table.h"
 #include "show/step/step_command.h"
 
 namespace cli {
@@ -20,7 +23,7 @@ namespace cli {
 namespace {
 
 int run_experiment(const flags::Flags& flags, const std::string& command) {
-  const std::string ncu_csv = flags.ncu.empty() ? "" : profile::read_ncu_file(flags.ncu);
+  const std::string ncu_csv = ncu_counts(flags);
   if (!ncu_csv.empty() && !profile::has_caches(ncu_csv)) {
     throw model::Refusal(
         "--ncu: below an experiment only the caches' counts are printed; give the CSV of ncu with "
@@ -33,9 +36,36 @@ int run_experiment(const flags::Flags& flags, const std::string& command) {
 
 }  // namespace
 
+std::string ncu_counts(const flags::Flags& flags) {
+  return flags.ncu.empty() ? "" : profile::read_ncu_file(flags.ncu);
+}
+
+bool print(const flags::Flags& flags, const lab::Run& run, const std::string& ncu_csv) {
+  const bool has_caches = !ncu_csv.empty() && profile::has_caches(ncu_csv);
+  const text::Style style{flags::wants_colour(flags, stdout)};
+  if (!ncu_csv.empty() && !has_caches) {
+    // Only the comparison is printed.
+  } else if (flags.format == flags::Format::json) {
+    std::fputs(report::json_text(run).c_str(), stdout);
+  } else if (flags.format == flags::Format::csv) {
+    std::fputs(report::csv_text(run).c_str(), stdout);
+  } else if (!flags.explain) {
+    report::print_table(stdout, run, style, flags.wide);
+  } else {
+    const flags::Explaining how = flags::explaining(flags);
+    for (const lab::Row& row : run.rows) {
+      if (row.stage != nullptr && !report::explain(stdout, run, row, style, how)) break;
+    }
+  }
+  return ncu_csv.empty() || profile::print_ncu(stdout, ncu_csv, run);
+}
+
 std::optional<int> run_other(
     const flags::Flags& flags, const std::string& command, const model::StageTable& own,
     const std::function<int()>& ladder) {
+  if (!flags.ncu_metrics.empty()) {
+    return std::puts(profile::ncu_metrics(flags.ncu_metrics).c_str()), 0;
+  }
   if (flags.step) return step::step_stages(flags, stage_table_traced);
   if (!flags.figures.empty()) {
     pictures::draw_figures(flags.figures, stage_table_traced, {cluster::draw_ownership()});

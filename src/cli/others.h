@@ -6,6 +6,7 @@
 #include <string>
 
 #include "flags/flags.h"
+#include "lab/run.h"
 #include "model/stage.h"
 
 namespace cli {
@@ -17,6 +18,10 @@ namespace cli {
 std::optional<int> run_other(
     const flags::Flags& flags, const std::string& command, const model::StageTable& own,
     const std::function<int()>& ladder);
+// The contents of ncu's CSV, if there is to be one. Throws a Refusal if it cannot be read.
+std::string ncu_counts(const flags::Flags& flags);
+// The run as it was asked for, or ncu's counts beside its own. Returns whether these agree.
+bool print(const flags::Flags& flags, const lab::Run& run, const std::string& ncu_csv);
 // Ends the other processes of a product that several share.
 void end_others(int exit_code);
 

@@ -28,8 +28,6 @@
 #include "lab/run.h"
 #include "model/refusal.h"
 #include "model/stage.h"
-#include "profile/profile.h"
-#include "show/report/explain/explain.h"
 #include "show/report/facts.h"
 #include "show/report/table.h"
 #include "show/report/words.h"
@@ -290,18 +288,6 @@ void climb(
   run.rows.insert(run.rows.end(), yardsticks.begin(), yardsticks.end());
 }
 
-void print(const flags::Flags& flags, const lab::Run& run) {
-  const auto put = [](const std::string& text) { std::fputs(text.c_str(), stdout); };
-  if (flags.format == flags::Format::json) return put(report::json_text(run));
-  if (flags.format == flags::Format::csv) return put(report::csv_text(run));
-  const text::Style style{flags::wants_colour(flags, stdout)};
-  if (!flags.explain) return report::print_table(stdout, run, style, flags.wide);
-  const flags::Explaining how = flags::explaining(flags);
-  for (const lab::Row& row : run.rows) {
-    if (row.stage != nullptr && !report::explain(stdout, run, row, style, how)) return;
-  }
-}
-
 // Reports every hazard, then every wrong result with its first wrong element. Returns whether there
 // was one of either.
 bool report_failures(const lab::Run& run) {
@@ -341,7 +327,7 @@ int walk_stages(
   }
   if (!flags.out.empty()) lab::check_writable(flags.out);
   if (!flags.json.empty()) refuse_json(flags, text::problem_of_writing(flags.json));
-  const std::string ncu_csv = flags.ncu.empty() ? "" : profile::read_ncu_file(flags.ncu);
+  const std::string ncu_csv = ncu_counts(flags);
 
   lab::Run run = lab::new_run(flags, lab::choose_device(flags), command);
   if (flags.trace == lab::Trace::none && !run.gpu_present) {
@@ -371,8 +357,7 @@ int walk_stages(
   const bool has_result =
       run.rows.empty() || !model::has_fatal(run.rows.back().counts.value_or(model::Counts{}));
   if (!flags.out.empty() && has_result) lab::write_npy(flags.out, p.M, p.N, result.data());
-  if (ncu_csv.empty() || profile::has_caches(ncu_csv)) print(flags, run);
-  const bool agrees = ncu_csv.empty() || profile::print_ncu(stdout, ncu_csv, run);
+  const bool agrees = print(flags, run, ncu_csv);
   if (!flags.json.empty()) {
     refuse_json(flags, text::write_file(flags.json, {report::json_text(run)}));
   }
@@ -386,9 +371,6 @@ int run_program(int argc, char** argv, const model::StageTable& table) {
   if (flags.help) return std::fputs(flags::help_text(), stdout), 0;
   if (flags.version) return std::puts("gemm_steps 1.0"), 0;
   if (flags.legend) return report::print_legend(stdout), 0;
-  if (!flags.ncu_metrics.empty()) {
-    return std::puts(profile::ncu_metrics(flags.ncu_metrics).c_str()), 0;
-  }
   if (flags.list) {  // what would run with these flags is marked
     const bool on_gpu = lab::choose_device(flags);
     const model::Gpu gpu = lab::choose_model(flags, on_gpu);
