@@ -162,17 +162,17 @@ Picture draw_staircase(std::span<const model::Stage> all_stages, const RecordedG
           kLeft - 10, words_y, text::printed("%d %s", stair.stage->number, stair.stage->name),
           {.anchor = Anchor::end});
       const double speed = stair.speed.tflops;
-      std::string told = text::printed("Stage %d, %s: ", stair.stage->number, stair.stage->name) +
+      std::string line = text::printed("Stage %d, %s: ", stair.stage->number, stair.stage->name) +
                          text::significant(speed) + " TFLOP/s";
       if (stair.roof_tflops > 0) {
-        told += " of " + text::significant(stair.roof_tflops) + " with its instruction";
+        line += " of " + text::significant(stair.roof_tflops) + " with its instruction";
       }
       for (const RecordedLadder& other : recorded.ladders) {
         const double there = other.of(stair.stage->number).tflops;
         if (other.size == run.size || there == 0) continue;
-        told += text::printed("; at %d ", other.size) + text::significant(there);
+        line += text::printed("; at %d ", other.size) + text::significant(there);
       }
-      svg.begin_mark(told);
+      svg.begin_mark(line);
       svg.rect(kLeft, y, std::max(speed * scale, 0.5), kHigh, Fill::warp);
       for (const RecordedLadder& other : runs) {
         const double there = other.of(stair.stage->number).tflops;
