@@ -503,10 +503,10 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 3) warp_tiling(
   }
 }
 
-// Stages 9 to 11 keep several tiles in shared memory, each with A transposed and padded as before.
-// __align__(128) puts the first at the start of a line of shared memory. Stage 11 has a variable of
-// 4 bytes besides; without the alignment it would move the tiles by 16 bytes, and cp.async of 16
-// bytes would fetch every sector twice.
+// From here on, shared memory holds several tiles, each with A transposed and padded as before.
+// __align__(128) puts the first at the start of a line of shared memory. Otherwise any other
+// variable in shared memory could move the tiles by 16 bytes, and cp.async of 16 bytes would fetch
+// every sector twice.
 template <int BM, int BN, int BK, int PAD_A = 4, int PAD_B = 0>
 struct Tiles {
   float A[BK][BM + PAD_A];
@@ -674,8 +674,8 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) register_pipeline(
       }
       for (int i = 0; i < TM; ++i) {
         for (int j = 0; j < TN; ++j) {
-          const int turn = i % 2 == 0 ? j : TN - 1 - j;
-          sum[i][turn] += a[k % 2][i] * b[k % 2][turn];
+          const int n = i % 2 == 0 ? j : TN - 1 - j;
+          sum[i][n] += a[k % 2][i] * b[k % 2][n];
         }
       }
     }
@@ -704,7 +704,7 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) register_pipeline(
 
 // How stage 11 shares out its work: the first `whole` tiles of C have a block each. Each of the
 // others is cut along K into `parts` parts of `depth` K tiles, except that the last part may be
-// shorter, and each part has a block.
+// shorter, and each part has a block. A launch can have a condition (OnlyIf), too.
 struct Shares : OnlyIf {
   int whole, parts, depth;
   float* sums;        // of the parts, until they are added up
@@ -871,8 +871,8 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) balanced(
       }
       for (int i = 0; i < TM; ++i) {
         for (int j = 0; j < TN; ++j) {
-          const int turn = i % 2 == 0 ? j : TN - 1 - j;
-          sum[i][turn] += a[k % 2][i] * b[k % 2][turn];
+          const int n = i % 2 == 0 ? j : TN - 1 - j;
+          sum[i][n] += a[k % 2][i] * b[k % 2][n];
         }
       }
     }
@@ -986,13 +986,13 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) tensor_cores(
 #pragma unroll
     for (int j = 0; j < TN; j += 4) {
       // Of 16 x 8 results, a lane has two neighbours in a row, and those 8 rows below.
-      const auto part = [&](int x) {
+      const auto result = [&](int x) {
         return sum[i % (TM / 2)][j / 8 * 4 + x][i / (TM / 2) * 2 + j / 4 % 2];
       };
       update4_if_inside<VEC>(
           C, M, N, block_row + row + spread(i, 8),
           block_col + warp_col + lane % 4 * 8 + j / 8 * 32 + j % 8, alpha,
-          float4{part(0), part(1), part(2), part(3)}, beta);
+          float4{result(0), result(1), result(2), result(3)}, beta);
     }
   }
 }
@@ -1026,9 +1026,9 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) ldmatrix_fragments(
   const int thread = threadIdx.x, lane = thread % 32;
   const int warp_row = thread / 32 / (BN / WN) * WM;  // in it, this warp's tile (WM, WN)
   const int warp_col = thread / 32 % (BN / WN) * WN;
-  // And where the first elements are that this thread loads. A's next 8 columns are at `a_k` XOR 8,
-  // 16 and 24; the rows of B with 4 more in their number have their columns at `col` XOR 16.
-  const int row = warp_row + lane % 16, a_k = swizzled(lane / 16 * 4, row);
+  // And where the first elements are that this thread loads. A's next 8 columns are at `a_col` XOR
+  // 8, 16 and 24; the rows of B with 4 more in their number have their columns at `col` XOR 16.
+  const int row = warp_row + lane % 16, a_col = swizzled(lane / 16 * 4, row);
   const int col = warp_col + swizzled(lane / 8 * 4 + lane / 4 % 2 * 16, lane % 4);
 
   const int tiles = max(1, ceil_div(K, BK));  // if K is 0, one tile of zeros
@@ -1058,7 +1058,7 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) ldmatrix_fragments(
   const auto load = [&](int tile, int k) {
     const auto& [As, Bs] = ring[tile % STAGES];
     for (int i = 0; i < TM / 2; ++i) {
-      ldmatrix_x4(a[k / 8 % 2][i], &As[row + 16 * i][a_k ^ k]);
+      ldmatrix_x4(a[k / 8 % 2][i], &As[row + 16 * i][a_col ^ k]);
     }
     for (int x = 0; x < 2; ++x) {
       float* const b_k = b[k / 8 % 2][x];
@@ -1105,13 +1105,13 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) ldmatrix_fragments(
 #pragma unroll
     for (int j = 0; j < TN; j += 4) {
       // Of 16 x 8 results, a lane has two neighbours in a row, and those 8 rows below.
-      const auto part = [&](int x) {
+      const auto result = [&](int x) {
         return sum[i % (TM / 2)][j / 8 * 4 + x][i / (TM / 2) * 2 + j / 4 % 2];
       };
       update4_if_inside<VEC>(
           C, M, N, block_row + warp_row + lane / 4 + i % (TM / 2) * 16 + i / (TM / 2) * 8,
           block_col + warp_col + lane % 4 * 4 + j / 8 * 32 + j % 8 * 4, alpha,
-          float4{part(0), part(1), part(2), part(3)}, beta);
+          float4{result(0), result(1), result(2), result(3)}, beta);
     }
   }
 }
@@ -1135,7 +1135,7 @@ struct Boxes {
 
 // Begins the copies of one tile of A and B. `arrived` counts them, byte by byte.
 template <int BM, int BN, int BK, class T>
-__device__ inline void copy_async(
+__device__ inline void copy_boxes(
     Boxes<BM, BN, BK, T>& to, const Maps& maps, int row, int col, int k, std::uint64_t* arrived) {
   mbarrier_arrive_expect_tx(arrived, sizeof to);
   k += row / maps.rows * maps.part_K;
@@ -1164,9 +1164,9 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) copy_engine(
   const int thread = threadIdx.x, lane = thread % 32;
   const int warp_row = thread / 32 / (BN / WN) * WM;  // in it, this warp's tile (WM, WN)
   const int warp_col = thread / 32 % (BN / WN) * WN;
-  // And where the first elements are that this thread loads. A's next 8 columns are at `a_k` XOR 8,
-  // 16 and 24; the rows of B with 4 more in their number have their columns at `col` XOR 16.
-  const int row = warp_row + lane % 16, a_k = swizzled(lane / 16 * 4, row);
+  // And where the first elements are that this thread loads. A's next 8 columns are at `a_col` XOR
+  // 8, 16 and 24; the rows of B with 4 more in their number have their columns at `col` XOR 16.
+  const int row = warp_row + lane % 16, a_col = swizzled(lane / 16 * 4, row);
   const int col = swizzled(lane / 8 * 4 + lane / 4 % 2 * 16, lane % 4);
 
   const int tiles = ceil_div(K, BK);
@@ -1177,7 +1177,7 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) copy_engine(
     const int place = tile % STAGES;
     if (thread > 0) return;
     mbarrier_wait(&empty[place], tile / STAGES % 2 ^ 1);  // "phase -1" is over from the start
-    copy_async(ring[place], maps, block_row, block_col, tile * BK, &full[place]);
+    copy_boxes(ring[place], maps, block_row, block_col, tile * BK, &full[place]);
   };
 
   float sum[TM / 2][TN / 2][4] = {};
@@ -1187,7 +1187,7 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) copy_engine(
     if (k == 0) mbarrier_wait(&full[tile % STAGES], tile / STAGES % 2);
     const auto& [As, Bs] = ring[tile % STAGES];
     for (int i = 0; i < TM / 2; ++i) {
-      ldmatrix_x4(a[k / 8 % 2][i], &As[row + 16 * i][a_k ^ k]);
+      ldmatrix_x4(a[k / 8 % 2][i], &As[row + 16 * i][a_col ^ k]);
     }
     for (int x = 0; x < 2; ++x) {
       float* const b_k = b[k / 8 % 2][x];
@@ -1231,13 +1231,13 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) copy_engine(
 #pragma unroll
     for (int j = 0; j < TN; j += 4) {
       // Of 16 x 8 results, a lane has two neighbours in a row, and those 8 rows below.
-      const auto part = [&](int x) {
+      const auto result = [&](int x) {
         return sum[i % (TM / 2)][j / 8 * 4 + x][i / (TM / 2) * 2 + j / 4 % 2];
       };
       update4_if_inside<VEC>(
           C, M, N, block_row + warp_row + lane / 4 + i % (TM / 2) * 16 + i / (TM / 2) * 8,
           block_col + warp_col + lane % 4 * 4 + j / 8 * 32 + j % 8 * 4, alpha,
-          float4{part(0), part(1), part(2), part(3)}, beta);
+          float4{result(0), result(1), result(2), result(3)}, beta);
     }
   }
 }
@@ -1269,7 +1269,7 @@ __global__ void __launch_bounds__(BN / 64 * 128, 1) warpgroups(
     const int place = tile % STAGES;
     if (thread > 0) return;
     mbarrier_wait(&empty[place], tile / STAGES % 2 ^ 1);  // "phase -1" is over from the start
-    copy_async(ring[place], maps, block_row, block_col, tile * BK, &full[place]);
+    copy_boxes(ring[place], maps, block_row, block_col, tile * BK, &full[place]);
   };
 
   float sum[BM / 2] = {};
@@ -1362,7 +1362,7 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) specialized_warps(
     return for_each_k_tile<BM, BN>(M, N, tiles, [&](int at, Corner corner, int tile) {
       const int place = at % STAGES;
       mbarrier_wait(&empty[place], at / STAGES % 2 ^ 1);  // "phase -1" is over from the start
-      copy_async(ring[place], maps, corner.row, corner.col, tile * BK, &full[place]);
+      copy_boxes(ring[place], maps, corner.row, corner.col, tile * BK, &full[place]);
     });
   }
   setmaxnreg_inc<232>();
@@ -1452,7 +1452,7 @@ __global__ void __launch_bounds__((BM / 64 + 1) * 128, 1) specialized_warps_bf16
     return for_each_k_tile<BM, BN>(M, N, tiles, [&](int at, Corner corner, int tile) {
       const int place = at % STAGES;
       mbarrier_wait(&empty[place], at / STAGES % 2 ^ 1);  // "phase -1" is over from the start
-      copy_async(ring[place], maps, corner.row, corner.col, tile * BK, &full[place]);
+      copy_boxes(ring[place], maps, corner.row, corner.col, tile * BK, &full[place]);
     });
   }
   setmaxnreg_inc<232>();
@@ -1548,7 +1548,7 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) tf32_parts(
         return;
       }
       mbarrier_wait(&empty[place], at / STAGES % 2 ^ 1);  // "phase -1" is over from the start
-      copy_async(ring[place], maps, corner.row, corner.col, tile * BK, &full[place]);
+      copy_boxes(ring[place], maps, corner.row, corner.col, tile * BK, &full[place]);
     });
   }
   setmaxnreg_inc<232>();
