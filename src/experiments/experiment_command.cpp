@@ -11,7 +11,6 @@
 #include "flags/flags.h"
 #include "lab/device.h"
 #include "lab/gpu/gpu.h"
-#include "lab/long_product.h"
 #include "lab/measure.h"
 #include "lab/problem.h"
 #include "lab/progress.h"

@@ -14,7 +14,6 @@
 
 #include "cpu_reference.h"
 #include "lab/example_run.h"
-#include "lab/long_product.h"
 #include "lab/measure.h"
 #include "lab/problem.h"
 #include "lab/progress.h"

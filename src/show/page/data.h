@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "lab/long_product.h"
+#include "lab/measure.h"
 #include "lab/run.h"
 #include "model/stage.h"
 

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "lab/device.h"
-#include "lab/long_product.h"
 #include "lab/measure.h"
 #include "lab/problem.h"
 #include "model/recording.h"

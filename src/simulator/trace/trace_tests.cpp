@@ -21,9 +21,9 @@
 #include "simulator/trace/hazard_kernels.h"
 #include "simulator/trace/hooks.h"
 #include "simulator/trace/idioms.h"
-#include "simulator/trace/recorder.h"
 #include "simulator/trace/source_lines.h"
 #include "simulator/trace/trace.h"
+#include "simulator/trace/warp_tracer.h"
 #include "testing/program.h"
 
 namespace trace {
