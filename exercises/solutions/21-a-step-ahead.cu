@@ -43,7 +43,8 @@ class Registers {
   }
   __device__ int steps() const { return steps_; }  // that were multiplied
   __device__ int waits() const { return waits_; }
-  __device__ const float& result(int i, int j) const { return sum_[j][i]; }
+  // The results of a column, which lie side by side in C.
+  __device__ void store(int j, float& to) const { as_float4(to) = as_float4(sum_[j][0]); }
 
  private:
   alignas(16) float a_[2][TM], b_[2][TN], sum_[TN][TM] = {};
@@ -53,7 +54,6 @@ class Registers {
 // C = A^T * B: A is K x M and B is K x N, both row by row; C is M x N, column by column.
 __global__ void multiply(int M, int N, int K, const float* A, const float* B, float* C) {
   __shared__ __align__(16) Tile ring[2];
-  __shared__ int waits[THREADS];
 
   const int block_row = blockIdx.y * BM;  // C's tile (BM, BN) starts here
   const int block_col = blockIdx.x * BN;
@@ -96,10 +96,11 @@ __global__ void multiply(int M, int N, int K, const float* A, const float* B, fl
     }
   }
   // ---- end of your code ----
-  for (int i = 0; i < own.waits(); ++i) waits[thread] = i;  // the grader counts these stores
+  __shared__ int waits[THREADS];  // the grader counts the stores to it
+  for (int i = 0; i < own.waits(); ++i) waits[thread] = i;
   if (own.steps() != K) return;
   for (int j = 0; j < TN; ++j) {
-    as_float4(C[(block_col + col + j) * M + block_row + row]) = as_float4(own.result(0, j));
+    own.store(j, C[(block_col + col + j) * M + block_row + row]);
   }
 }
 

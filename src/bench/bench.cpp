@@ -31,7 +31,6 @@
 #include "lab/problem.h"
 #include "lab/run.h"
 #include "show/report/facts.h"
-#include "text/columns.h"
 #include "text/echoed.h"
 #include "text/file.h"
 #include "text/json.h"

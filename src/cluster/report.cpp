@@ -6,7 +6,6 @@
 #include <map>
 #include <utility>
 
-#include "text/columns.h"
 #include "text/numbers.h"
 
 namespace cluster {

@@ -21,7 +21,6 @@
 #include "show/report/known.h"
 #include "show/report/quantities.h"
 #include "show/report/words.h"
-#include "text/columns.h"
 #include "text/echoed.h"
 #include "text/numbers.h"
 

@@ -13,7 +13,6 @@
 #include "model/refusal.h"
 #include "show/report/known.h"
 #include "show/report/words.h"
-#include "text/columns.h"
 #include "text/numbers.h"
 
 namespace profile {

@@ -2,6 +2,7 @@
 // are in code points: every character that the report prints is one column wide.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -76,5 +77,16 @@ inline constexpr std::uint64_t kNoFingerprint = 0xcbf29ce484222325;  // of nothi
 constexpr std::uint64_t fingerprint(std::uint64_t so_far, std::uint64_t piece) {
   return (so_far ^ piece) * 0x100000001b3;
 }
+
+// A table as text: the cells of its lines, in columns.
+
+using Cells = std::vector<std::string>;  // of a line
+
+// The widths of the columns, each that of its widest cell. Those of the first `left` columns, which
+// are left-aligned, are negative.
+std::vector<int> widths_of(const std::vector<Cells>& lines, std::size_t left = 1);
+
+// A line of cells in columns of these widths, with `gap` blanks between them and none at the end.
+std::string in_columns(const Cells& cells, const std::vector<int>& widths, int gap = 1);
 
 }  // namespace text

@@ -348,7 +348,12 @@ std::set<std::string> helpers_in(const std::vector<std::string>& skeleton) {
     return tokens_of(code, {0, code.size()}, "skeleton");
   }();
   bool host_or_kernel = false;
+  std::set<std::string> classes;
   for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
+    if (tokens[i].is("class")) classes.insert(tokens[i + 1].text);
+    if (classes.contains(tokens[i].text) && i + 2 < tokens.size() && tokens[i + 2].is(";")) {
+      helpers.insert(tokens[i + 1].text + ".");
+    }
     if (tokens[i].is("__global__")) host_or_kernel = true;
     if (!tokens[i].is_name() || !tokens[i + 1].is("(")) continue;
     const bool host =
@@ -406,6 +411,12 @@ void check_kernel_code(
     // A part of the declaration that makes it not a constant, although all threads share it.
     if (token.is("mutable") && !(i > 0 && tokens[i - 1].is(")"))) {
       refuse(name, token.line, "mutable: only a lambda may be; leave it out");
+    }
+    const bool calls_member = is_at(i + 1, ".") && is_at(i + 3, "(");
+    if (helpers.contains(token.text + ".") && !is_member && !calls_member) {
+      refuse(
+          name, token.line,
+          token.text + " may only be used by calls of its functions: " + token.text + ".name(...)");
     }
     if (is_at(i + 1, "(") && !is_member && !may_be_called(token.text) &&
         !declared.types.contains(token.text) && !declared.others.contains(token.text) &&

@@ -59,7 +59,9 @@ bool is_standard_type(std::string_view name);
 // Attributes that change nothing but a compiler's warnings and guesses.
 bool is_harmless_attribute(std::string_view name);
 
-// The functions that a skeleton defines, calls or includes, except kernels and host functions.
+// The functions that a skeleton defines, calls or includes, except kernels and host functions. And
+// "name." for each object of a class of its own, which an answer may only use by calls of
+// functions.
 std::set<std::string> helpers_in(const std::vector<std::string>& skeleton);
 
 // Refuses lines of the file `name` that a kernel may not have: preprocessor lines except #pragma

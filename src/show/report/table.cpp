@@ -10,7 +10,6 @@
 #include "model/stage.h"
 #include "show/report/quantities.h"
 #include "show/report/words.h"
-#include "text/columns.h"
 #include "text/numbers.h"
 
 namespace report {

@@ -9,7 +9,6 @@
 #include "show/report/quantities.h"
 #include "show/report/source.h"
 #include "show/report/words.h"
-#include "text/columns.h"
 #include "text/numbers.h"
 
 namespace report {

@@ -11,7 +11,6 @@
 #include "show/report/source.h"
 #include "show/report/words.h"
 #include "simulator/trace/source_lines.h"
-#include "text/columns.h"
 #include "text/numbers.h"
 
 namespace report {
