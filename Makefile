@@ -67,7 +67,7 @@ FOR_ALL = $(BUILD)/users.a $(INSTRUMENT)
 # The files of these rooms, without tests and main programs.
 OF = $(filter-out $(MAINS) $(FOR_USERS),$(wildcard $(addprefix src/,$(1:%=%/*.cpp))))
 # What the table needs, and the other parts of the main program.
-OF_LADDER := cpu_reference.cpp src/lab/gpu/sensors.cpp src/cli/walk.cpp src/show/pictures/recorded_gpus.cpp src/show/pictures/block_requests.cpp \
+OF_LADDER := cpu_reference.cpp src/lab/gpu/sensors.cpp src/cli/walk.cpp src/show/pictures/recorded_gpus.cpp \
 	$(call OF,model text $(addprefix simulator/,machine host trace) lab flags show/report)
 SOURCES := $(OF_LADDER) $(filter-out $(OF_LADDER),src/cli/others.cpp $(call OF,$(addprefix show/,report/explain pictures step page) profile experiments cluster))
 INSTRUMENT := $(BUILD)/instrument.a

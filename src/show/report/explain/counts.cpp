@@ -6,8 +6,8 @@
 
 #include "lab/run.h"
 #include "show/report/explain/explain.h"
+#include "show/report/explain/source.h"
 #include "show/report/quantities.h"
-#include "show/report/source.h"
 #include "show/report/words.h"
 #include "text/numbers.h"
 

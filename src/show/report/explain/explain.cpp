@@ -10,8 +10,8 @@
 
 #include "lab/run.h"
 #include "model/tensor_core.h"
+#include "show/report/explain/source.h"
 #include "show/report/known.h"
-#include "show/report/source.h"
 #include "show/report/words.h"
 #include "text/echoed.h"
 #include "text/numbers.h"

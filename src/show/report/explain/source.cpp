@@ -1,4 +1,4 @@
-#include "show/report/source.h"
+#include "show/report/explain/source.h"
 
 #include <algorithm>
 #include <bit>
