@@ -34,6 +34,18 @@ int run_experiment(const flags::Flags& flags, const std::string& command) {
   return exit_code;
 }
 
+void print_run(const flags::Flags& flags, const lab::Run& run) {
+  const auto put = [](const std::string& text) { std::fputs(text.c_str(), stdout); };
+  if (flags.format == flags::Format::json) return put(report::json_text(run));
+  if (flags.format == flags::Format::csv) return put(report::csv_text(run));
+  const text::Style style{flags::wants_colour(flags, stdout)};
+  if (!flags.explain) return report::print_table(stdout, run, style, flags.wide);
+  const flags::Explaining how = flags::explaining(flags);
+  for (const lab::Row& row : run.rows) {
+    if (row.stage != nullptr && !report::explain(stdout, run, row, style, how)) return;
+  }
+}
+
 }  // namespace
 
 std::string ncu_counts(const flags::Flags& flags) {
@@ -41,22 +53,7 @@ std::string ncu_counts(const flags::Flags& flags) {
 }
 
 bool print(const flags::Flags& flags, const lab::Run& run, const std::string& ncu_csv) {
-  const bool has_caches = !ncu_csv.empty() && profile::has_caches(ncu_csv);
-  const text::Style style{flags::wants_colour(flags, stdout)};
-  if (!ncu_csv.empty() && !has_caches) {
-    // Only the comparison is printed.
-  } else if (flags.format == flags::Format::json) {
-    std::fputs(report::json_text(run).c_str(), stdout);
-  } else if (flags.format == flags::Format::csv) {
-    std::fputs(report::csv_text(run).c_str(), stdout);
-  } else if (!flags.explain) {
-    report::print_table(stdout, run, style, flags.wide);
-  } else {
-    const flags::Explaining how = flags::explaining(flags);
-    for (const lab::Row& row : run.rows) {
-      if (row.stage != nullptr && !report::explain(stdout, run, row, style, how)) break;
-    }
-  }
+  if (ncu_csv.empty() || profile::has_caches(ncu_csv)) print_run(flags, run);
   return ncu_csv.empty() || profile::print_ncu(stdout, ncu_csv, run);
 }
 

@@ -377,6 +377,12 @@ int run_program(int argc, char** argv, const model::StageTable& table) {
     report::print_list(stdout, table.stages, {gpu, M, N, K}, flags.format);
     return 0;
   }
+  // Threads without work would wait in a loop, which takes a tenth of a trace's processor time.
+  // OpenMP reads this before main, so the program begins once more with it.
+  const bool on_cpu = flags.device == lab::Device::cpu || !gpu::find().found;
+  if (on_cpu && !std::getenv("OMP_WAIT_POLICY") && setenv("OMP_WAIT_POLICY", "passive", 1) == 0) {
+    execv("/proc/self/exe", argv);
+  }
   const auto ladder = [&] { return walk_stages(flags, table, command); };
   const std::optional<int> other = run_other(flags, command, table, ladder);
   return other ? *other : ladder();
@@ -385,10 +391,6 @@ int run_program(int argc, char** argv, const model::StageTable& table) {
 }  // namespace
 
 int walk(int argc, char** argv, const model::StageTable& stages) {
-  // Threads without work would wait in a loop, which takes a tenth of a trace's processor time.
-  // OpenMP reads this before main, so the program begins once more with it.
-  const bool waits_in_loop = std::getenv("OMP_WAIT_POLICY") == nullptr && !gpu::find().found;
-  if (waits_in_loop && setenv("OMP_WAIT_POLICY", "passive", 1) == 0) execv("/proc/self/exe", argv);
   text::open_standard_streams();
   int exit_code = 2;
   try {

@@ -198,7 +198,8 @@ std::vector<Picture> draw_pictures(const model::StageTable& table) {
 }
 
 std::vector<Charts> draw_charts(const model::StageTable& table) {
-  std::map<const model::Variant*, model::Counts> counts;  // alike on all GPUs
+  // Alike on GPUs with the same instructions.
+  std::map<std::pair<const model::Variant*, int>, model::Counts> counts;
   std::vector<Charts> charts;
   for (const RecordedGpu& recorded : recorded_gpus()) {
     const RecordedLadder& main = main_run(recorded.ladders);
@@ -209,11 +210,12 @@ std::vector<Charts> draw_charts(const model::StageTable& table) {
       if (stage.variants.empty() || main.of(stage.number).tflops == 0) continue;
       const model::Variant& variant =
           model::suited_variant(stage, run.gpu, main.size, main.size, main.size);
-      auto known = counts.find(&variant);
+      const std::pair key(&variant, run.gpu.compute_capability);
+      auto known = counts.find(key);
       if (known == counts.end()) {
         const lab::Problem p = lab::random_problem({variant.BM, variant.BN, kSide}, 1, 0, 1);
         const machine::Machine machine{&run.gpu, machine::Blocks::kSample, /*hazards=*/false};
-        known = counts.emplace(&variant, *lab::traced(p, table, variant, machine).counts).first;
+        known = counts.emplace(key, *lab::traced(p, table, variant, machine).counts).first;
       }
       lab::Row& row = run.rows.emplace_back();
       row.number = stage.number;

@@ -12,7 +12,7 @@ RecordedSpeed RecordedLadder::of(int number) const {
   for (const RecordedSpeed& speed : speeds) {
     if (speed.number == number) return speed;
   }
-  return {number, 0, 0, 0};
+  return {number, 0, 0};
 }
 
 const RecordedLadder& main_run(const std::vector<RecordedLadder>& runs) {

@@ -17,8 +17,7 @@ inline constexpr int kCublasFp32 = -1, kCublasTf32 = -2;
 struct RecordedSpeed {
   int number;
   double tflops;
-  double cublas_percent;  // of the same run
-  double times_before;    // the stage before it; 0 if there is none
+  double times_before;  // the stage before it; 0 if there is none
 };
 
 struct RecordedLadder {

@@ -33,11 +33,10 @@ FNR == 1 {
 /^      "number":/ { row = of("number") }
 /^      "name":/ && /"cuBLAS [ft]/ { row = /fp32/ ? "kCublasFp32" : "kCublasTf32" }
 /^      "name": "OpenMP/ { row = "" }
-/^      "tflops":/ { tflops = of("tflops"); ratio = before = 0 }
-/^      "cublas_ratio":/ { ratio = of("cublas_ratio") }
+/^      "tflops":/ { tflops = of("tflops"); before = 0 }
 /^      "times_the_stage_before":/ { before = of("times_the_stage_before") }
 /^    [}]/ && row != "" && tflops > 0 {
-  speeds = speeds "{" row ", " tflops ", 100 * " ratio ", " before "}, "
+  speeds = speeds "{" row ", " tflops ", " before "}, "
   row = ""
 }
 { last = $0 }

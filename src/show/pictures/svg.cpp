@@ -287,13 +287,9 @@ std::string whole(const Picture& picture, const std::string& beginning) {
 }  // namespace
 
 std::string svg_file(const Picture& picture) {
-  std::string style = "<style>\n";
-  for (const std::string_view part :
-       {kOnLight, std::string_view("@media(prefers-color-scheme:dark){\n"), kOnDark,
-        std::string_view("}\n"), kOnBoth}) {
-    style += part;
-  }
-  return whole(picture, style + "</style>\n" + definitions());
+  std::string style = "<style>\n" + std::string(kOnLight) + "@media(prefers-color-scheme:dark){\n";
+  style.append(kOnDark).append("}\n").append(kOnBoth).append("</style>\n");
+  return whole(picture, style + definitions());
 }
 
 std::string svg_on_page(const std::vector<Picture>& pictures) {
