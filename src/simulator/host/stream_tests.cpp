@@ -9,7 +9,7 @@
 namespace host {
 
 TEST_CASE("streams and events are ready at once, and no time passes between two events") {
-  cudaDeviceReset();
+  cudaGetLastError();
   forget_notes();
   cudaStream_t stream = nullptr, urgent = nullptr;
   cudaEvent_t start = nullptr, stop = nullptr, untimed = nullptr;
@@ -53,7 +53,7 @@ TEST_CASE("streams and events are ready at once, and no time passes between two 
 }
 
 TEST_CASE("functions of the host in a stream are called in order") {
-  cudaDeviceReset();
+  cudaGetLastError();
   cudaStream_t stream = nullptr;
   REQUIRE(cudaStreamCreate(&stream) == cudaSuccess);
   std::string calls;
@@ -71,7 +71,7 @@ TEST_CASE("functions of the host in a stream are called in order") {
 }
 
 TEST_CASE("boxes are copied and set slice by slice") {
-  cudaDeviceReset();
+  cudaGetLastError();
   cudaPitchedPtr d = {};
   const cudaExtent extent = make_cudaExtent(5, 3, 2);
   REQUIRE(cudaMalloc3D(&d, extent) == cudaSuccess);
