@@ -1,4 +1,5 @@
-// What make says where it cannot build, and what it builds anew.
+// What make says where it cannot build, and what it builds anew; and what reaches a test's
+// programs.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -43,6 +44,19 @@ TEST_CASE("each file of the tests looks for doctest where make deps unpacks it")
     const Output made = run("make -n -B build/src/testing/" + object + " | grep ' -c '");
     CHECK(contains(lines_of(made.out).back(), "-isystem build/deps/usr/include"));
   }
+}
+
+TEST_CASE(
+    "a test's variables are gone after it, and those of make's users do not reach its programs") {
+  const auto shown = [] { return run("echo ${OUT-none} ${SEED-none} ${TESTED-none}").out; };
+  {
+    const Variable out("OUT", "/nonexistent"), seed("SEED", "x"), own("TESTED", "a");
+    CHECK(shown() == "none none a\n");
+    const Variable again("TESTED", nullptr);
+    CHECK(shown() == "none none none\n");
+  }
+  CHECK(shown() == "none none none\n");
+  CHECK(run("SEED=5 bash -c 'echo $SEED'").out == "5\n");
 }
 
 }  // namespace testing
