@@ -54,8 +54,8 @@ MAINS := %_tests.cpp %/alone.cpp %/mpi.cpp src/cluster/no_gpus.cpp %/update.cpp 
 APART = $(MAINS) $(RUNNERS) $(ANSWER) %/lesson_source.cpp %/recorded.cpp %/before_main.cpp %/tensor_core.cpp %/rewriter.cpp %/random.cpp \
 	src/simulator/host/blas% %/architecture.cpp %/guarded_kernel.cpp %/inspect.cpp %/assemble.cpp %/similar.cpp %/ladder.cpp %/index_mutants.cpp %/time.cpp %/recorded_gpus.cpp %/block_requests.cpp src/simulator/machine/device_%
 # Code that runs long, as a profile shows, is optimized more.
-HOT_FILES := cpu_reference.cpp $(addprefix src/,simulator/announce/pass.cpp simulator/machine/% $(addprefix simulator/trace/,block_counts.cpp hazard_watch.cpp \
-	hooks.cpp launch_watch.cpp thread_order.cpp warp_log.cpp warp_tracer.cpp watch.cpp) $(addprefix model/,counts.cpp tensor_core.cpp warp_access.cpp) \
+HOT_FILES := cpu_reference.cpp $(addprefix src/,simulator/announce/pass.cpp simulator/machine/% $(addprefix simulator/trace/,hazard_watch.cpp \
+	hooks.cpp launch_watch.cpp thread_order.cpp warp_log.cpp warp_tracer.cpp watch.cpp) $(addprefix model/,tensor_core.cpp warp_access.cpp) \
 	lab/measure.cpp lab/problem.cpp)
 unit = $(if $(filter %_tests.cpp,$1),src/$(word 2,$(subst /, ,$1))/all_tests,$(if $(filter $(JOINED),$(dir $1)),$(if $(filter $(APART),$1),$(1:.cpp=),$(dir $1)$(if $(filter $(HOT_FILES),$1),hot,all)),$(1:.cpp=)))
 OBJECTS = $(sort $(foreach file,$1,$(if $(filter $(ANEW),$(file)),$(BUILD),$(HARDENED))/$(call unit,$(file)).o))

@@ -2489,7 +2489,7 @@ void run_again(
 void run(
     const model::Variant& variant, int sms, int M, int N, int K, float alpha, const float* A,
     const float* B, float beta, float* C) {
-  aligned_copies().forget();  // A and B may have other elements now
+  if (variant.operands == model::Operands::maps) aligned_copies().forget();  // A, B may be new
   run_again(variant, sms, M, N, K, alpha, A, B, beta, C);
 }
 

@@ -30,7 +30,7 @@
 #include "model/compiled_kernel.h"
 #include "model/stage.h"
 #include "show/report/known.h"
-#include "simulator/machine/symbols.h"
+#include "simulator/machine/memory.h"
 #include "simulator/trace/audit.h"
 #include "simulator/trace/source_lines.h"
 #include "simulator/trace/trace.h"

@@ -1,7 +1,7 @@
 #include <cstdint>
 #include <set>
 
-#include "model/counts.h"
+#include "model/warp_access.h"
 #include "school/grade/complaint.h"
 #include "school/grade/exercise.h"
 

@@ -2,7 +2,6 @@
 #include <optional>
 
 #include "cli/others.h"
-#include "show/report/table.h"
 
 namespace cli {
 
@@ -16,8 +15,7 @@ std::string ncu_counts(const flags::Flags&) {
   return "";
 }
 
-bool print(const flags::Flags& flags, const lab::Run& run, const std::string&) {
-  report::print_table(stdout, run, {flags::wants_colour(flags, stdout)}, false);
+bool print_other(const flags::Flags&, const lab::Run&, text::Style, const std::string&) {
   return true;
 }
 

@@ -34,11 +34,10 @@ int run_experiment(const flags::Flags& flags, const std::string& command) {
   return exit_code;
 }
 
-void print_run(const flags::Flags& flags, const lab::Run& run) {
+void print_run(const flags::Flags& flags, const lab::Run& run, text::Style style) {
   const auto put = [](const std::string& text) { std::fputs(text.c_str(), stdout); };
   if (flags.format == flags::Format::json) return put(report::json_text(run));
   if (flags.format == flags::Format::csv) return put(report::csv_text(run));
-  const text::Style style{flags::wants_colour(flags, stdout)};
   if (!flags.explain) return report::print_table(stdout, run, style, flags.wide);
   const flags::Explaining how = flags::explaining(flags);
   for (const lab::Row& row : run.rows) {
@@ -52,8 +51,9 @@ std::string ncu_counts(const flags::Flags& flags) {
   return flags.ncu.empty() ? "" : profile::read_ncu_file(flags.ncu);
 }
 
-bool print(const flags::Flags& flags, const lab::Run& run, const std::string& ncu_csv) {
-  if (ncu_csv.empty() || profile::has_caches(ncu_csv)) print_run(flags, run);
+bool print_other(
+    const flags::Flags& flags, const lab::Run& run, text::Style style, const std::string& ncu_csv) {
+  if (ncu_csv.empty() || profile::has_caches(ncu_csv)) print_run(flags, run, style);
   return ncu_csv.empty() || profile::print_ncu(stdout, ncu_csv, run);
 }
 

@@ -8,6 +8,7 @@
 #include "flags/flags.h"
 #include "lab/run.h"
 #include "model/stage.h"
+#include "text/numbers.h"
 
 namespace cli {
 
@@ -20,8 +21,9 @@ std::optional<int> run_other(
     const std::function<int()>& ladder);
 // The contents of ncu's CSV, if there is to be one. Throws a Refusal if it cannot be read.
 std::string ncu_counts(const flags::Flags& flags);
-// The run as it was asked for, or ncu's counts beside its own. Returns whether these agree.
-bool print(const flags::Flags& flags, const lab::Run& run, const std::string& ncu_csv);
+// The run as what is not a table, or ncu's counts beside its own. Returns whether these agree.
+bool print_other(
+    const flags::Flags& flags, const lab::Run& run, text::Style style, const std::string& ncu_csv);
 // Ends the other processes of a product that several share.
 void end_others(int exit_code);
 

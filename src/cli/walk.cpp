@@ -23,7 +23,6 @@
 #include "lab/measure.h"
 #include "lab/npy.h"
 #include "lab/problem.h"
-#include "lab/progress.h"
 #include "lab/run.h"
 #include "model/refusal.h"
 #include "model/stage.h"
@@ -327,6 +326,9 @@ int walk_stages(
   if (!flags.out.empty()) lab::check_writable(flags.out);
   if (!flags.json.empty()) refuse_json(flags, text::problem_of_writing(flags.json));
   const std::string ncu_csv = ncu_counts(flags);
+  const bool is_table = flags.format != flags::Format::json && flags.format != flags::Format::csv &&
+                        !flags.explain && ncu_csv.empty();
+  const text::Style style{flags::wants_colour(flags, stdout)};
 
   lab::Run run = lab::new_run(flags, lab::choose_device(flags), command);
   if (flags.trace == lab::Trace::none && !run.gpu_present) {
@@ -356,7 +358,8 @@ int walk_stages(
   const bool has_result =
       run.rows.empty() || !model::has_fatal(run.rows.back().counts.value_or(model::Counts{}));
   if (!flags.out.empty() && has_result) lab::write_npy(flags.out, p.M, p.N, result.data());
-  const bool agrees = print(flags, run, ncu_csv);
+  if (is_table) report::print_table(stdout, run, style, flags.wide);
+  const bool agrees = is_table || print_other(flags, run, style, ncu_csv);
   if (!flags.json.empty()) {
     refuse_json(flags, text::write_file(flags.json, {report::json_text(run)}));
   }

@@ -13,7 +13,6 @@
 #include "lab/gpu/gpu.h"
 #include "lab/measure.h"
 #include "lab/problem.h"
-#include "lab/progress.h"
 #include "lab/run.h"
 #include "model/ceiling.h"
 #include "model/refusal.h"

@@ -4,10 +4,10 @@
 #include <cstdint>
 
 #include "lab/run.h"
-#include "model/counts.h"
 #include "model/gpus.h"
 #include "model/stage.h"
 #include "model/tile.h"
+#include "model/warp_access.h"
 
 namespace lab::example {
 

@@ -16,7 +16,6 @@
 #include "lab/example_run.h"
 #include "lab/measure.h"
 #include "lab/problem.h"
-#include "lab/progress.h"
 #include "lab/run.h"
 #include "testing/pattern.h"
 #include "testing/program.h"

@@ -20,7 +20,7 @@
 #include "lab/device.h"
 #include "lab/gpu/gpu.h"
 #include "lab/npy.h"
-#include "lab/progress.h"
+#include "lab/run.h"
 #include "model/refusal.h"
 #include "text/echoed.h"
 #include "text/numbers.h"

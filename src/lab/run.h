@@ -1,8 +1,13 @@
 // A run of the program as data: the measurements, with a row for each kernel or reference, and what
-// follows from them.
+// follows from them; and the bar that shows how far a run is.
 #pragma once
 
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,10 +15,10 @@
 #include "lab/request.h"
 #include "model/ceiling.h"
 #include "model/compiled_kernel.h"
-#include "model/counts.h"
 #include "model/error.h"
 #include "model/gpus.h"
 #include "model/stage.h"
+#include "model/warp_access.h"
 #include "simulator/machine/grid.h"
 
 namespace lab {
@@ -194,5 +199,39 @@ const char* name_of(model::Direction direction);  // "load", "store" or "copy"
 // Wavefronts or sectors divided by those that are neither bank conflicts nor uncoalesced; at
 // least 1.
 double waste(const model::LineCounts& line);
+
+// A progress bar for work that takes seconds. Draws on stderr if that is a terminal, and does
+// nothing otherwise. The bar appears after a tenth of a second and is redrawn at most ten times per
+// second. The destructor erases it.
+class Progress {
+ public:
+  Progress(std::string name, std::int64_t total);
+  // Draws on `out`, whatever that is; null: nowhere.
+  Progress(std::string name, std::int64_t total, std::FILE* out);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  // Reports that `amount` more of `total` is done. Any thread may call it.
+  void advance(std::int64_t amount);
+  // Reports that `done` of `total` is done.
+  void reach(std::int64_t done);
+  // The bar has that name from now on, and appears if it is time to draw.
+  void name(std::string name);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void draw_if_due();
+
+  const std::int64_t total_;
+  std::FILE* const out_;  // null if nothing is to be drawn
+  const Clock::time_point start_ = Clock::now();
+  std::atomic<std::int64_t> done_ = 0;
+  std::mutex drawing_;  // guards the members below
+  std::string name_;
+  Clock::time_point last_drawn_ = start_;
+  bool drawn_ = false;
+};
 
 }  // namespace lab

@@ -27,9 +27,9 @@
 #include <string_view>
 
 #include "model/compiled_kernel.h"
-#include "model/counts.h"
 #include "model/gpus.h"
 #include "model/stage.h"
+#include "model/warp_access.h"
 
 namespace model {
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/counts.h"
+#include "model/warp_access.h"
 
 namespace model {
 

@@ -1,5 +1,6 @@
 // What chosen blocks of a traced launch did, request by request, to step through it and to draw it.
-// Plain data, filled by trace/, shown by step/ and pictures/. (src/model/counts.h has the sums.)
+// Plain data, filled by trace/, shown by step/ and pictures/. (src/model/warp_access.h has the
+// sums.)
 //
 // The order is the one in which the tracer runs a block: between two barriers one warp after the
 // other, each as far as it can run. Within a warp this is the order of its instructions. Between
@@ -13,7 +14,6 @@
 #include <string>
 #include <vector>
 
-#include "model/counts.h"
 #include "model/tensor_core.h"
 #include "model/warp_access.h"
 

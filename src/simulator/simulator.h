@@ -6,9 +6,9 @@
 //   model::find_gpu    a GPU by its name: its limits, and what its requests cost
 #pragma once
 
-#include "model/counts.h"
 #include "model/gpus.h"
 #include "model/refusal.h"
+#include "model/warp_access.h"
 #include "simulator/machine/grid.h"
 #include "simulator/trace/source_lines.h"
 #include "simulator/trace/trace.h"

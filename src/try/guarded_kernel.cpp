@@ -20,11 +20,10 @@
 
 #include "model/refusal.h"
 #include "simulator/cuda/vector_types.h"
-#include "simulator/machine/fiber.h"
 #include "simulator/machine/grid.h"
 #include "simulator/machine/memory.h"
 #include "simulator/machine/position.h"
-#include "simulator/machine/symbols.h"
+#include "simulator/machine/worker.h"
 #include "simulator/trace/source_lines.h"
 
 extern "C" char __executable_start, etext;

@@ -27,7 +27,7 @@
 #include "simulator/host/stream.h"
 #include "simulator/machine/fault.h"
 #include "simulator/machine/grid.h"
-#include "simulator/machine/symbols.h"
+#include "simulator/machine/memory.h"
 #include "simulator/machine/worker.h"
 #include "simulator/trace/audit.h"
 #include "simulator/trace/source_lines.h"
@@ -285,7 +285,7 @@ model::Audit audited(const Options& options) {
   model::Audit audit = new_audit();
   // A block that waits for another one would never end alone.
   machine::Machine machine{
-      &gpu, machine::blocks_may_wait() ? machine::Blocks::kSample : machine::Blocks::kFirst};
+      &gpu, machine::blocks_may_wait ? machine::Blocks::kSample : machine::Blocks::kFirst};
   machine.audit = &audit;
   machine.launched = [&](const machine::RequestedLaunch& launch, const model::Counts&) {
     trace::resolve_lines(audit, trace::kernel_lines(launch.kernel));

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "lab/run.h"
-#include "model/counts.h"
 #include "model/gpus.h"
 #include "model/recording.h"
 #include "model/stage.h"
+#include "model/warp_access.h"
 #include "show/step/step_command.h"
 #include "simulator/guard/guard.h"
 #include "simulator/machine/grid.h"

@@ -13,7 +13,7 @@
 
 #include "model/compiled_kernel.h"
 #include "model/refusal.h"
-#include "simulator/machine/symbols.h"
+#include "simulator/machine/memory.h"
 #include "text/echoed.h"
 #include "try/guarded_kernel.h"
 

@@ -12,7 +12,7 @@
 #include "show/report/explain/source.h"
 #include "show/report/words.h"
 #include "show/step/step_command.h"
-#include "simulator/machine/symbols.h"
+#include "simulator/machine/memory.h"
 #include "simulator/trace/source_lines.h"
 #include "text/echoed.h"
 #include "text/file.h"

@@ -30,7 +30,7 @@
 #include "simulator/guard/guard.h"
 #include "simulator/machine/device_heap.h"
 #include "simulator/machine/grid.h"
-#include "simulator/machine/symbols.h"
+#include "simulator/machine/memory.h"
 #include "simulator/machine/worker.h"
 #include "simulator/trace/source_lines.h"
 #include "simulator/trace/trace.h"
@@ -83,7 +83,7 @@ model::Error error_on_cpu(const flags::Flags& flags, const model::Gpu& gpu) {
   machine::Machine machine{&gpu};
   machine.arrays = arrays;
   hold_prints();  // the first run has printed
-  const bool as_traced = machine::blocks_may_wait() || machine::came_to_volatile;
+  const bool as_traced = machine::blocks_may_wait || machine::came_to_volatile;
   const auto sgemm = as_traced ? sgemm_traced : sgemm_plain;
   guard::watched([&] { machine::run(machine, p.product_by(sgemm, result)); });
   drop_held();
@@ -232,7 +232,7 @@ guard::Outcome try_sgemm(
     all_again ? drop_held() : print_held();
     host_is_silent = !all_again;
     // The traced copy lets other blocks run while it waits for a volatile flag.
-    const bool as_traced = machine::blocks_may_wait() || machine::came_to_volatile;
+    const bool as_traced = machine::blocks_may_wait || machine::came_to_volatile;
     const auto sgemm = as_traced ? sgemm_traced : sgemm_plain;
     guard::watched([&] { machine::run(machine, p.product_by(sgemm, result)); });
   }

@@ -15,7 +15,7 @@ C_LIBRARY := $(foreach name,printf malloc calloc realloc aligned_alloc posix_mem
 	$(addprefix --redefine-sym ,__assert_fail=try_assert_fail _Znwm=try_new _Znam=try_new_array \
 		_ZdlPv=try_delete _ZdlPvm=try_delete_sized _ZdaPv=try_delete_array \
 		_ZdaPvm=try_delete_array_sized)
-# Kernels, and their copies, are distinguished by their addresses (machine/symbols.h).
+# Kernels, and their copies, are distinguished by their addresses (machine/memory.h).
 # A kernel's first call must return to it. (Without an order of functions, a cold part's table of exceptions
 # would be wrong in GCC 12.)
 # A store beyond the end of a local array is noticed (__stack_chk_fail in trace/hooks.cpp).

@@ -37,7 +37,7 @@ done
 # text.)
 #
 # A kernel and its shared arrays are found by the name of their file in the symbol table
-# (machine/symbols.cpp), so several files become one, the first.
+# (machine/kernel_memory.cpp), so several files become one, the first.
 copy() {
   local copy=$1 flags=TRIED_$1 objects=() others=() object source written depends names name permissive
   flags="$CXX $TRY_AS_CPU ${!flags} $color"

@@ -535,7 +535,7 @@ TEST_CASE("make try accepts what other people's programs rely on") {
       compiled(folder, folder / "first.cu", folder / "second.cpp", "-I" + folder.path().string());
   CAPTURE(output.err);
   CHECK(output.exit_code == 0);
-  // Its shared arrays are those of the file in which a kernel is (machine/symbols.cpp).
+  // Its shared arrays are those of the file in which a kernel is (machine/kernel_memory.cpp).
   const Output symbols = run("readelf -sW " + folder / "yours.traced.o");
   CHECK(contains(symbols.out, "FILE    LOCAL  DEFAULT  ABS first.cu"));
   CHECK(!contains(symbols.out, "second.cpp"));

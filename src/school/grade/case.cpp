@@ -12,7 +12,7 @@
 #include "model/stage.h"
 #include "school/grade/complaint.h"
 #include "simulator/guard/guard.h"
-#include "simulator/machine/symbols.h"
+#include "simulator/machine/memory.h"
 #include "simulator/trace/audit.h"
 #include "simulator/trace/trace.h"
 #include "text/numbers.h"

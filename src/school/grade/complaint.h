@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "model/counts.h"
+#include "model/warp_access.h"
 #include "school/grade/exercise.h"
 #include "simulator/guard/guard.h"
 #include "text/numbers.h"

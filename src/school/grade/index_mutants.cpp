@@ -18,7 +18,7 @@
 #include "school/grade/complaint.h"
 #include "school/grade/exercise.h"
 #include "simulator/guard/guard.h"
-#include "simulator/machine/symbols.h"
+#include "simulator/machine/memory.h"
 
 void run(Shape shape, const float* A, const float* B, float* C);
 

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "model/counts.h"
 #include "model/recording.h"
 #include "model/warp_access.h"
 

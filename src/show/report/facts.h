@@ -12,7 +12,7 @@
 
 #include "lab/run.h"
 #include "model/ceiling.h"
-#include "model/counts.h"
+#include "model/warp_access.h"
 #include "text/numbers.h"
 
 namespace report {

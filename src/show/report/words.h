@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "lab/run.h"
-#include "model/counts.h"
 #include "model/error.h"
 #include "model/gpus.h"
+#include "model/warp_access.h"
 #include "show/report/known.h"
 
 namespace report {

@@ -24,7 +24,7 @@
 #include "model/refusal.h"
 #include "show/pictures/block_requests.h"
 #include "show/report/words.h"
-#include "simulator/machine/symbols.h"
+#include "simulator/machine/memory.h"
 #include "simulator/trace/source_lines.h"
 #include "text/echoed.h"
 #include "text/file.h"

@@ -2,8 +2,8 @@
 // compiles as C++.
 //
 // Every thread of a block is a fiber on one thread of the operating system
-// (src/simulator/machine/fiber.h). So a thread_local variable is what __shared__ promises: one copy
-// for all threads of a block.
+// (src/simulator/machine/worker.h). So a thread_local variable is what __shared__ promises: one
+// copy for all threads of a block.
 #pragma once
 
 // g++ would compile the special functions of <cmath> with each of our files. None calls one.

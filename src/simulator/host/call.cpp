@@ -16,7 +16,6 @@
 #include "simulator/machine/fault.h"
 #include "simulator/machine/grid.h"
 #include "simulator/machine/memory.h"
-#include "simulator/machine/symbols.h"
 
 namespace host {
 namespace {

@@ -14,7 +14,6 @@
 #include "simulator/host/stream.h"
 #include "simulator/machine/grid.h"
 #include "simulator/machine/memory.h"
-#include "simulator/machine/symbols.h"
 #include "text/numbers.h"
 
 namespace host {

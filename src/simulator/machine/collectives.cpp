@@ -241,13 +241,6 @@ std::uint64_t shuffle_in_warp(
 
 }  // namespace machine
 
-simt::BlockVote simt::block_barrier(bool vote) {
-  machine::Worker& worker = *machine::running_worker;
-  worker.running().vote = vote;
-  worker.pause(machine::State::kAtBarrier);
-  return worker.vote();
-}
-
 int simt::lane() {
   return machine::running_worker->lane();
 }
@@ -341,7 +334,6 @@ long long clock64() {
 namespace machine {
 
 GridBarrier grid_barrier;
-bool any_may_wait = false;  // set by waiting.cpp if that is linked
 
 namespace {
 __thread bool in_block_next = false;
@@ -349,10 +341,6 @@ __thread bool in_block_next = false;
 
 bool takes_block_scope() {
   return std::exchange(in_block_next, false);
-}
-
-bool blocks_may_wait() {
-  return any_may_wait;
 }
 
 }  // namespace machine

@@ -20,11 +20,9 @@
 #include "simulator/cuda/runtime.h"
 #include "simulator/machine/device_heap.h"
 #include "simulator/machine/fault.h"
-#include "simulator/machine/fiber.h"
 #include "simulator/machine/memory.h"
 #include "simulator/machine/observer.h"
 #include "simulator/machine/position.h"
-#include "simulator/machine/symbols.h"
 #include "simulator/machine/worker.h"
 
 namespace machine {
@@ -193,7 +191,7 @@ void run_blocks(
     if (omp_get_thread_num() < workers) Residents(source, omp_get_thread_num()).run();
   };
   // The first block shows whether blocks wait for each other.
-  if (observer != nullptr && blocks_may_wait()) {
+  if (observer != nullptr && blocks_may_wait) {
     first_alone = true;
     run(1);
     first_alone = false;

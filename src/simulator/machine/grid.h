@@ -15,10 +15,10 @@
 #include <string>
 #include <vector>
 
-#include "model/counts.h"
 #include "model/gpus.h"
 #include "model/recording.h"
 #include "model/refusal.h"
+#include "model/warp_access.h"
 #include "simulator/cuda/runtime.h"
 #include "simulator/machine/fault.h"
 

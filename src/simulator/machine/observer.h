@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "model/counts.h"
+#include "model/warp_access.h"
 #include "simulator/machine/copy_engine.h"
 #include "simulator/machine/grid.h"
 #include "simulator/machine/memory.h"

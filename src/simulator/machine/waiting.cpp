@@ -9,12 +9,9 @@
 #include "simulator/machine/worker.h"
 
 namespace machine {
-
-extern bool any_may_wait;
-
 namespace {
 
-const bool is_linked = any_may_wait = true;
+const bool is_linked = blocks_may_wait = true;
 
 }  // namespace
 }  // namespace machine

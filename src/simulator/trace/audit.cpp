@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "simulator/machine/fault.h"
-#include "simulator/machine/fiber.h"
 #include "simulator/machine/observer.h"
+#include "simulator/machine/worker.h"
 #include "simulator/trace/hooks.h"
 
 #if defined(__linux__) && defined(__x86_64__)
@@ -68,7 +68,6 @@ struct Statement {
 
 // State of the signal handlers, so it has no members that own memory.
 struct AuditState {
-  bool active = false;
   model::Audit* into = nullptr;
   double most_used_s = std::numeric_limits<double>::infinity();
   bool audits_now = false;    // an audited thread runs
@@ -191,7 +190,7 @@ void close_opened() {
 void finish() {
   for (const Pages& pages : state.arrays) open(pages);
   open(state.stacks);
-  state.active = state.audits_now = hooks.audited = false;
+  an_audit_runs = state.audits_now = hooks.audited = false;
 }
 
 void pass_on(int number, siginfo_t* info, void* context) {
@@ -209,7 +208,7 @@ void on_fault(int number, siginfo_t* info, void* context) {
   const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
   const bool has_room = state.steps < static_cast<int>(std::size(state.stepped));
   const std::optional<Pages> closed = closed_at(address);
-  if (!state.active || info->si_code != SEGV_ACCERR || !closed || !has_room) {
+  if (!an_audit_runs || info->si_code != SEGV_ACCERR || !closed || !has_room) {
     return pass_on(number, info, context);
   }
   if (!state.audits_now || hooks.log == nullptr || machine::makes_own_access) {
@@ -234,7 +233,7 @@ void on_fault(int number, siginfo_t* info, void* context) {
 
 void on_trap(int number, siginfo_t* info, void* context) {
   if (state.steps == 0) return pass_on(number, info, context);
-  if (state.active) {
+  if (an_audit_runs) {
     for (int i = 0; i < state.steps; ++i) close(state.stepped[i]);
   }
   state.steps = 0;
@@ -279,7 +278,7 @@ std::string tried() {
   state.statements.resize(1);
   state.statements[0].announced[0] = {at + 8, 4, true, false, 0};
   state.statements[0].count = 1;
-  state.active = state.audits_now = true;
+  an_audit_runs = state.audits_now = true;
   LaneLog log{};
   hooks.log = &log;
   install_handlers();
@@ -288,6 +287,7 @@ std::string tried() {
   const int value = *word;  // not announced
   restore_handlers();
   hooks.log = nullptr;
+  an_audit_runs = false;
   state = {};
   munmap(memory, kPage);
   const bool stops = value == 1 && audit.accesses == 2 && audit.surprises.size() == 1 &&
@@ -318,7 +318,7 @@ AuditedBlock::AuditedBlock(const machine::KernelMemory& memory, int threads, mod
   state.opened.reserve(state.arrays.size() + threads);
   install_handlers();
   state.most_used_s = machine::used_s() + state.into->most_s;
-  state.active = true;
+  an_audit_runs = true;
   for (const Pages& pages : state.arrays) close(pages);
   close(state.stacks);
 }
@@ -330,7 +330,7 @@ AuditedBlock::~AuditedBlock() {
 }
 
 void AuditedBlock::resume(std::span<const char> stack) {
-  if (!state.active) return;
+  if (!an_audit_runs) return;
   const Pages pages = pages_of(reinterpret_cast<std::uintptr_t>(stack.data()), stack.size());
   const auto thread = (pages.begin - state.stacks.begin) / machine::kStackBytes;
   state.audits_now = hooks.audited = thread % state.into->every == 0;
@@ -347,7 +347,7 @@ void AuditedBlock::pause() {
 }
 
 void AuditedBlock::end() {
-  if (!state.active) return;
+  if (!an_audit_runs) return;
   for (std::size_t thread = 0; thread < state.statements.size(); ++thread) {
     settle(state.statements[thread], static_cast<std::int64_t>(thread));
     surprise_by(state.statements[thread].postponed, static_cast<std::int64_t>(thread));
@@ -355,7 +355,6 @@ void AuditedBlock::end() {
 }
 
 void AuditedBlock::leave_unfinished() {
-  if (!state.active) return;
   state.into->whole = false;
   finish();
 }

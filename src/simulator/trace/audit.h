@@ -25,6 +25,9 @@ namespace trace {
 // The reason why no audit is possible here, in one sentence; empty if it is possible. Tested once.
 const std::string& why_no_audit();
 
+// Whether the audit of a block goes on.
+inline bool an_audit_runs = false;
+
 // Audits one block. The whole program may have only one of these at a time.
 class AuditedBlock {
  public:
@@ -42,7 +45,7 @@ class AuditedBlock {
   // The block is complete.
   void end();
 
-  // Another block runs before the audited one ends, so the current audit, if any, is over.
+  // Another block runs before the audited one ends, so the audit that runs is over.
   static void leave_unfinished();
 };
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "model/counts.h"
+#include "model/warp_access.h"
 
 namespace trace {
 

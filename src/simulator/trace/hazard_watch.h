@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/counts.h"
+#include "model/warp_access.h"
 #include "simulator/machine/async_copies.h"
 #include "simulator/trace/hooks.h"
 #include "simulator/trace/thread_order.h"

@@ -14,7 +14,6 @@
 #include "simulator/announce/pass.h"
 #include "simulator/machine/collectives.h"
 #include "simulator/machine/fault.h"
-#include "simulator/machine/fiber.h"
 #include "simulator/machine/observer.h"
 #include "simulator/machine/worker.h"
 #include "simulator/trace/audit.h"

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/counts.h"
+#include "model/warp_access.h"
 #include "simulator/machine/grid.h"
 #include "simulator/machine/memory.h"
 #include "simulator/trace/hooks.h"

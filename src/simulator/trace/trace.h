@@ -10,7 +10,7 @@
 #include <functional>
 #include <span>
 
-#include "model/counts.h"
+#include "model/warp_access.h"
 #include "simulator/machine/grid.h"
 
 namespace trace {

@@ -1,6 +1,7 @@
 #include "simulator/trace/warp_log.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "simulator/machine/fault.h"
@@ -170,6 +171,312 @@ void WarpLog::drop_used(int warp, std::span<const Party> parties) {
       lane.log.next_address -= party.addresses_used;
     });
   }
+}
+
+Site* Sites::find_or_make(Token path, Token token, std::uintptr_t address) {
+  const auto known = std::find_if(sites_.begin(), sites_.end(), [&](const Site& site) {
+    return is_site(site, path, token, address);
+  });
+  if (known != sites_.end()) return &*known;
+  const auto array = std::find_if(
+      arrays_.begin(), arrays_.end(),
+      [&](const machine::KernelArray& a) { return a.holds(address); });
+  if (array == arrays_.end()) return nullptr;
+  if (array->owner != 0 && !paths_.has_entered(array->owner, array->owner_bytes)) return nullptr;
+
+  const Kind kind = kind_of(token);
+  const bool loads = is_load(kind);
+  const bool shared = array->shared;
+  Site site{path, token, &*array, 0, static_cast<std::uint32_t>(sites_.size()), {}};
+  site.traffic = kind == Kind::kAsyncCopy ? (shared ? kAsyncSmem : kAsyncGmem)
+                 : loads                  ? (shared ? kSmemLoads : kGmemLoads)
+                                          : (shared ? kSmemStores : kGmemStores);
+  site.counts.array = array->name;
+  site.counts.shared = shared;
+  site.counts.direction = kind == Kind::kAsyncCopy ? model::Direction::copy
+                          : loads                  ? model::Direction::load
+                                                   : model::Direction::store;
+  site.counts.bytes = bytes_of(token);
+  return &sites_.emplace_back(site);
+}
+
+namespace {
+
+// Of the `fours`-th four words of memory.
+std::uint64_t key_of(std::uint64_t fours, int warp, std::uint32_t site) {
+  return (fours & 0xffffffff) | static_cast<std::uint64_t>(warp) << 32 |
+         static_cast<std::uint64_t>(site) << 42;
+}
+
+}  // namespace
+
+void RepeatedWords::request(Site& site, const model::WarpAccess& access, int warp) {
+  const bool loads = site.traffic == kSmemLoads;
+  if (!loads && site.traffic != kSmemStores) return;
+  const std::uint64_t address = access.address[std::countr_zero(access.active)];
+  const int first = static_cast<int>(address / 4 % 4), words = (access.bytes + 3) / 4;
+  const auto wanted = static_cast<std::uint8_t>(((1u << words) - 1) << first);
+  std::uint8_t& of_warp = of_warps_[key_of(address / 16, warp, 0)];
+  const bool repeats = (of_warp & wanted) != 0;
+  of_warp |= wanted;
+  if (!loads) return;
+  model::Merging& merging = site.counts.merging;
+  merging.watched += 1;
+  merging.repeated += repeats;
+  if (repeats || words > 2) return;
+  std::uint8_t& of_site = of_sites_[key_of(address / 16, warp, site.number + 1)];
+  of_site |= wanted;
+  const auto pair = static_cast<std::uint8_t>(first < 2 ? 0b0011 : 0b1100);
+  if (words == 1 && (of_site & pair) == pair) merging.in_pairs += 2;
+  if (of_site == 0b1111) merging.in_fours += 4 / words;
+}
+
+void RepeatedWords::barrier() {
+  of_warps_.clear();
+  of_sites_.clear();
+}
+
+std::uint8_t& RepeatedWords::Table::operator[](std::uint64_t key) {
+  if (2 * used_ > slots_.size()) {
+    std::vector<Slot> before(2 * slots_.size());
+    std::swap(before, slots_);
+    for (const Slot& slot : before) {
+      if (slot.round == round_) find(slot.key) = slot;
+    }
+  }
+  Slot& slot = find(key);
+  if (slot.round != round_) {
+    slot = {key, round_, 0};
+    ++used_;
+  }
+  return slot.bits;
+}
+
+RepeatedWords::Table::Slot& RepeatedWords::Table::find(std::uint64_t key) {
+  const std::size_t mask = slots_.size() - 1;
+  std::size_t at = (key * 0x9e3779b97f4a7c15u >> 32) & mask;
+  while (slots_[at].round == round_ && slots_[at].key != key) at = (at + 1) & mask;
+  return slots_[at];
+}
+
+void RepeatedWords::Table::clear() {
+  used_ = 0;
+  ++round_;
+}
+
+namespace {
+
+// The cost of a load or store depends on its address modulo these bytes (src/model/warp_access.h),
+// on a real GPU and on one whose lines are shorter.
+constexpr int kAlignment[] = {128, 128, 16, 16};
+
+// Adds the cost that a load of one or two words per lane would have as a load of two or four.
+void add_wider(const model::WarpAccess& access, RequestCost& cost) {
+  const auto word = [&](int lane) { return access.address[lane] / 4 % 4; };
+  const std::uint64_t first = word(std::countr_zero(access.active));
+  bool aligned = true;
+  machine::for_each_lane(access.active, [&](int l) { aligned &= word(l) == first; });
+  cost.widenable = aligned && access.bytes == 4;
+  if (!aligned) return;
+  // The request for the first of two or four words counts as the wide one; the others count as
+  // none.
+  model::WarpAccess wide = access;
+  wide.bytes = 8;
+  if (first % 2 == 0 && access.bytes == 4) cost.wavefronts_64 = model::shared_load(wide).wavefronts;
+  wide.bytes = 16;
+  if (first == 0) cost.wavefronts_128 = model::shared_load(wide).wavefronts;
+}
+
+RequestCost compute(int traffic, const model::WarpAccess& access) {
+  if (traffic == kGmemLoads || traffic == kGmemStores) {
+    return {
+        model::global_sectors(access), model::ideal_global_sectors(access), 0,
+        model::uncoalesced_sectors(access), model::global_lines(access)};
+  }
+  const model::SharedCost cost =
+      traffic == kSmemLoads ? model::shared_load(access) : model::shared_store(access);
+  RequestCost result{cost.wavefronts, cost.groups, cost.bank_conflicts()};
+  const bool may_widen = access.matrices == 0 && (access.bytes == 4 || access.bytes == 8);
+  if (traffic == kSmemLoads && may_widen) add_wider(access, result);
+  return result;
+}
+
+}  // namespace
+
+const RequestCost& RequestCosts::of(int traffic, const model::WarpAccess& access) {
+  // A loop repeats the distances between the lanes' addresses and, sooner or later, the alignment.
+  const std::uint64_t base = access.address[std::countr_zero(access.active)];
+  RememberedRequest request{
+      access.active,
+      access.bytes,
+      access.matrices,
+      traffic,
+      static_cast<int>(base % kAlignment[traffic]),
+      {}};
+  machine::for_each_lane(
+      access.active, [&](int l) { request.distances[l] = access.address[l] - base; });
+
+  const std::uint64_t last = request.distances[access.warp.lanes - 1];
+  const std::uint64_t mixed = (request.distances[1] + last * 3 + request.alignment * 5 +
+                               traffic * 1031 + access.active + access.matrices) *
+                              0x9e3779b97f4a7c15u;
+  Remembered& slot = remembered_[mixed >> 54];
+  static_assert(kRemembered == 1 << (64 - 54));
+  if (slot.request != request) slot = {request, compute(traffic, access)};
+  return slot.cost;
+}
+
+namespace {
+
+void add_wide(model::Merging::Wide& wide, int wavefronts) {
+  if (wavefronts == 0) return;
+  wide.requests += 1;
+  wide.wavefronts += wavefronts;
+  wide.most = std::max(wide.most, wavefronts);
+}
+
+}  // namespace
+
+void BlockCounts::begin_block(std::int64_t block, int threads) {
+  block_ = block;
+  threads_.assign(threads, {});
+  sectors_ = conflicts_ = {};
+  in_flight_.begin_block(threads);
+}
+
+std::optional<double> BlockCounts::Requests::mean() const {
+  if (requests == 0) return std::nullopt;
+  return static_cast<double>(pieces) / static_cast<double>(requests);
+}
+
+void BlockCounts::end_block(bool is_cut) {
+  for (const Tally& thread : threads_) {
+    const bool first = counts_.threads_traced++ == 0;
+    for (int t = 0; t < kTraffics; ++t) {
+      model::Traffic& traffic = counts_.*kTraffic[t];
+      include(traffic.accesses, thread.accesses[t], first);
+      include(traffic.floats, thread.bytes[t] / 4, first);
+      include(traffic.bytes, thread.bytes[t], first);
+    }
+  }
+  include(counts_.block_sectors, sectors_.mean());
+  include(counts_.block_conflicts, conflicts_.mean());
+  ++counts_.blocks_traced;
+  counts_.blocks_cut += is_cut;
+  words_.barrier();
+}
+
+void BlockCounts::request(
+    Site& site, const model::WarpAccess& access, const RequestCost& cost, int warp,
+    std::span<Party* const> together, const model::WarpAccess* other) {
+  model::LineCounts& total = site.counts;
+  total.executions += std::popcount(access.active);
+  total.requests += 1;
+  total.pieces += cost.pieces;
+  total.ideal_pieces += cost.ideal;
+  total.bank_conflicts += cost.bank_conflicts;
+  total.uncoalesced += cost.uncoalesced;
+  total.lines += cost.lines;
+  if (site.traffic == kGmemLoads || site.traffic == kAsyncGmem) {
+    sectors_.add(cost.pieces);
+  } else if (site.traffic != kGmemStores) {
+    conflicts_.add(cost.bank_conflicts);
+  }
+  if (site.traffic == kSmemLoads) {
+    const std::int64_t bytes = in_flight_.bytes_of_warp(warp);
+    total.in_flight_bytes += bytes;
+    total.in_flight_most = std::max(total.in_flight_most, bytes);
+  }
+  if (cost.widenable) {
+    model::Widenable& widenable = counts_.widenable[cost.pieces];
+    widenable.requests += 1;
+    widenable.wavefronts_64 += cost.wavefronts_64;
+    widenable.wavefronts_128 += cost.wavefronts_128;
+  }
+  if (site.traffic == kSmemLoads) {
+    add_wide(total.merging.by_64, cost.wavefronts_64);
+    add_wide(total.merging.by_128, cost.wavefronts_128);
+  }
+  if (counts_.blocks_traced == 0) words_.request(site, access, warp);
+  if (cost.pieces > total.worst_pieces) {
+    total.worst_pieces = cost.pieces;
+    total.worst_block = block_;
+    total.worst = access;
+    machine::for_each_lane(
+        access.active, [&](int l) { total.worst.address[l] -= site.array->begin; });
+    if (other != nullptr) total.worst_other = *other;
+  }
+  const auto tally = [&](Tally& of) {
+    of.add(site.traffic, access.bytes);
+    if (site.traffic == kAsyncGmem) of.add(kGmemLoads, access.bytes);
+    if (site.traffic == kAsyncSmem) of.add(kSmemStores, access.bytes);
+  };
+  for (Party* party : together) {
+    if ((party->lanes & ~access.active) == 0) {
+      tally(party->tally);
+    } else {
+      machine::for_each_lane(party->lanes & access.active, [&](int l) {
+        tally(threads_[geometry_.thread_of(warp, l)]);
+      });
+    }
+  }
+}
+
+void BlockCounts::box(Site& site, const model::BoxCost& cost, int thread) {
+  model::LineCounts& total = site.counts;
+  total.executions += 1;
+  total.requests += 1;
+  total.pieces += cost.sectors;
+  total.ideal_pieces += cost.ideal_sectors;
+  total.uncoalesced += cost.sectors - cost.ideal_sectors;
+  total.lines += cost.lines;
+  Tally& tally = threads_[thread];
+  const auto bytes = static_cast<int>(cost.bytes);
+  tally.add(site.traffic, bytes);
+  if (site.traffic == kAsyncGmem) {
+    tally.add(kGmemLoads, bytes);
+    sectors_.add(static_cast<int>(cost.sectors));
+    counts_.box_requests += 1;
+    counts_.box_sectors += cost.sectors;
+    counts_.box_sectors_delivered += cost.delivered;
+  }
+  if (site.traffic == kAsyncSmem) {
+    conflicts_.add(0);
+    tally.add(kSmemStores, bytes);
+  }
+}
+
+void BlockCounts::box_outside(const model::BoxCost& cost) {
+  counts_.boxes_outside += 1;
+  counts_.box_sectors_delivered += cost.delivered;
+}
+
+void BlockCounts::add(int warp, const Party& party) {
+  machine::for_each_lane(
+      party.lanes, [&](int l) { threads_[geometry_.thread_of(warp, l)].add(party.tally); });
+}
+
+model::Counts BlockCounts::result(const Sites& sites) const {
+  model::Counts all = counts_;
+  for (const Site& site : sites.all()) {
+    // Barriers and operands of wgmma in shared memory: only hazards are looked for there.
+    if (site.counts.requests == 0 && site.array->shared) continue;
+    add_requests(all.*kTraffic[site.traffic], site.counts);
+    // cp.async is both a global load and a shared store.
+    if (site.traffic == kAsyncGmem) add_requests(all.gmem_loads, site.counts);
+    if (site.traffic == kAsyncSmem) add_requests(all.smem_stores, site.counts);
+    if (site.traffic == kGmemLoads && is_atomic(kind_of(site.token))) {
+      all.atomic_requests += site.counts.requests;
+      all.atomic_sectors += site.counts.pieces;
+    }
+    if (is_ldmatrix(kind_of(site.token))) {
+      all.ldmatrix_requests += site.counts.requests;
+      all.ldmatrix_wavefronts += site.counts.pieces;
+    }
+    all.lines.push_back(site.counts);
+    all.lines.back().places = sites.places_of(site);
+  }
+  return all;
 }
 
 }  // namespace trace

@@ -42,7 +42,7 @@ WarpTracer::WarpTracer(
       audit_(audit) {}
 
 void WarpTracer::go_on() {
-  if (!audited_) AuditedBlock::leave_unfinished();
+  if (!audited_ && an_audit_runs) AuditedBlock::leave_unfinished();
   hooks.stacks = memory_.stacks.begin;
   hooks.stack_bytes = memory_.stacks.bytes;
   const std::span<const std::byte> locals = machine::thread_locals();
@@ -92,7 +92,7 @@ void WarpTracer::end_block() {
 // The threads' actions after that are not hazards.
 void WarpTracer::cut_block() {
   stop();
-  if (audited_) AuditedBlock::leave_unfinished();
+  if (audited_ && an_audit_runs) AuditedBlock::leave_unfinished();
   audited_.reset();
   counts_.end_block(true);
   if (record_.is_on()) record_.begin_or_end(model::RecordedEvent::Kind::block_end);

@@ -7,13 +7,12 @@
 #include <span>
 #include <vector>
 
-#include "model/counts.h"
 #include "model/recording.h"
+#include "model/warp_access.h"
 #include "simulator/machine/grid.h"
 #include "simulator/machine/memory.h"
 #include "simulator/machine/observer.h"
 #include "simulator/trace/audit.h"
-#include "simulator/trace/block_counts.h"
 #include "simulator/trace/hooks.h"
 #include "simulator/trace/launch_watch.h"
 #include "simulator/trace/source_lines.h"

@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "model/counts.h"
 #include "model/warp_access.h"
 #include "simulator/machine/memory.h"
 #include "simulator/machine/observer.h"
