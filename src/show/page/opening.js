@@ -58,8 +58,8 @@ function wayOf(life) {
 
 const ways = new WeakMap();  // of scenes
 
-function wayOfScene(scene, life = new Life(new Recording(scene))) {
-  if (!ways.has(scene)) ways.set(scene, wayOf(life));
+function wayOfScene(scene, life = null) {
+  if (!ways.has(scene)) ways.set(scene, wayOf(life ?? new Life(new Recording(scene))));
   return ways.get(scene);
 }
 

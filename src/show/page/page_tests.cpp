@@ -179,8 +179,8 @@ void check_registers(Browser& browser, int stage) {
   CHECK(
       browser.text(
           "(() => { const {registers} = page.player.life; const lines = registers.linesOf(0, 9);"
-          "const places = [0, 1].map((isB) => registers.loads[0].flatMap(({elements}) => "
-          "elements[9]).filter((one) => (one & 1) === isB).map((one) => "
+          "const places = [0, 1].map((isB) => registers.loads[0].flatMap((load) => "
+          "[...registers.elementsOf(load, 9)]).filter((one) => (one & 1) === isB).map((one) => "
           "registers.placeOf(one)));"
           "const of = places.map((some) => [...new Set(some.map(([line]) => line))].sort((a, b) "
           "=> a - b).join()), order = places.map((some) => [...new Set(some.map(([, k]) => "

@@ -19,7 +19,7 @@ class Registers {
     this.sums = Array.from({length: recording.threads}, () => []);  // of each thread: words of C
     // Of each warp, for each row of A and column of B: the steps that brought the elements.
     this.brought = Array.from({length: warps}, () => [new Map(), new Map()]);
-    this.loads = Array.from({length: warps}, () => []);  // {at, elements: of each lane}
+    this.loads = Array.from({length: warps}, () => []);  // {at, elements, count: of each lane}
     this.copies = new Map();  // by tile along K: its cp.async copies
     this.origin = new Map(arrays.filter(({shared}) => shared).map((array) => [array, new Int32Array(array.words).fill(-1)]));
     if (scene.M > 0) this.follow();
@@ -103,19 +103,27 @@ class Registers {
   // A load brings elements to the lanes of a warp. An ldmatrix gives each lane a word of the row
   // that another lane names.
   bring(step, at, originOf) {
-    const {recording} = this, {matrices} = step.pattern;
-    const elements = Array.from({length: recording.lanes}, () => []);
+    const {recording} = this, {matrices, bytes} = step.pattern;
+    const count = matrices || Math.ceil(bytes / 4), elements = new Int32Array(recording.lanes * count).fill(-1);
+    let last = -1, next = 0, of = -1;
     const give = (word, lane) => {
       const element = originOf(word);
-      if (element < 0) return;
-      elements[lane].push(element);
-      this.mark(step.warp, element, at);
+      next = lane === of ? next + 1 : lane * count;
+      of = lane;
+      elements[next] = element;
+      if (element >= 0 && element !== last) this.mark(step.warp, last = element, at);
     };
     if (matrices === 0) recording.forEachWord(step, give);
     for (let i = 0; i < 32 * matrices; ++i) {
-      give(recording.address(step, 8 * (i >> 5) + (i % 32 >> 2)) / 4 + i % 4, i % 32);
+      const lane = Math.floor(i / matrices), matrix = i % matrices;
+      give(recording.address(step, 8 * matrix + (lane >> 2)) / 4 + lane % 4, lane);
     }
-    if (elements.some(({length}) => length > 0)) this.loads[step.warp].push({at, elements});
+    if (last >= 0) this.loads[step.warp].push({at, elements, count});
+  }
+
+  // The elements that a load brings to a lane.
+  elementsOf({elements, count}, lane) {
+    return elements.subarray(lane * count, (lane + 1) * count).filter((element) => element >= 0);
   }
 
   mark(warp, element, at) {
@@ -187,9 +195,10 @@ class RegistersView {
   held(warp, lane, step, isB) {
     const places = new Map();
     let isNow = false;
-    for (const {at, elements} of this.registers.loads[warp]) {
+    for (const load of this.registers.loads[warp]) {
+      const {at} = load;
       if (at > step) break;
-      for (const element of elements[lane]) {
+      for (const element of this.registers.elementsOf(load, lane)) {
         if ((element & 1) !== isB) continue;
         const [line, k] = this.registers.placeOf(element);
         if (!places.has(line)) places.set(line, new Map());
@@ -207,7 +216,7 @@ class RegistersView {
   }
 
   everLoads(warp, isB) {
-    return this.registers.loads[warp].some(({elements}) => elements.flat().some((element) => (element & 1) === isB));
+    return this.registers.loads[warp].some(({elements}) => elements.some((element) => element >= 0 && (element & 1) === isB));
   }
 
   draw(step, warp, lane) {
