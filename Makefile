@@ -52,7 +52,7 @@ JOINED := $(addprefix src/,$(addsuffix /,text model flags cluster try school/gra
 	lab profile experiments $(addprefix show/,report report/explain step pictures page)))
 MAINS := %_tests.cpp %/alone.cpp %/mpi.cpp src/cluster/no_gpus.cpp %/update.cpp %/on_cpu.cpp
 APART = $(MAINS) $(RUNNERS) $(ANSWER) %/lesson_source.cpp %/recorded.cpp %/before_main.cpp %/tensor_core.cpp %/rewriter.cpp %/random.cpp \
-	src/simulator/host/blas% %/architecture.cpp %/guarded_kernel.cpp %/inspect.cpp %/assemble.cpp %/similar.cpp %/ladder.cpp %/index_mutants.cpp %/time.cpp %/recorded_gpus.cpp %/block_requests.cpp src/simulator/machine/device_%
+	src/simulator/host/blas% %/waiting.cpp %/architecture.cpp %/guarded_kernel.cpp %/inspect.cpp %/assemble.cpp %/similar.cpp %/ladder.cpp %/index_mutants.cpp %/time.cpp %/recorded_gpus.cpp %/block_requests.cpp src/simulator/machine/device_%
 # Code that runs long, as a profile shows, is optimized more.
 HOT_FILES := cpu_reference.cpp $(addprefix src/,simulator/announce/pass.cpp simulator/machine/% $(addprefix simulator/trace/,hazard_watch.cpp \
 	hooks.cpp launch_watch.cpp thread_order.cpp warp_log.cpp warp_tracer.cpp watch.cpp) $(addprefix model/,tensor_core.cpp warp_access.cpp) \

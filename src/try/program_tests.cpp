@@ -57,6 +57,12 @@ TEST_CASE("all blocks of every launch run, traced or not, on one set of device v
   }
 }
 
+TEST_CASE("only programs whose blocks may wait for each other are run as such") {
+  const std::string names = "nm -C " + testing::built().string() + "/try/";
+  CHECK(!contains(testing::run(names + "tiled").out, "simt::grid_barrier"));
+  CHECK(contains(testing::run(names + "stream_k").out, "simt::grid_barrier"));
+}
+
 TEST_CASE("what nvcc or older compilers take, and g++ does not, is made to compile") {
   const Output output = try_program("older_programs");
   CAPTURE(output.err);
