@@ -2071,12 +2071,7 @@ __global__ void __launch_bounds__((BM / 128 + 1) * 128, 1) proven_parts(
   multiply_scaled_parts<BM, BN, BK, STAGES, VEC>(M, N, K, alpha, maps, beta, C);
 }
 
-using model::Tile;
-
-// Where C has few results for what is read, other tiles suit it, and K can be cut into parts
-// (Maps).
-
-// Adds the parts up, always in the order of K. `sums` has `rows` rows for each part.
+// Adds up the parts of K (Maps), always in the order of K. `sums` has `rows` rows for each part.
 __global__ void __launch_bounds__(256) add_up_parts_of_K(
     int M, int N, int rows, int parts, const float* sums, float alpha, float beta, float* C) {
   griddepcontrol_wait();  // this kernel starts early, behind the product
@@ -2088,204 +2083,129 @@ __global__ void __launch_bounds__(256) add_up_parts_of_K(
   C[i] = beta == 0.0f ? alpha * sum : alpha * sum + beta * C[i];
 }
 
-// These tiles have few rows, or few columns, and long rings: many bytes are in flight.
-constexpr Tile kFewRows[] = {{16, 256, 16, 16, 32, 4, 4, 4}};
-constexpr Tile kFewInBoxes[] = {
-    {.BM = 16, .BN = 64, .BK = 32, .STAGES = 8},
-    {.BM = 32, .BN = 64, .BK = 32, .STAGES = 8},
-    {.BM = 64, .BN = 128, .BK = 32, .STAGES = 6},
-    {.BM = 256, .BN = 64, .BK = 32, .STAGES = 3}};
-constexpr Tile kFewSplit[] = {
-    {.BM = 16, .BN = 128, .BK = 32, .STAGES = 6},
-    {.BM = 32, .BN = 128, .BK = 32, .STAGES = 6},
-    {.BM = 64, .BN = 128, .BK = 32, .STAGES = 6},
-    {.BM = 128, .BN = 64, .BK = 32, .STAGES = 4}};
+#ifndef KERNELS_ALONE  // examples/eight.cu takes only the kernels
 
-// To split A and B takes longer than to multiply them if C has few results. So the kernel of stage
-// 17 runs there in place of those of 18 to 20, and in place of stage 21's, which is right for all
-// data, stage 11's.
-const model::Contrast kInTf32Parts{"fp32 from tf32 parts", model::kSplitTf32, lesson::kTf32Parts};
-const model::Contrast kInFp32{"balanced", model::kFp32, lesson::kBalanced};
+// How the kernels are launched. There is one launch_kernel for kernels with the same parameters. If
+// a launch has a condition, the kernel starts early, and returns at once unless it holds.
 
-// The ladder as data. First each kernel's launch: which sizes of a tile the kernel takes, and what
-// is not as for others (model/tile.h). VEC is 1 where rows are not 16-byte aligned.
+using model::ShareOut, model::Task;
 
-template <Tile t, int>
-struct Naive : model::Launch<t> {
-  static constexpr auto kernel = naive<t.BM, t.BN>;
-  static constexpr int block_x = t.BM, block_y = t.BN;
+// The grid has C's rows and columns of tiles, or its kernel orders and shares out the tiles itself.
+template <class Kernel, class... Arguments>
+void launch_blocks(
+    Kernel* kernel, const Task& t, const OnlyIf& only_if, const Arguments&... arguments) {
+  const model::Variant& v = t.variant;
+  const dim3 grid = v.sharing == model::Sharing::grid
+                        ? dim3(ceil_div(t.N, v.BN), ceil_div(t.M, v.BM))
+                        : dim3(model::blocks_of(share_out(t), tiles_of(v, t.M, t.N)));
+  const dim3 block(v.block_x, v.block_y);
+  launch_if(only_if, kernel, grid, block, v.shared_bytes, arguments...);
+}
+
+// Stages 1 to 10, 12 and 13.
+void launch_kernel(model::Kernel* kernel, const Task& t, const OnlyIf& only_if) {
+  launch_blocks(kernel, t, only_if, t.M, t.N, t.K, t.alpha, t.A, t.B, t.beta, t.C);
+}
+
+// Stage 11.
+void launch_kernel(
+    void (*kernel)(int, int, int, float, const float*, const float*, float, float*, Shares),
+    const Task& t, const OnlyIf& only_if) {
+  const ShareOut cut = share_out(t);
+  const auto [sums, arrived] = sums_in_memory(t);
+  const Shares shares{only_if, cut.whole, cut.parts, cut.depth, sums, arrived};
+  launch_blocks(kernel, t, only_if, t.M, t.N, t.K, t.alpha, t.A, t.B, t.beta, t.C, shares);
+}
+
+// What comes before the product of parts, and what its kernel gets.
+UnitMaps split(const Task& t) {
+  const Parts parts = parts_in_memory(t, kChunk);
+  const auto& [lines, units_A, units_B, doubts, next_doubts] = parts;
+  const auto launch_split = [&](auto* kernel, auto... outputs) {
+    const int blocks = ceil_div(t.K, kChunk) * (ceil_div(t.M, kChunk) + ceil_div(t.N, kChunk));
+    if (blocks > 0) launch_aside(kernel, blocks, 256, 0, t.M, t.N, t.K, t.A, t.B, outputs...);
+  };
+  const bool scaled = t.variant.has_units, judged = t.variant.stand_in != nullptr;
+  if (scaled) launch_aside(find_units, ceil_div(t.N, 32), 1024, 0, t.N, t.K, t.B, units_B);
+  if (!scaled) launch_split(split_matrices, lines);
+  if (scaled && !judged) launch_split(split_in_units, lines, units_A, units_B);
+  if (judged) launch_split(split_and_judge, lines, units_A, units_B, doubts, next_doubts);
+  const auto [a, b] = maps_of_lines(lines, t, kChunk);
+  return {{{doubts, kDoubtful, kDoubtful, /*otherwise=*/true}, {}, a, b}, units_A, units_B};
+}
+
+// Stages 14 to 17, and 18 and 19 behind the split.
+void launch_kernel(
+    void (*kernel)(int, int, int, float, Maps, float, float*), const Task& t,
+    const OnlyIf& only_if) {
+  if (model::multiplies_parts(t.variant)) {
+    const Maps maps = split(t);
+    return launch_blocks(kernel, t, maps, t.M, t.N, t.K, t.alpha, maps, t.beta, t.C);
+  }
+  const auto [a, b] = operand_maps(t, only_if);
+  const ShareOut cut = share_out(t);
+  if (cut.parts == 1) {
+    const Maps maps{only_if, {}, a, b};
+    return launch_blocks(kernel, t, only_if, t.M, t.N, t.K, t.alpha, maps, t.beta, t.C);
+  }
+  const int rows = ceil_div(t.M, t.variant.BM) * t.variant.BM, part_K = cut.depth * t.variant.BK;
+  float* const sums = sums_in_memory(t).sums;
+  const Maps maps{{}, {rows, part_K}, a, b};
+  launch_blocks(kernel, t, {}, cut.parts * rows, t.N, part_K, 1.0f, maps, 0.0f, sums);
+  launch_aside(
+      add_up_parts_of_K, ceil_div(t.M * t.N, 256), 256, 0, t.M, t.N, rows, cut.parts, sums, t.alpha,
+      t.beta, t.C);
+}
+
+// Stages 20 and 21. The GPU decides between the kernel of stage 21 and those that stand in for it:
+// all but one return at once.
+void launch_kernel(
+    void (*kernel)(int, int, int, float, UnitMaps, float, float*), const Task& t, const OnlyIf&) {
+  const UnitMaps maps = split(t);
+  launch_blocks(kernel, t, maps, t.M, t.N, t.K, t.alpha, maps, t.beta, t.C);
+  const auto launch_if_doubts_are = [&](unsigned doubts, const model::Variant& stand_in) {
+    const Task other{stand_in, t.sms, t.M, t.N, t.K, t.alpha, t.A, t.B, t.beta, t.C};
+    kernel_for(stand_in, t.N, t.K, t.A, t.B, t.C).launch(other, {maps.word, kAllDoubts, doubts});
+  };
+  const model::Variant* const stand_in = t.variant.stand_in;
+  if (stand_in == nullptr || t.K == 0) return;
+  launch_if_doubts_are(kDoubtful, *stand_in);
+  launch_if_doubts_are(kAllDoubts, *stand_in->stand_in);
+}
+
+using model::CopiedByThreads, model::CopiedInBoxes, model::Float4s, model::InRing, model::Launch;
+using model::kAsyncCopies, model::variant, model::variants, model::with_warps;
+using model::Multiplier, model::OfFragments, model::Padded, model::Specialized, model::Tile;
+
+// The ladder as data: tiles, those for large products first, and the kernels that take them, with
+// what else is known of their launch (model/tile.h). VEC is 1 where rows are not 16-byte aligned.
+
+template <auto kernel>
+void launch_of(const Task& t, const OnlyIf& only_if) {
+  launch_kernel(kernel, t, only_if);
+}
+template <auto k, class Known>
+struct Of : Known {
+  static constexpr auto kernel = k;
+  static constexpr auto launch = launch_of<k>;
 };
-
-template <Tile t, int>
-struct Coalesced : model::Launch<t> {
-  static constexpr auto kernel = coalesced<t.BM, t.BN>;
-};
-
-template <Tile t, int>
-struct SharedMemoryTiling : model::CopiedByThreads<Tile{.BM = t.BM, .BN = t.BN, .BK = t.BM}, 1> {
-  static constexpr auto kernel = shared_memory_tiling<t.BM, t.BN, t.BM>;
-  static_assert(t.BM == t.BN, "every thread copies one element of either tile: both are square");
-};
-
-template <Tile t, int>
-struct ThreadCoarsening1d : model::CopiedByThreads<t, 1> {
-  static constexpr auto kernel = thread_coarsening_1d<t.BM, t.BN, t.BK, t.TM>;
-};
-
-template <Tile t, int>
-struct ThreadTiling2d : model::CopiedByThreads<t, 1> {
-  static constexpr auto kernel = thread_tiling_2d<t.BM, t.BN, t.BK, t.TM, t.TN>;
-};
-
-template <Tile t, int VEC>
-struct Vectorized : model::Float4s<t, 4> {
-  static constexpr auto kernel = vectorized<t.BM, t.BN, t.BK, t.TM, t.TN, VEC>;
-};
-
-template <Tile t, int VEC>
-struct ConflictFree : model::Padded<t, 4> {
-  static constexpr auto kernel = conflict_free<t.BM, t.BN, t.BK, t.TM, t.TN, VEC>;
-};
-
-template <Tile t, int VEC>
-struct WarpTiling : model::Padded<t, 4> {
-  static constexpr auto kernel = warp_tiling<t.BM, t.BN, t.BK, t.WM, t.WN, t.TM, t.TN, VEC>;
-};
-
-template <Tile t, int VEC>
-struct Pipelined : model::Padded<t, 1, VEC> {
-  static constexpr int shared_bytes = model::ring_bytes<t, Tiles<t.BM, t.BN, t.BK>>();
-};
-
-template <Tile t, int VEC>
-struct AsyncPipeline : Pipelined<t, VEC> {
-  static constexpr auto kernel =
-      async_pipeline<t.BM, t.BN, t.BK, t.WM, t.WN, t.TM, t.TN, t.STAGES, VEC>;
-};
-
-template <Tile t, int VEC>
-struct RegisterPipeline : Pipelined<t, VEC> {
-  static constexpr auto kernel =
-      register_pipeline<t.BM, t.BN, t.BK, t.WM, t.WN, t.TM, t.TN, t.STAGES, VEC>;
-};
-
-template <Tile t, int VEC>
-struct Balanced : Pipelined<t, VEC> {
-  static constexpr auto kernel = balanced<t.BM, t.BN, t.BK, t.WM, t.WN, t.TM, t.TN, t.STAGES, VEC>;
-  static_assert(t.TM * t.TN == 16 || t.TM * t.TN % 32 == 0, "a thread adds up 4 or 8 float4");
-  static constexpr auto sharing = model::Sharing::ordered;
-  static constexpr auto share_out = ::share_out;
-};
-
-// Without cuts, so that only the order of the blocks is new.
-template <Tile t, int VEC>
-struct Ordered : Balanced<t, VEC> {
-  static constexpr const char* name = "128x256x8-ordered";
-  static constexpr decltype(&::share_out) share_out = nullptr;
-};
-
-using model::Multiplier, model::with_warps;
-
-template <Tile t, int VEC>
-struct TensorCores
-    : model::OfFragments<with_warps(t, t.WM, t.WN, 8), VEC, Tiles<t.BM, t.BN, t.BK, 8, 8>> {
-  static constexpr auto kernel =
-      tensor_cores<t.BM, t.BN, t.BK, t.WM, t.WN, t.WM / 8, t.WN / 4, t.STAGES, VEC>;
-  static_assert(t.BK % 16 == 0, "a K tile has an even number of steps: two sets of fragments");
-};
-
-template <Tile t, int VEC>
-struct LdmatrixFragments
-    : model::OfFragments<with_warps(t, t.WM, t.WN, 8), VEC, SwizzledTiles<t.BM, t.BN, t.BK>> {
-  static constexpr auto kernel =
-      ldmatrix_fragments<t.BM, t.BN, t.BK, t.WM, t.WN, t.WM / 8, t.WN / 4, t.STAGES, VEC>;
-  static_assert(t.BK == 32, "the 8 chunks of a row of A take all 32 banks");
-};
-
-template <Tile t, int VEC>
-struct CopyEngine
-    : model::CopiedInBoxes<
-          with_warps(t, t.WM, t.WN, 8), Boxes<t.BM, t.BN, t.BK>, Multiplier::mma_tf32> {
-  static constexpr auto kernel =
-      copy_engine<t.BM, t.BN, t.BK, t.WM, t.WN, t.WM / 8, t.WN / 4, t.STAGES, VEC>;
-};
-
-template <Tile t, int VEC>
-struct Warpgroups
-    : model::CopiedInBoxes<
-          with_warps(t, t.BM, 16, 4), Boxes<t.BM, t.BN, t.BK>, Multiplier::wgmma_tf32> {
-  static constexpr auto kernel = warpgroups<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>;
-  static_assert(t.BN % 64 == 0, "a warpgroup multiplies for 64 columns of C");
-  static_assert(t.STAGES >= 3, "one tile arrives while two are read");
-};
-
-template <Tile t, int VEC>
-struct SpecializedWarps : model::Specialized<Warpgroups<t, VEC>, t.BN / 64> {
-  static constexpr auto kernel = specialized_warps<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>;
-};
-
-template <Tile t, int VEC>
-struct SpecializedWarpsBf16
-    : model::Specialized<
-          model::CopiedInBoxes<
-              with_warps(t, 16, t.BN, 8), Boxes<t.BM, t.BN, t.BK, __nv_bfloat16>,
-              Multiplier::wgmma_bf16, 2>,
-          t.BM / 64> {
-  static constexpr auto kernel = specialized_warps_bf16<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>;
-  static_assert(t.BM % 64 == 0, "a warpgroup has 64 rows");
-  static_assert(t.BN <= 256, "a wgmma has at most 256 columns");
-  static_assert(t.STAGES >= 3, "one tile arrives while two are read");
-  static constexpr const char* name = "bf16-128x256x64";
-  static constexpr auto contrast = &lesson::kWithBf16;
-};
-
-template <Tile t, int VEC>
-struct Tf32Parts
-    : model::Specialized<
-          model::CopiedInBoxes<
-              with_warps(t, t.BM, 16, 4), SplitBoxes<t.BM, t.BN, t.BK>, Multiplier::wgmma_3xtf32>,
-          t.BN / 64> {
-  static constexpr auto kernel = tf32_parts<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>;
-  static_assert(t.BN % 64 == 0, "a warpgroup multiplies for 64 columns of C");
-};
-
-// What the kernels of parts have in common; a warpgroup has WM rows.
-template <Tile t, int WM>
-struct OfParts : model::Specialized<model::Launch<with_warps(t, WM / 4, t.BN, 8)>, t.BM / WM> {
-  static_assert(t.BM <= 256 && t.BN <= 256, "a box has at most 256 lines");
-  static constexpr int shared_bytes = model::ring_bytes<t, __half[t.BM + t.BN][kSpan]>();
-  static constexpr int pipeline = t.STAGES * kPartK / t.BK - 1;
-  static constexpr auto multiplier = Multiplier::wgmma_3xf16;
-};
-
-template <Tile t, int VEC>
-struct Fp16Parts : OfParts<t, 64> {
-  static constexpr auto kernel = fp16_parts<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>;
-  static_assert(t.BK == kPartK, "a K tile is one place in the ring");
-};
-
-template <Tile t, int VEC>
-struct TakingTurns : OfParts<t, 128> {
-  static constexpr auto kernel = taking_turns<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>;
-  static_assert(t.BM == 256, "two warpgroups take turns");
-  static_assert(t.STAGES * kPartK >= 2 * t.BK, "one K tile arrives while another is read");
-};
-
-template <Tile t, int VEC>
-struct ScaledParts : TakingTurns<t, VEC> {
-  static constexpr auto kernel = scaled_parts<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>;
-  static_assert(t.BK == kChunk, "the units of A are those of chunks");
-  static constexpr bool has_units = true;
-};
-
-template <Tile t, int VEC>
-struct ProvenParts : ScaledParts<t, VEC> {
-  static constexpr auto kernel = proven_parts<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>;
-};
-
-// The tile sizes, those for large products first.
 
 constexpr Tile kOnePerThread[] = {{.BM = 32, .BN = 32}, {.BM = 16, .BN = 16}, {.BM = 8, .BN = 8}};
+template <Tile t, int>
+struct Naive : Launch<t> {
+  static constexpr auto kernel = naive<t.BM, t.BN>;
+  static constexpr auto launch = launch_of<kernel>;
+  static constexpr int block_x = t.BM, block_y = t.BN;
+};
+template <Tile t, int>
+using Coalesced = Of<coalesced<t.BM, t.BN>, Launch<t>>;
+template <Tile t, int>
+struct SharedMemoryTiling : CopiedByThreads<Tile{.BM = t.BM, .BN = t.BN, .BK = t.BM}, 1> {
+  static_assert(t.BM == t.BN, "every thread copies one element of either tile: both are square");
+  static constexpr auto kernel = shared_memory_tiling<t.BM, t.BN, t.BM>;
+  static constexpr auto launch = launch_of<kernel>;
+};
+
 constexpr Tile kColumns[] = {
     {.BM = 64, .BN = 64, .BK = 8, .TM = 8, .suffix = "-tm8"},
     {.BM = 16, .BN = 16, .BK = 16, .TM = 1, .suffix = "-tm1"},
@@ -2293,208 +2213,248 @@ constexpr Tile kColumns[] = {
     {.BM = 16, .BN = 16, .BK = 16, .TM = 4, .suffix = "-tm4"},
     {.BM = 16, .BN = 16, .BK = 16, .TM = 8, .suffix = "-tm8"},
     {.BM = 16, .BN = 16, .BK = 16, .TM = 16, .suffix = "-tm16"}};
+template <Tile t, int>
+using ThreadCoarsening1d = Of<thread_coarsening_1d<t.BM, t.BN, t.BK, t.TM>, CopiedByThreads<t, 1>>;
+
 constexpr Tile kSquares[] = {
     {.BM = 128, .BN = 128, .BK = 8, .TM = 8, .TN = 8},
     {.BM = 64, .BN = 64, .BK = 8, .TM = 8, .TN = 8},
     {.BM = 64, .BN = 64, .BK = 8, .TM = 8, .TN = 4, .for_small = true, .suffix = "-8x4"}};
+template <Tile t, int>
+using ThreadTiling2d = Of<thread_tiling_2d<t.BM, t.BN, t.BK, t.TM, t.TN>, CopiedByThreads<t, 1>>;
+template <Tile t, int VEC>
+using Vectorized = Of<vectorized<t.BM, t.BN, t.BK, t.TM, t.TN, VEC>, Float4s<t, 4>>;
+template <Tile t, int VEC>
+using ConflictFree = Of<conflict_free<t.BM, t.BN, t.BK, t.TM, t.TN, VEC>, Padded<t, 4>>;
+
 constexpr Tile kOfWarps[] = {
     {.BM = 128, .BN = 128, .BK = 8, .WM = 32, .WN = 128, .TM = 16, .TN = 8},
     {.BM = 64, .BN = 256, .BK = 8, .WM = 64, .WN = 64, .TM = 16, .TN = 8},
     {64, 64, 8, 64, 32, 8, 8, 0, true, "-8x8"},
     {.BM = 64, .BN = 64, .BK = 8, .WM = 32, .WN = 32, .TM = 8, .TN = 4, .for_small = true}};
+template <Tile t, int VEC>
+using WarpTiling = Of<warp_tiling<t.BM, t.BN, t.BK, t.WM, t.WN, t.TM, t.TN, VEC>, Padded<t, 4>>;
+
 constexpr Tile kPipelined[] = {
     {.BM = 128, .BN = 256, .BK = 8, .WM = 64, .WN = 64, .TM = 16, .TN = 8, .STAGES = 4},
     {64, 128, 8, 32, 64, 8, 8, 4, true},
     {64, 64, 8, 32, 32, 8, 4, 4, true}};
+template <Tile t, int VEC>
+using PaddedInRing = InRing<Padded<t, 1, VEC>, Tiles<t.BM, t.BN, t.BK>>;
+template <Tile t, int VEC>
+using AsyncPipeline =
+    Of<async_pipeline<t.BM, t.BN, t.BK, t.WM, t.WN, t.TM, t.TN, t.STAGES, VEC>,
+       PaddedInRing<t, VEC>>;
+template <Tile t, int VEC>
+using RegisterPipeline =
+    Of<register_pipeline<t.BM, t.BN, t.BK, t.WM, t.WN, t.TM, t.TN, t.STAGES, VEC>,
+       PaddedInRing<t, VEC>>;
+
+// From here on, some tiles are for C with few results for what is read: they have few rows, or few
+// columns, and long rings, so that many bytes are in flight.
+constexpr Tile kFewRows[] = {{16, 256, 16, 16, 32, 4, 4, 4}};
+template <Tile t, int VEC>
+struct Balanced : PaddedInRing<t, VEC> {
+  static_assert(t.TM * t.TN == 16 || t.TM * t.TN % 32 == 0, "a thread adds up 4 or 8 float4");
+  static constexpr auto kernel = balanced<t.BM, t.BN, t.BK, t.WM, t.WN, t.TM, t.TN, t.STAGES, VEC>;
+  static constexpr auto launch = launch_of<kernel>;
+  static constexpr auto sharing = model::Sharing::ordered;
+  static constexpr auto share_out = ::share_out;
+};
+// Without cuts, so that only the order of the blocks is new.
+template <Tile t, int VEC>
+struct Ordered : Balanced<t, VEC> {
+  static constexpr const char* name = "128x256x8-ordered";
+  static constexpr decltype(&::share_out) share_out = nullptr;
+};
+
 constexpr Tile kOfFragments[] = {
-    {.BM = 128, .BN = 256, .BK = 16, .WM = 64, .WN = 64, .STAGES = 4},
-    {.BM = 64, .BN = 128, .BK = 16, .WM = 32, .WN = 64, .STAGES = 4, .for_small = true},
-    {.BM = 64, .BN = 64, .BK = 16, .WM = 32, .WN = 32, .STAGES = 4, .for_small = true}};
+    {.BM = 128, .BN = 256, .BK = 16, .WM = 64, .WN = 64, .TM = 8, .TN = 16, .STAGES = 4},
+    {64, 128, 16, 32, 64, 4, 16, 4, true},
+    {64, 64, 16, 32, 32, 4, 8, 4, true}};
+template <Tile t, int VEC>
+using TensorCores =
+    Of<tensor_cores<t.BM, t.BN, t.BK, t.WM, t.WN, t.TM, t.TN, t.STAGES, VEC>,
+       OfFragments<t, VEC, Tiles<t.BM, t.BN, t.BK, 8, 8>>>;
+
 constexpr Tile kSwizzled[] = {
-    {.BM = 128, .BN = 256, .BK = 32, .WM = 64, .WN = 64, .STAGES = 4},
-    {.BM = 128, .BN = 256, .BK = 32, .WM = 64, .WN = 64, .STAGES = 3, .suffix = "-ring3"},
-    {.BM = 128, .BN = 256, .BK = 32, .WM = 64, .WN = 64, .STAGES = 2, .suffix = "-ring2"},
-    {.BM = 64, .BN = 128, .BK = 32, .WM = 32, .WN = 64, .STAGES = 4, .for_small = true},
-    {.BM = 64, .BN = 64, .BK = 32, .WM = 32, .WN = 32, .STAGES = 4, .for_small = true}};
+    {.BM = 128, .BN = 256, .BK = 32, .WM = 64, .WN = 64, .TM = 8, .TN = 16, .STAGES = 4},
+    {128, 256, 32, 64, 64, 8, 16, 3, false, "-ring3"},
+    {128, 256, 32, 64, 64, 8, 16, 2, false, "-ring2"},
+    {64, 128, 32, 32, 64, 4, 16, 4, true},
+    {64, 64, 32, 32, 32, 4, 8, 4, true}};
+template <Tile t, int VEC>
+struct LdmatrixFragments : OfFragments<t, VEC, SwizzledTiles<t.BM, t.BN, t.BK>> {
+  static_assert(t.BK == 32, "the 8 chunks of a row of A take all 32 banks");
+  static constexpr auto kernel =
+      ldmatrix_fragments<t.BM, t.BN, t.BK, t.WM, t.WN, t.TM, t.TN, t.STAGES, VEC>;
+  static constexpr auto launch = launch_of<kernel>;
+};
+
 constexpr Tile kFragmentsInBoxes[] = {
-    {.BM = 256, .BN = 128, .BK = 32, .WM = 64, .WN = 64, .STAGES = 4},
-    {.BM = 128, .BN = 64, .BK = 32, .WM = 64, .WN = 32, .STAGES = 4, .for_small = true},
-    {.BM = 64, .BN = 64, .BK = 32, .WM = 32, .WN = 32, .STAGES = 3, .for_small = true}};
+    {.BM = 256, .BN = 128, .BK = 32, .WM = 64, .WN = 64, .TM = 8, .TN = 16, .STAGES = 4},
+    {128, 64, 32, 64, 32, 8, 8, 4, true},
+    {64, 64, 32, 32, 32, 4, 8, 3, true}};
+template <Tile t, int VEC>
+using CopyEngine =
+    Of<copy_engine<t.BM, t.BN, t.BK, t.WM, t.WN, t.TM, t.TN, t.STAGES, VEC>,
+       CopiedInBoxes<t, Boxes<t.BM, t.BN, t.BK>, Multiplier::mma_tf32>>;
+
 constexpr Tile kInBoxes[] = {
     {.BM = 256, .BN = 128, .BK = 32, .STAGES = 4},
     {.BM = 256, .BN = 128, .BK = 32, .STAGES = 3, .suffix = "-ring3"},
     {.BM = 192, .BN = 128, .BK = 32, .STAGES = 4, .for_small = true},
     {.BM = 128, .BN = 128, .BK = 32, .STAGES = 4, .for_small = true},
     {.BM = 64, .BN = 64, .BK = 32, .STAGES = 3, .for_small = true}};
+constexpr Tile kFewInBoxes[] = {
+    {.BM = 16, .BN = 64, .BK = 32, .STAGES = 8},
+    {.BM = 32, .BN = 64, .BK = 32, .STAGES = 8},
+    {.BM = 64, .BN = 128, .BK = 32, .STAGES = 6},
+    {.BM = 256, .BN = 64, .BK = 32, .STAGES = 3}};
+template <Tile t, int VEC>
+using Warpgroups =
+    Of<warpgroups<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>,
+       CopiedInBoxes<with_warps(t, t.BM, 16, 4), Boxes<t.BM, t.BN, t.BK>, Multiplier::wgmma_tf32>>;
+template <Tile t, int VEC>
+using SpecializedWarps =
+    Of<specialized_warps<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>,
+       Specialized<Warpgroups<t, VEC>>>;
+
 constexpr Tile kBf16InBoxes[] = {{.BM = 128, .BN = 256, .BK = 64, .STAGES = 4}};
+template <Tile t, int VEC>
+struct SpecializedWarpsBf16
+    : Specialized<CopiedInBoxes<
+          with_warps(t, 16, t.BN, 8), Boxes<t.BM, t.BN, t.BK, __nv_bfloat16>,
+          Multiplier::wgmma_bf16, 2>> {
+  static constexpr auto kernel = specialized_warps_bf16<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>;
+  static constexpr auto launch = launch_of<kernel>;
+  static constexpr const char* name = "bf16-128x256x64";
+  static constexpr auto contrast = &lesson::kWithBf16;
+};
+
 constexpr Tile kSplitInBoxes[] = {
     {.BM = 128, .BN = 128, .BK = 32, .STAGES = 4},
     {.BM = 128, .BN = 128, .BK = 32, .STAGES = 3, .suffix = "-ring3"},
     {.BM = 64, .BN = 64, .BK = 32, .STAGES = 4, .for_small = true},
     {.BM = 64, .BN = 64, .BK = 32, .STAGES = 2, .suffix = "-ring2"}};
-constexpr Tile kPartsInBoxes[] = {{.BM = 128, .BN = 128, .BK = kPartK, .STAGES = 4}};
-constexpr Tile kChunksInBoxes[] = {{.BM = 256, .BN = 128, .BK = kChunk, .STAGES = 4}};
+constexpr Tile kFewSplit[] = {
+    {.BM = 16, .BN = 128, .BK = 32, .STAGES = 6},
+    {.BM = 32, .BN = 128, .BK = 32, .STAGES = 6},
+    {.BM = 64, .BN = 128, .BK = 32, .STAGES = 6},
+    {.BM = 128, .BN = 64, .BK = 32, .STAGES = 4}};
+template <Tile t, int VEC>
+using Tf32Parts =
+    Of<tf32_parts<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>,
+       Specialized<CopiedInBoxes<
+           with_warps(t, t.BM, 16, 4), SplitBoxes<t.BM, t.BN, t.BK>, Multiplier::wgmma_3xtf32>>>;
 
-using model::variants;
-#ifndef KERNELS_ALONE  // examples/eight.cu takes only the kernels
+// What the kernels of parts have in common; a warpgroup has WM rows.
+template <Tile t, int WM, bool HAS_UNITS = false>
+struct OfParts
+    : Specialized<InRing<Launch<with_warps(t, WM / 4, t.BN, 8)>, __half[t.BM + t.BN][kSpan]>> {
+  static_assert(t.BM <= 256 && t.BN <= 256, "a box has at most 256 lines");
+  static_assert(t.STAGES * kPartK >= 2 * t.BK, "one K tile arrives while another is read");
+  static_assert(WM != 64 || t.BK == kPartK, "a K tile is one place in the ring");
+  static_assert(WM != 128 || t.BM == 256, "two warpgroups take turns");
+  static_assert(!HAS_UNITS || t.BK == kChunk, "the units of A are those of chunks");
+  static constexpr int pipeline = t.STAGES * kPartK / t.BK - 1;
+  static constexpr auto multiplier = Multiplier::wgmma_3xf16;
+  static constexpr bool has_maps = true, has_units = HAS_UNITS;
+};
+
+constexpr Tile kPartsInBoxes[] = {{.BM = 128, .BN = 128, .BK = kPartK, .STAGES = 4}};
+template <Tile t, int VEC>
+using Fp16Parts = Of<fp16_parts<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>, OfParts<t, 64>>;
+
+constexpr Tile kChunksInBoxes[] = {{.BM = 256, .BN = 128, .BK = kChunk, .STAGES = 4}};
+template <Tile t, int VEC>
+using TakingTurns = Of<taking_turns<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>, OfParts<t, 128>>;
+template <Tile t, int VEC>
+using ScaledParts =
+    Of<scaled_parts<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>, OfParts<t, 128, true>>;
+template <Tile t, int VEC>
+using ProvenParts =
+    Of<proven_parts<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>, OfParts<t, 128, true>>;
+
+// To split A and B takes longer than to multiply them if C has few results. So the kernel of stage
+// 17 runs there in place of those of 18 to 20, and in place of stage 21's, which is right for all
+// data, stage 11's.
+const model::Contrast kInTf32Parts{"fp32 from tf32 parts", model::kSplitTf32, lesson::kTf32Parts};
+const model::Contrast kInFp32{"balanced", model::kFp32, lesson::kBalanced};
 const std::vector<model::Variant> few_in_tf32 = model::few<Tf32Parts, kFewSplit>(kInTf32Parts);
 
+using namespace lesson;
 // Number, name, what the program says of it, variants, needs, precision (model/stage.h explains
 // them).
 const std::vector<model::Stage> stages = {
-    {0, "serial", lesson::kSerial},
-    {1, "naive", lesson::kNaive, variants<Naive, kOnePerThread>()},
-    {2, "coalesced", lesson::kCoalesced, variants<Coalesced, kOnePerThread>()},
-    {3, "shared-memory tiling", lesson::kSharedMemoryTiling,
-     variants<SharedMemoryTiling, kOnePerThread>()},
-    {4, "1D thread coarsening", lesson::kThreadCoarsening1d,
-     variants<ThreadCoarsening1d, kColumns>()},
-    {5, "2D thread tiling", lesson::kThreadTiling2d, variants<ThreadTiling2d, kSquares>()},
-    {6, "vectorized", lesson::kVectorized, variants<Vectorized, kSquares>()},
-    {7, "conflict-free", lesson::kConflictFree, variants<ConflictFree, kSquares>()},
-    {8, "warp tiling", lesson::kWarpTiling, variants<WarpTiling, kOfWarps>()},
-    {9, "async pipeline", lesson::kAsyncPipeline, variants<AsyncPipeline, kPipelined>(),
-     model::kAsyncCopies},
-    {10, "register pipeline", lesson::kRegisterPipeline, variants<RegisterPipeline, kPipelined>(),
-     model::kAsyncCopies},
-    {11, "balanced", lesson::kBalanced,
-     variants<Balanced, kPipelined, kFewRows>({model::variant<Ordered, kPipelined[0]>()}),
-     model::kAsyncCopies},
-    {12, "tensor cores", lesson::kTensorCores, variants<TensorCores, kOfFragments>(),
-     model::kTensorCores, model::kTf32},
-    {13, "ldmatrix", lesson::kLdmatrix, variants<LdmatrixFragments, kSwizzled>(),
-     model::kTensorCores, model::kTf32},
-    {14, "copy engine", lesson::kCopyEngine, variants<CopyEngine, kFragmentsInBoxes>(),
-     model::kCopyEngine, model::kTf32},
-    {15, "warpgroups", lesson::kWarpgroups, variants<Warpgroups, kInBoxes, kFewInBoxes>(),
+    {0, "serial", kSerial},
+    {1, "naive", kNaive, variants<Naive, kOnePerThread>()},
+    {2, "coalesced", kCoalesced, variants<Coalesced, kOnePerThread>()},
+    {3, "shared-memory tiling", kSharedMemoryTiling, variants<SharedMemoryTiling, kOnePerThread>()},
+    {4, "1D thread coarsening", kThreadCoarsening1d, variants<ThreadCoarsening1d, kColumns>()},
+    {5, "2D thread tiling", kThreadTiling2d, variants<ThreadTiling2d, kSquares>()},
+    {6, "vectorized", kVectorized, variants<Vectorized, kSquares>()},
+    {7, "conflict-free", kConflictFree, variants<ConflictFree, kSquares>()},
+    {8, "warp tiling", kWarpTiling, variants<WarpTiling, kOfWarps>()},
+    {9, "async pipeline", kAsyncPipeline, variants<AsyncPipeline, kPipelined>(), kAsyncCopies},
+    {10, "register pipeline", kRegisterPipeline, variants<RegisterPipeline, kPipelined>(),
+     kAsyncCopies},
+    {11, "balanced", kBalanced,
+     variants<Balanced, kPipelined, kFewRows>({variant<Ordered, kPipelined[0]>()}), kAsyncCopies},
+    {12, "tensor cores", kTensorCores, variants<TensorCores, kOfFragments>(), model::kTensorCores,
+     model::kTf32},
+    {13, "ldmatrix", kLdmatrix, variants<LdmatrixFragments, kSwizzled>(), model::kTensorCores,
+     model::kTf32},
+    {14, "copy engine", kCopyEngine, variants<CopyEngine, kFragmentsInBoxes>(), model::kCopyEngine,
+     model::kTf32},
+    {15, "warpgroups", kWarpgroups, variants<Warpgroups, kInBoxes, kFewInBoxes>(),
      model::kWarpgroups, model::kTf32},
-    {16, "specialized warps", lesson::kSpecializedWarps,
+    {16, "specialized warps", kSpecializedWarps,
      variants<SpecializedWarps, kInBoxes, kFewInBoxes>(
          variants<SpecializedWarpsBf16, kBf16InBoxes>()),
      model::kWarpgroups, model::kTf32},
-    {17, "fp32 from tf32 parts", lesson::kTf32Parts,
-     variants<Tf32Parts, kSplitInBoxes, kFewSplit>(), model::kWarpgroups, model::kSplitTf32},
-    {18, "fp32 from fp16 parts", lesson::kFp16Parts,
-     variants<Fp16Parts, kPartsInBoxes>(few_in_tf32), model::kWarpgroups, model::kFixedFp16},
-    {19, "taking turns", lesson::kTakingTurns, variants<TakingTurns, kChunksInBoxes>(few_in_tf32),
+    {17, "fp32 from tf32 parts", kTf32Parts, variants<Tf32Parts, kSplitInBoxes, kFewSplit>(),
+     model::kWarpgroups, model::kSplitTf32},
+    {18, "fp32 from fp16 parts", kFp16Parts, variants<Fp16Parts, kPartsInBoxes>(few_in_tf32),
      model::kWarpgroups, model::kFixedFp16},
-    {20, "scaled parts", lesson::kScaledParts, variants<ScaledParts, kChunksInBoxes>(few_in_tf32),
+    {19, "taking turns", kTakingTurns, variants<TakingTurns, kChunksInBoxes>(few_in_tf32),
+     model::kWarpgroups, model::kFixedFp16},
+    {20, "scaled parts", kScaledParts, variants<ScaledParts, kChunksInBoxes>(few_in_tf32),
      model::kWarpgroups, model::kScaledFp16},
-    {21, "proven parts", lesson::kProvenParts,
+    {21, "proven parts", kProvenParts,
      model::joined(
          model::with_stand_ins(
              variants<ProvenParts, kChunksInBoxes>(), variants<Tf32Parts, kSplitInBoxes>()[0],
-             kInTf32Parts, model::variant<Ordered, kPipelined[0]>(), kInFp32),
+             kInTf32Parts, variant<Ordered, kPipelined[0]>(), kInFp32),
          model::few<Balanced, kPipelined, kFewRows>(kInFp32)),
      model::kWarpgroups, model::kSplitFp16},
 };
 
-// float4 needs every row to be 16-byte aligned.
-const model::KernelRef& kernel_for(
-    const model::Variant& variant, int N, int K, const float* A, const float* B, const float* C) {
-  return is_aligned(variant, N, K, A, B, C) ? variant.kernel : variant.kernel_any;
-}
-
-// What comes before the product of parts.
-void split(
-    const model::Variant& variant, const Parts& parts, int M, int N, int K, const float* A,
-    const float* B) {
-  const auto& [lines, units_A, units_B, doubts, next_doubts] = parts;
-  const auto launch_split = [&](auto* kernel, auto... outputs) {
-    const int blocks = ceil_div(K, kChunk) * (ceil_div(M, kChunk) + ceil_div(N, kChunk));
-    if (blocks > 0) launch_aside(kernel, blocks, 256, 0, M, N, K, A, B, outputs...);
-  };
-  if (!variant.has_units) return launch_split(split_matrices, lines);
-  launch_aside(find_units, ceil_div(N, 32), 1024, 0, N, K, B, units_B);
-  if (variant.stand_in == nullptr) return launch_split(split_in_units, lines, units_A, units_B);
-  launch_split(split_and_judge, lines, units_A, units_B, doubts, next_doubts);
-}
-
-// One launch of the variant's kernel, and of what comes before and behind it. With a condition, the
-// kernel starts early, and returns at once unless it holds.
-void launch_once(
-    const model::Variant& variant, int sms, int M, int N, int K, float alpha, const float* A,
-    const float* B, float beta, float* C, OnlyIf only_if = {}) {
-  const int tiles = model::tiles_of(variant, M, N);
-  const model::ShareOut shares = model::share_out(variant, M, N, K, sms);
-  const dim3 block(variant.block_x, variant.block_y);
-  const dim3 grid = variant.sharing == model::Sharing::grid
-                        ? dim3(ceil_div(N, variant.BN), ceil_div(M, variant.BM))
-                        : dim3(model::blocks_of(shares, tiles));
-  const auto launch_with = [&](const auto&... arguments) {
-    const model::KernelRef& kernel = kernel_for(variant, N, K, A, B, C);
-    auto* const function = reinterpret_cast<void (*)(std::decay_t<decltype(arguments)>...)>(
-        reinterpret_cast<void (*)()>(kernel.function));  // it takes just these
-    if (only_if.word == nullptr) {
-      launch(function, grid, block, variant.shared_bytes, arguments...);
-    } else {
-      launch_if(only_if, function, grid, block, variant.shared_bytes, arguments...);
-    }
-  };
-  if (variant.operands == model::Operands::matrices) {
-    return launch_with(M, N, K, alpha, A, B, beta, C);
-  }
-  if (variant.operands == model::Operands::and_shares) {
-    const auto [sums, arrived] = sums_in_memory(shares, variant, tiles);
-    const Shares shares_and_sums{only_if, shares.whole, shares.parts, shares.depth, sums, arrived};
-    return launch_with(M, N, K, alpha, A, B, beta, C, shares_and_sums);
-  }
-  if (model::multiplies_parts(variant)) {
-    const Parts parts = parts_in_memory(variant, M, N, K, kChunk);
-    split(variant, parts, M, N, K, A, B);
-    only_if = {parts.doubts, kDoubtful, kDoubtful, /*otherwise=*/true};
-    const auto [a, b] = maps_of_lines(parts.lines, variant, M, N, K, kChunk);
-    const Maps maps{only_if, {}, a, b};
-    if (!variant.has_units) return launch_with(M, N, K, alpha, maps, beta, C);
-    launch_with(M, N, K, alpha, UnitMaps{maps, parts.units_A, parts.units_B}, beta, C);
-    if (variant.stand_in == nullptr || K == 0) return;
-    // The GPU decides between this kernel and those that stand in for it: all but one return at
-    // once.
-    const model::Variant &tf32 = *variant.stand_in, &fp32 = *tf32.stand_in;
-    launch_once(tf32, sms, M, N, K, alpha, A, B, beta, C, {parts.doubts, kAllDoubts, kDoubtful});
-    return launch_once(
-        fp32, sms, M, N, K, alpha, A, B, beta, C, {parts.doubts, kAllDoubts, kAllDoubts});
-  }
-  const auto [a, b] = operand_maps(variant, M, N, K, A, B, only_if);
-  if (shares.parts == 1) return launch_with(M, N, K, alpha, Maps{only_if, {}, a, b}, beta, C);
-  const int rows = ceil_div(M, variant.BM) * variant.BM, part_K = shares.depth * variant.BK;
-  float* const sums = sums_in_memory(shares, variant, tiles).sums;
-  launch_with(shares.parts * rows, N, part_K, 1.0f, Maps{{}, {rows, part_K}, a, b}, 0.0f, sums);
-  launch_aside(
-      add_up_parts_of_K, ceil_div(M * N, 256), 256, 0, M, N, rows, shares.parts, sums, alpha, beta,
-      C);
-}
-
 // C = alpha * A * B + beta * C with one launch, or several where C has more block rows than a grid.
 // If the last launch was of the same A and B, its copies of them in bf16 are used again.
-void run_again(
-    const model::Variant& variant, int sms, int M, int N, int K, float alpha, const float* A,
-    const float* B, float beta, float* C) {
-  refuse_too_large(M, N, K);
+void run_again(Task t) {
+  refuse_too_large(t.M, t.N, t.K);
   last_doubts() = nullptr;
-  if (M == 0 || N == 0) return;
-  if (alpha == 0.0f) K = 0;  // as BLAS says, A and B are not read then
-  if (K == 0) alpha = 0.0f;  // C = beta * C, even if alpha is infinite
+  if (t.M == 0 || t.N == 0) return;
+  if (t.alpha == 0.0f) t.K = 0;  // as BLAS says, A and B are not read then
+  if (t.K == 0) t.alpha = 0.0f;  // C = beta * C, even if alpha is infinite
 
   constexpr int kMostBlockRows = 65535;  // gridDim.y, on every GPU
-  while (M > 0) {
-    const int rows = std::min(M, kMostBlockRows * variant.BM);
-    launch_once(variant, sms, rows, N, K, alpha, A, B, beta, C);
-    A += static_cast<std::size_t>(rows) * K;
-    C += static_cast<std::size_t>(rows) * N;
-    M -= rows;
+  for (int rows_left = t.M; rows_left > 0; rows_left -= t.M) {
+    t.M = std::min(rows_left, kMostBlockRows * t.variant.BM);
+    kernel_for(t.variant, t.N, t.K, t.A, t.B, t.C).launch(t, {});
+    t.A += static_cast<std::size_t>(t.M) * t.K;
+    t.C += static_cast<std::size_t>(t.M) * t.N;
   }
 }
 
-void run(
-    const model::Variant& variant, int sms, int M, int N, int K, float alpha, const float* A,
-    const float* B, float beta, float* C) {
-  if (variant.operands == model::Operands::maps) aligned_copies().forget();  // A, B may be new
-  run_again(variant, sms, M, N, K, alpha, A, B, beta, C);
+void run(const Task& t) {
+  if (t.variant.has_maps) aligned_copies().forget();  // A and B may have other elements now
+  run_again(t);
 }
 
-void prepare(const model::Variant& variant, int M, int N, int K, const float* A, const float* B) {
-  split(variant, parts_in_memory(variant, M, N, K, kChunk), M, N, K, A, B);
+void prepare(const Task& t) {
+  split(t);
 }
 
 // Which variant computed the last product, counted along its stand-ins. Waits for it.
@@ -2503,7 +2463,7 @@ int stood_in() {
   return (doubts & kDoubtful) != kDoubtful ? 0 : doubts == kDoubtful ? 1 : 2;
 }
 
-extern const model::StageTable stage_table{stages, kernel_for, run, run_again, prepare, stood_in};
+extern const model::StageTable stage_table{stages, run, run_again, prepare, stood_in};
 
 int main(int argc, char** argv) {
   return cli::walk(argc, argv, stage_table);

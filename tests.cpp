@@ -993,8 +993,7 @@ TEST_CASE("every access of every stage belongs to a line of its kernel") {
       const Case c{variant.BM + 1, variant.BN + 4, 20, 1, 1, aligned ? 0 : 1};
       CAPTURE(std::string(kernel.name));
       model::Counts counts = counts_of(variant, c);
-      const trace::SourceRange lines =
-          trace::kernel_lines(reinterpret_cast<void*>(kernel.function));
+      const trace::SourceRange lines = trace::kernel_lines(kernel.function);
       REQUIRE(lines.first > 0);
       trace::resolve_lines(counts.lines, lines);
       for (const model::LineCounts& line : counts.lines) {
@@ -1009,8 +1008,7 @@ TEST_CASE("every access of every stage belongs to a line of its kernel") {
 TEST_CASE("an access in a helper belongs to the line that calls it, with the array's name") {
   const model::Variant& variant = model::find_kernel(stage_table_traced, 3, "16x16").variant;
   model::Counts counts = counts_of(variant, {32, 32, 32});
-  const trace::SourceRange lines =
-      trace::kernel_lines(reinterpret_cast<void*>(variant.kernel.function));
+  const trace::SourceRange lines = trace::kernel_lines(variant.kernel.function);
   trace::resolve_lines(counts.lines, lines);
   std::istringstream source(trace::source_text(lines.file));
   std::vector<std::string> text(1);
@@ -1268,7 +1266,7 @@ TEST_CASE("cp.async of tiles past an edge takes the wavefronts that an H200 coun
 TEST_CASE("a kernel's shared arrays have the size that nvcc reports") {
   for_each_variant(experiment_table_traced(), [](const auto& stage, const model::Variant& variant) {
     CAPTURE(std::string(variant.kernel.name));
-    const auto* kernel = reinterpret_cast<const void*>(variant.kernel.function);
+    const void* kernel = variant.kernel.function;
     std::size_t bytes = machine::static_shared_bytes(kernel);
     const int architecture = std::max(86, stage.needs.hardware);
     const auto record = model::find_compiled_kernel(variant.kernel.name, architecture);
@@ -1291,7 +1289,7 @@ TEST_CASE("a launch that the GPU would refuse is refused with the limit") {
   const lab::Floats values(64);
   lab::Floats C(1);
   const auto product = [&] {
-    stage_table_plain.run(variant, 0, 1, 1, 1, 1, values.data(), values.data(), 0, C.data());
+    stage_table_plain.run({variant, 0, 1, 1, 1, 1, values.data(), values.data(), 0, C.data()});
   };
   CHECK_THROWS_WITH(
       machine::run({&small}, product),

@@ -105,8 +105,7 @@ std::vector<lab::Row> cublas_rows(Ladder& ladder, bool with_bf16) {
 }
 
 const void* traced_kernel(const Ladder& ladder, const model::Variant& traced) {
-  return reinterpret_cast<const void*>(
-      ladder.problem.launched(ladder.tables.traced, traced).kernel.function);
+  return ladder.problem.launched(traced).kernel.function;
 }
 
 // Finds the source lines of the previous stage's kernel, to show what changed.
@@ -121,7 +120,7 @@ void annotate_stage_before(const Ladder& ladder, lab::Row& row) {
           : model::comparable_variant(*row.variant, *stage, run.gpu, run.M, run.N, run.K);
   const trace::SourceRange lines = trace::kernel_lines(traced_kernel(ladder, variant));
   row.before_name = stage->name;
-  row.before_kernel = ladder.problem.launched(traced, variant).kernel.name;
+  row.before_kernel = ladder.problem.launched(variant).kernel.name;
   row.before_first = lines.first;
   row.before_last = lines.last;
 }
@@ -215,7 +214,7 @@ lab::Row stage_row(
   const auto that_ran = [&](const model::Variant& chosen) -> const model::Variant& {
     return model::that_ran(chosen, ladder.counted ? 0 : row.stood_in);
   };
-  const lab::Launched launched = ladder.problem.launched(ladder.tables.own, that_ran(variant));
+  const lab::Launched launched = ladder.problem.launched(that_ran(variant));
   row.aligned = launched.aligned;
   row.variant = &variant;
   // Without its instructions the compiler made a different kernel, which is not launched.

@@ -417,13 +417,13 @@ Trial make_trial(Laboratory& lab, const PlannedLaunch& launch, const lab::Proble
 
   const int K_read = lab.flags.alpha == 0 ? 0 : sides.K;
   const model::KernelRef& kernel =
-      own_table().kernel_for(variant, sides.N, K_read, nullptr, nullptr, nullptr);
+      model::kernel_for(variant, sides.N, K_read, nullptr, nullptr, nullptr);
   row.aligned = &kernel == &variant.kernel;
   const model::Variant traced = with_padding(experiment_table_traced());
   row.counts = trace_launch(lab, traced);
   if (!row.counts->hazards.empty()) {
     const model::KernelRef& ran = row.aligned ? traced.kernel : traced.kernel_any;
-    lab::annotate(row, reinterpret_cast<const void*>(ran.function));
+    lab::annotate(row, ran.function);
   }
   row.occupancy = lab::occupancy_of(lab.flags, trial.run, variant, kernel);
   if (lab.about.gpu_present) time_launch(lab, variant, trial);

@@ -12,16 +12,14 @@ extern const model::StageTable stage_table;
 template <auto kernel, auto kernel_any = kernel>
 model::Variant changed(const char* name, model::Variant variant) {
   variant.name = name;
-  variant.kernel = model::ref<kernel>();
-  variant.kernel_any = model::ref<kernel_any>();
+  variant.kernel = model::ref<kernel>(launch_of<kernel>);
+  variant.kernel_any = model::ref<kernel_any>(launch_of<kernel_any>);
   return variant;
 }
 
 template <Tile t, int VEC>
-struct AnyRegisters : WarpTiling<t, VEC> {
-  static constexpr auto kernel =
-      warp_tiling_any_registers<t.BM, t.BN, t.BK, t.WM, t.WN, t.TM, t.TN, VEC>;
-};
+using AnyRegisters =
+    Of<warp_tiling_any_registers<t.BM, t.BN, t.BK, t.WM, t.WN, t.TM, t.TN, VEC>, Padded<t, 4>>;
 template <Tile t>
 model::Variant any_registers(const char* name) {
   model::Variant variant = model::variant<AnyRegisters, t>();
@@ -85,17 +83,15 @@ constexpr Tile kOtherRings[] = {
     {128, 256, 8, 64, 64, 16, 8, 5, false, "-5"}};
 
 constexpr Tile kMoreOfFragments[] = {
-    {.BM = 128, .BN = 256, .BK = 16, .WM = 64, .WN = 64, .STAGES = 3, .suffix = "-ring3"},
-    {.BM = 128, .BN = 256, .BK = 32, .WM = 64, .WN = 64, .STAGES = 3, .suffix = "-ring3"}};
+    {128, 256, 16, 64, 64, 8, 16, 3, false, "-ring3"},
+    {128, 256, 32, 64, 64, 8, 16, 3, false, "-ring3"}};
 constexpr Tile kTurnedSwizzled[] = {
-    {.BM = 256, .BN = 128, .BK = 32, .WM = 64, .WN = 64, .STAGES = 4}};
+    {.BM = 256, .BN = 128, .BK = 32, .WM = 64, .WN = 64, .TM = 8, .TN = 16, .STAGES = 4}};
 constexpr Tile kTurnedInBoxes[] = {
-    {.BM = 128, .BN = 256, .BK = 32, .WM = 64, .WN = 64, .STAGES = 4}};
+    {.BM = 128, .BN = 256, .BK = 32, .WM = 64, .WN = 64, .TM = 8, .TN = 16, .STAGES = 4}};
 constexpr Tile kFewerParts[] = {
     {.BM = 128, .BN = 128, .BK = kPartK, .STAGES = 3, .suffix = "-ring3"}};
 constexpr Tile kHalfChunks[] = {{.BM = 256, .BN = 128, .BK = kPartK, .STAGES = 4}};
-
-using model::variant;
 
 std::vector<model::Stage> experiment_stages() {
   return with_the_others({

@@ -26,26 +26,11 @@ inline const model::Gpu kGpu{
     .blocks_per_sm = 16,
     .registers_per_sm = 65536};
 
-inline void no_kernel(int, int, int, float, const float*, const float*, float, float*) {}
-
 // A variant without a kernel.
 inline model::Variant variant(
     const char* name, model::Tile tile, int block_x, int block_y, const char* kernel) {
-  return {
-      name,
-      tile.BM,
-      tile.BN,
-      tile.BK,
-      tile.WM,
-      tile.WN,
-      tile.TM,
-      tile.TN,
-      0,
-      block_x,
-      block_y,
-      0,
-      {no_kernel, kernel},
-      {no_kernel, kernel}};
+  return {name,    tile.BM, tile.BN, tile.BK, tile.WM, tile.WN,           tile.TM,
+          tile.TN, 0,       block_x, block_y, 0,       {nullptr, kernel}, {nullptr, kernel}};
 }
 
 inline const model::Stage kTiling{

@@ -232,8 +232,7 @@ std::optional<Remedy> find_remedy(
       Row later;
       later.counts = counted ? counted->count(table, variant, machine)
                              : traced(problem, table, variant, machine).counts;
-      annotate(
-          later, reinterpret_cast<const void*>(problem.launched(table, variant).kernel.function));
+      annotate(later, problem.launched(variant).kernel.function);
       const model::LineCounts* same = same_request(later, *worst);
       if (same == nullptr || !costs_less(*same, *worst)) continue;
       return Remedy{stage.number, stage.name, *same};

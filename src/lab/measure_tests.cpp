@@ -261,9 +261,7 @@ TEST_CASE("a sample alone does not change the rest of C, which is not compared")
 TEST_CASE("after annotation every access and every hazard has a line of its kernel") {
   const Problem p = problem(64, 64, 8);
   Measurement m = measured(p, kernel(), kAll);
-  annotate(
-      m, reinterpret_cast<const void*>(
-             p.launched(stage_table_traced, coalesced().variants[0]).kernel.function));
+  annotate(m, p.launched(coalesced().variants[0]).kernel.function);
   REQUIRE(m.source_first > 0);
   CHECK(m.source.find("coalesced(") != std::string::npos);
   for (const model::LineCounts& line : m.counts->lines) {

@@ -105,17 +105,18 @@ ProblemSize shortened(ProblemSize sides) {
 }
 
 Gemm gemm_of(const model::StageTable& table, const model::Variant& variant, int sms) {
-  return std::bind_front(table.run, std::cref(variant), sms);
+  return [run = table.run, &variant, sms](auto... rest) { run({variant, sms, rest...}); };
 }
 
 Gemm gemm_again_of(const model::StageTable& table, const model::Variant& variant, int sms) {
-  return std::bind_front(table.run_again, std::cref(variant), sms);
+  return [run = table.run_again, &variant, sms](auto... rest) { run({variant, sms, rest...}); };
 }
 
 Gemm prepare_of(const model::StageTable& table, const model::Variant& variant) {
   return [&table, &variant](
              int M, int N, int K, float alpha, const float* A, const float* B, float, float*) {
-    if (M > 0 && N > 0) table.prepare(variant, M, N, alpha == 0.0f ? 0 : K, A, B);
+    const model::Task task{variant, 0, M, N, alpha == 0.0f ? 0 : K, alpha, A, B, 0, nullptr};
+    if (M > 0 && N > 0) table.prepare(task);
   };
 }
 
@@ -144,10 +145,10 @@ std::function<void()> Problem::product_by(Gemm gemm, Floats& result) const {
   };
 }
 
-Launched Problem::launched(const model::StageTable& table, const model::Variant& variant) const {
+Launched Problem::launched(const model::Variant& variant) const {
   const int K_read = alpha == 0 ? 0 : K;
   const model::KernelRef& kernel =
-      table.kernel_for(variant, N, K_read, A.data() + lead, B.data() + lead, C.data() + lead);
+      model::kernel_for(variant, N, K_read, A.data() + lead, B.data() + lead, C.data() + lead);
   const bool aligned = &kernel == &variant.kernel;
   return {kernel, aligned};
 }

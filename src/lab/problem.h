@@ -91,7 +91,7 @@ struct Problem {
   // A function that computes the product into `result`; the problem and `result` must outlive it.
   std::function<void()> product_by(Gemm gemm, Floats& result) const;
   // Which of the variant's kernels computes the product.
-  Launched launched(const model::StageTable& table, const model::Variant& variant) const;
+  Launched launched(const model::Variant& variant) const;
 };
 
 // Random A and B, and a random old C if it is read.

@@ -331,7 +331,7 @@ double clocks_with_sums(const Variant& variant, const Gpu& gpu, int M, int N, in
   const ShareOut shares = share_out(variant, M, N, K, gpu.sms);
   if (shares.parts == 1) return clocks;
   // One block adds up the parts of a tile, or a kernel does, with all SMs.
-  const bool by_one_block = variant.operands == Operands::and_shares;
+  const bool by_one_block = !variant.has_maps;
   const double tile = 4.0 * shares.parts * variant.BM * variant.BN;
   const double bytes = by_one_block ? tile * gpu.sms : 2 * tile * tiles_of(variant, M, N);
   return clocks + bytes / l2_bytes_per_clock(gpu) / K;

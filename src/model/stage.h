@@ -11,15 +11,32 @@
 #include "model/error.h"
 #include "model/gpus.h"
 
+struct OnlyIf;  // simulator/cuda/only_if.h
+
 namespace model {
 
-// C (MxN) = alpha * A (MxK) * B (KxN) + beta * C, row-major: the parameters of every kernel.
+// C (MxN) = alpha * A (MxK) * B (KxN) + beta * C, row-major: the parameters of most kernels.
 using Kernel =
     void(int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C);
 
+struct Variant;
+
+// What a launch of a variant's kernel computes, on a GPU with `sms` SMs; with 0, no tile is cut. A,
+// B and C are in the memory of the machine that runs it. Any M, N, K >= 0.
+struct Task {
+  const Variant& variant;
+  int sms, M, N, K;
+  float alpha;
+  const float *A, *B;
+  float beta;
+  float* C;
+};
+
 struct KernelRef {
-  Kernel* function = nullptr;  // whatever its parameters are (Operands)
-  const char* name = "";       // in C++ syntax: "thread_tiling_2d<128, 128, 8, 8, 8>"
+  const void* function = nullptr;
+  const char* name = "";  // in C++ syntax: "thread_tiling_2d<128, 128, 8, 8, 8>"
+  // Launches it, and what comes before and behind it, if that condition holds.
+  void (*launch)(const Task& task, const OnlyIf& only_if) = nullptr;
 };
 
 struct Predicted;
@@ -56,13 +73,6 @@ constexpr int parts_of(const ShareOut& shares, int tiles) {
 // They differ in precision and rate.
 enum class Multiplier { ffma, mma_tf32, wgmma_tf32, wgmma_bf16, wgmma_3xtf32, wgmma_3xf16 };
 
-// What a kernel gets besides M, N, K, alpha, beta and C.
-enum class Operands {
-  matrices,    // A and B
-  and_shares,  // and how the tiles are shared out (Shares in gemm_steps.cu)
-  maps         // in place of A and B, what the copy engine needs (Maps)
-};
-
 // One choice of tile sizes. Sizes that a stage does not have are 0.
 struct Variant {
   const char* name;        // the value for --variant: "128x128x8"
@@ -81,7 +91,7 @@ struct Variant {
   // is.
   ShareOut (*share_out)(int tiles, int k_tiles, int sms) = nullptr;
   Multiplier multiplier = Multiplier::ffma;
-  Operands operands = Operands::matrices;
+  bool has_maps = false;   // in place of A and B, it gets what the copy engine needs
   bool has_units = false;  // it multiplies parts of numbers that have units of their own
   // The variant that runs in place of this one if A and B are not for it; it may have one, too. The
   // GPU decides that, in each run. Null: this one takes all matrices.
@@ -95,6 +105,21 @@ struct Variant {
 // The variant that ran, which is so many stand-ins away from the first.
 inline const Variant& that_ran(const Variant& first, int stood_in) {
   return stood_in == 0 ? first : that_ran(*first.stand_in, stood_in - 1);
+}
+
+// Whether every row of a matrix with that many columns starts at a multiple of 16 bytes.
+inline bool rows_are_aligned(const float* matrix, int columns) {
+  constexpr int kBytes = 16;
+  return reinterpret_cast<std::uintptr_t>(matrix) % kBytes == 0 &&
+         columns * sizeof(float) % kBytes == 0;
+}
+
+// The kernel of a variant that is launched for these matrices. One with maps only stores to C.
+inline const KernelRef& kernel_for(
+    const Variant& variant, int N, int K, const float* A, const float* B, const float* C) {
+  const bool reads = rows_are_aligned(A, K) && rows_are_aligned(B, N);
+  const bool aligned = rows_are_aligned(C, N) && (variant.has_maps || reads);
+  return aligned ? variant.kernel : variant.kernel_any;
 }
 
 // Whether copies of A and B, rounded to bf16 before, are multiplied.
@@ -197,7 +222,7 @@ struct Stage {
 // One thread starts the copies for all, so threads have different tasks: the predicted counts are
 // those of the thread that does most of each.
 inline bool is_specialized(const Stage& stage) {
-  return !stage.variants.empty() && stage.variants.front().operands == Operands::maps;
+  return !stage.variants.empty() && stage.variants.front().has_maps;
 }
 
 inline const Lesson& lesson_of(const Stage& stage, const Variant& variant) {
@@ -228,20 +253,13 @@ inline const Stage* find_stage(std::span<const Stage> stages, int number) {
 // One compilation of gemm_steps.cu: for the GPU, traced on the CPU, or plain on the CPU.
 struct StageTable {
   std::span<const Stage> stages;
-  // The kernel of a variant that `run` launches for these matrices.
-  const KernelRef& (*kernel_for)(
-      const Variant& variant, int N, int K, const float* A, const float* B, const float* C);
-  // Computes C with `variant` on that machine, whose GPU has `sms` SMs; with 0, no tile is cut. A,
-  // B and C are in that machine's memory. Any M, N, K >= 0.
-  void (*run)(
-      const Variant& variant, int sms, int M, int N, int K, float alpha, const float* A,
-      const float* B, float beta, float* C);
+  // Computes C on that machine.
+  void (*run)(const Task& task);
   // The same product once more, with the same elements of A and B as the last `run`: copies of them
   // in other formats, if the variant takes any, are not made again.
-  decltype(run) run_again;
+  void (*run_again)(Task task);
   // What `run` does before the kernel, for variants that multiply parts.
-  void (*prepare)(const Variant& variant, int M, int N, int K, const float* A, const float* B) =
-      nullptr;
+  void (*prepare)(const Task& task) = nullptr;
   // How many stand-ins away from the variant of the last run the one is that ran (that_ran). Waits
   // for it.
   int (*stood_in)() = nullptr;
@@ -273,6 +291,9 @@ double evaluate(std::string_view formula, std::span<const Named> names);
 // tiles b, b + blocks, b + 2 blocks, ..., and there is one for each SM; with 0 SMs, one for each
 // tile. With 0 SMs no tile is cut.
 ShareOut share_out(const Variant& variant, int M, int N, int K, int sms);
+inline ShareOut share_out(const Task& t) {
+  return share_out(t.variant, t.M, t.N, t.K, t.sms);
+}
 int tiles_of(const Variant& variant, int M, int N);
 
 // Whether a block computes several tiles, or several parts of tiles.

@@ -565,26 +565,13 @@ TEST_CASE("a stage says what a GPU lacks to run its kernels") {
   CHECK(is_traceable(stage, *find_gpu("H200")));
 }
 
-namespace {
-
-struct Hidden {};
-void gets_matrices(int, int, int, float, const float*, const float*, float, float*) {}
-void gets_shares(int, int, int, float, const float*, const float*, float, float*, Hidden) {}
-void gets_maps(int, int, int, float, const Hidden, float, float*) {}
-
-}  // namespace
-
-TEST_CASE("what a kernel gets besides the matrices follows from its parameters") {
-  CHECK(operands_of(gets_matrices) == Operands::matrices);
-  CHECK(operands_of(gets_shares) == Operands::and_shares);
-  CHECK(operands_of(gets_maps) == Operands::maps);
+TEST_CASE("the kernels that need a copy engine have maps") {
   for (const Stage* stage : stages()) {
     CAPTURE(stage->number);
     for (const Variant& variant : stage->variants) {
       CAPTURE(std::string(variant.name));
       if (variant.for_few_results) continue;  // it can be an earlier stage's
-      CHECK((variant.operands == Operands::maps) == (stage->needs.instructions >= 90));
-      if (variant.share_out != nullptr) CHECK(variant.operands != Operands::matrices);
+      CHECK(variant.has_maps == (stage->needs.instructions >= 90));
     }
   }
 }

@@ -25,30 +25,18 @@ struct Tile {
   constexpr bool has_32_lanes() const { return WM == 0 || (WM / TM) * (WN / TN) == 32; }
 };
 
-// A kernel's name, which the compiler writes: "const char* ... [with auto kernel = NAME]".
+// A kernel and its name, which the compiler writes: "const char* ... [with auto kernel = NAME]".
 template <auto kernel>
-KernelRef ref() {
+KernelRef ref(decltype(KernelRef::launch) launch) {
   static const std::string name = [](std::string_view pretty) {
     const std::size_t begin = pretty.find("kernel = ") + 9;
     return std::string(pretty.substr(begin, pretty.find_first_of(";]", begin) - begin));
   }(__PRETTY_FUNCTION__);
-  // Through a pointer without parameters, since some kernels have others (Operands).
-  return {reinterpret_cast<Kernel*>(reinterpret_cast<void (*)()>(kernel)), name.c_str()};
+  return {reinterpret_cast<const void*>(kernel), name.c_str(), launch};
 }
 
-// By the number of parameters.
-template <class... Parameters>
-constexpr Operands operands_of(void (*)(Parameters...)) {
-  constexpr int kOfKernel = 8;
-  return sizeof...(Parameters) < kOfKernel   ? Operands::maps
-         : sizeof...(Parameters) > kOfKernel ? Operands::and_shares
-                                             : Operands::matrices;
-}
-
-// What a kernel with a tile tells of its launch. gemm_steps.cu has a struct for each of its
-// kernels, with template parameters for the tile and for the floats that move at once where rows
-// are aligned (4) or are not (1). It inherits from one of these structs, which check the tile, and
-// replaces what is different.
+// What a kernel with a tile tells of its launch. gemm_steps.cu names one of these structs for each
+// of its kernels. They check the tile.
 template <Tile t>
 struct Launch {
   static_assert(
@@ -66,7 +54,7 @@ struct Launch {
   static constexpr Sharing sharing = Sharing::grid;
   static constexpr Multiplier multiplier = Multiplier::ffma;
   static constexpr decltype(Variant::share_out) share_out = nullptr;
-  static constexpr bool has_units = false;
+  static constexpr bool has_maps = false, has_units = false;
   static constexpr const Contrast* contrast = nullptr;
 };
 
@@ -95,38 +83,44 @@ struct Padded : Float4s<t, VEC_A, VEC_B> {
   static_assert(t.BK <= 16 && t.BM % 8 == 0, "the padding of As keeps the banks of 8 rows apart");
 };
 
-// Dynamic shared memory for a ring of such places.
-template <Tile t, class RingPlace>
-constexpr int ring_bytes() {
-  static_assert(t.STAGES >= 2, "one tile is multiplied while at least one other is in flight");
-  return t.STAGES * sizeof(RingPlace);
-}
+// Dynamic shared memory holds a ring of such places.
+template <class Base, class Place>
+struct InRing : Base {
+  static_assert(Base::tile.STAGES >= 2, "a tile is multiplied while at least one is in flight");
+  static constexpr int shared_bytes = Base::tile.STAGES * sizeof(Place);
+};
 
 // The lanes of a warp hold its part of the tile together.
-template <Tile t, int VEC, class RingPlace>
-struct OfFragments : CopiedByThreads<t, 1, VEC> {
+template <Tile t, int VEC, class Place>
+struct OfFragments : InRing<CopiedByThreads<t, 1, VEC>, Place> {
   static_assert(t.WM % 32 == 0 && t.WN % 32 == 0, "four mma multiply for 32 rows and 32 columns");
-  static constexpr int shared_bytes = ring_bytes<t, RingPlace>();
+  static_assert(t.BK % 16 == 0, "a K tile has an even number of steps: two sets of fragments");
   static constexpr Sharing sharing = Sharing::ordered;
   static constexpr Multiplier multiplier = Multiplier::mma_tf32;
 };
 
-// A copy engine fills the ring.
-template <Tile t, class RingPlace, Multiplier by, int BYTES_OF_ELEMENT = 4>
-struct CopiedInBoxes : Launch<t> {
-  static_assert(t.BM <= 256, "a box has at most 256 rows");
+// A copy engine fills the ring. A warpgroup reads two tiles at once if it multiplies by one
+// product.
+template <Tile t, class Place, Multiplier by, int BYTES_OF_ELEMENT = 4>
+struct CopiedInBoxes : InRing<Launch<t>, Place> {
+  static_assert(t.BM <= 256 && t.BN <= 256, "a box has at most 256 rows, a wgmma 256 columns");
+  static_assert(
+      by == Multiplier::mma_tf32 || t.threads() % 128 == 0,
+      "each warpgroup multiplies for 64 lines of the tile");
+  static_assert(
+      by == Multiplier::wgmma_3xtf32 || t.STAGES >= 3, "one tile arrives while two are read");
   static_assert(t.BK * BYTES_OF_ELEMENT == 128, "a row of a box takes all 32 banks");
-  static constexpr int block_x = t.threads();
-  static constexpr int shared_bytes = ring_bytes<t, RingPlace>();
   static constexpr Sharing sharing = Sharing::ordered;
   static constexpr auto share_out = parts_of_K;
   static constexpr Multiplier multiplier = by;
+  static constexpr bool has_maps = true;
 };
 
 // Blocks stay on their SM, and beside the warpgroups that multiply, one only copies.
-template <class Base, int MULTIPLYING>
+template <class Base>
 struct Specialized : Base {
-  static constexpr int block_x = (MULTIPLYING + 1) * 128;
+  static_assert(Base::block_x % 128 == 0, "each warpgroup has equally many lines of the tile");
+  static constexpr int block_x = Base::block_x + 128;
   static constexpr Sharing sharing = Sharing::persistent;
 };
 
@@ -139,7 +133,8 @@ constexpr Tile with_warps(Tile t, int WM, int WN, int lanes_down) {
 // The variant that the kernel of this struct makes with the tile.
 template <template <Tile, int> class KernelOf, Tile t>
 Variant variant() {
-  using Aligned = KernelOf<t, 4>;
+  using Aligned = KernelOf<t, 4>;  // VEC: how many floats move at once where rows are aligned
+  using Any = KernelOf<t, 1>;
   static const std::string depth = std::to_string(t.BK);
   static const std::string sizes =
       std::to_string(t.BM) + "x" + std::to_string(t.BN) + (t.BK > 0 ? "x" + depth : "") + t.suffix;
@@ -157,13 +152,13 @@ Variant variant() {
       .block_x = Aligned::block_x,
       .block_y = Aligned::block_y,
       .shared_bytes = Aligned::shared_bytes,
-      .kernel = ref<Aligned::kernel>(),
-      .kernel_any = ref<KernelOf<t, 1>::kernel>(),
+      .kernel = ref<Aligned::kernel>(Aligned::launch),
+      .kernel_any = ref<Any::kernel>(Any::launch),
       .for_small = t.for_small,
       .sharing = Aligned::sharing,
       .share_out = Aligned::share_out,
       .multiplier = Aligned::multiplier,
-      .operands = operands_of(Aligned::kernel),
+      .has_maps = Aligned::has_maps,
       .has_units = Aligned::has_units,
       .contrast = Aligned::contrast};
 }

@@ -238,13 +238,13 @@ void Matrix::download(float* to) const {
   check(cudaMemcpy(to, data_, bytes_, cudaMemcpyDeviceToHost));
 }
 
-Resources resources(model::Kernel* kernel) {
+Resources resources(const void* kernel) {
   cudaFuncAttributes attributes;
   check(cudaFuncGetAttributes(&attributes, kernel));
   return {attributes.numRegs, static_cast<int>(attributes.sharedSizeBytes)};
 }
 
-void allow_shared_bytes(model::Kernel* kernel, int bytes) {
+void allow_shared_bytes(const void* kernel, int bytes) {
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
 }
 

@@ -43,11 +43,11 @@ struct Resources {
   int registers_per_thread;
   int static_smem_bytes;
 };
-Resources resources(model::Kernel* kernel);
+Resources resources(const void* kernel);
 
 // Allows launches of `kernel` to use this much dynamic shared memory, even if it exceeds 48 KB
 // together with the kernel's static shared memory.
-void allow_shared_bytes(model::Kernel* kernel, int bytes);
+void allow_shared_bytes(const void* kernel, int bytes);
 
 struct Times {
   std::vector<double> ms;

@@ -61,14 +61,14 @@ struct SumsInMemory {
   float* sums;
   unsigned* arrived;  // 0 before and after a launch
 };
-inline SumsInMemory sums_in_memory(
-    const model::ShareOut& shares, const model::Variant& variant, int tiles) {
+inline SumsInMemory sums_in_memory(const model::Task& task) {
   static KeptMemory<float> sums{"sums"};
   static KeptMemory<unsigned> arrived{"arrived"};
-  const int cut = tiles - shares.whole;
+  const model::ShareOut shares = share_out(task);
+  const int tiles = model::tiles_of(task.variant, task.M, task.N), cut = tiles - shares.whole;
   const std::string use = "the sums of " + std::to_string(cut) + " tiles in parts";
   return {
-      sums.of(model::floats_of_sums(shares, variant, tiles), /*zeros=*/false, use),
+      sums.of(model::floats_of_sums(shares, task.variant, tiles), /*zeros=*/false, use),
       arrived.of(cut, /*zeros=*/true, use)};
 }
 
@@ -81,21 +81,6 @@ struct PartsOfK {
 // The copies of A and B that the last launch made.
 inline AlignedCopies& aligned_copies() {
   return of_this_gpu<AlignedCopies>();
-}
-
-// Whether every row of a matrix with that many columns starts at a multiple of 16 bytes.
-inline bool rows_are_aligned(const float* matrix, int columns) {
-  constexpr int kBytes = 16;
-  return reinterpret_cast<std::uintptr_t>(matrix) % kBytes == 0 &&
-         columns * sizeof(float) % kBytes == 0;
-}
-
-// Whether the rows that the kernel itself loads and stores are. A kernel with maps only stores to
-// C.
-inline bool is_aligned(
-    const model::Variant& variant, int N, int K, const float* A, const float* B, const float* C) {
-  const bool only_C = variant.operands == model::Operands::maps;
-  return rows_are_aligned(C, N) && (only_C || (rows_are_aligned(A, K) && rows_are_aligned(B, N)));
 }
 
 // Throws a Refusal if a kernel could not number the rows or columns of its last tile.
@@ -116,16 +101,15 @@ inline void refuse_too_large(int M, int N, int K) {
 struct OperandMaps {
   CUtensorMap A, B;
 };
-inline OperandMaps operand_maps(
-    const model::Variant& variant, int M, int N, int K, const float* A, const float* B,
-    OnlyIf only_if = {}) {
+inline OperandMaps operand_maps(const model::Task& task, const OnlyIf& only_if) {
+  const auto& [variant, sms, M, N, K, alpha, A, B, beta, C] = task;
   if (K == 0) return {};
   using enum model::Multiplier;
   const bool bf16 = variant.multiplier == wgmma_bf16;
   AlignedCopies::Both both{{A, sizeof(float) * K}, {B, sizeof(float) * N}};
   if (bf16) {
     both = aligned_copies().of(A, B, M, N, K, CopiedAs::bf16);
-  } else if (!rows_are_aligned(A, K) || !rows_are_aligned(B, N)) {
+  } else if (!model::rows_are_aligned(A, K) || !model::rows_are_aligned(B, N)) {
     aligned_copies().forget();
     both = aligned_copies().of(A, B, M, N, K, CopiedAs::fp32, only_if);
   }
@@ -171,7 +155,7 @@ inline unsigned doubts_of_last_launch() {
   return doubts;
 }
 
-inline Parts parts_in_memory(const model::Variant& variant, int M, int N, int K, int chunk) {
+inline Parts parts_in_memory(const model::Task& task, int chunk) {
   struct Memory {
     KeptMemory<__half2> lines{"lines"};
     KeptMemory<float> units_A{"units_A"}, units_B{"units_B"};
@@ -180,27 +164,26 @@ inline Parts parts_in_memory(const model::Variant& variant, int M, int N, int K,
   };
   auto& [lines, units_A, units_B, doubts, launches] = of_this_gpu<Memory>();
   const std::string use = "A and B in parts";
-  const std::size_t chunks = chunks_of(K, chunk),
-                    blocks = chunks_of(M, chunk) + chunks_of(N, chunk);
-  const bool judges = variant.stand_in != nullptr && K > 0;
+  const std::size_t chunks = chunks_of(task.K, chunk),
+                    blocks = chunks_of(task.M, chunk) + chunks_of(task.N, chunk);
+  const bool judges = task.variant.stand_in != nullptr && task.K > 0;
   const int now = judges ? ++launches % 2 : 2;
   unsigned* const words = doubts.of(3, /*zeros=*/true, use);
   last_doubts() = &words[now];
   return {
       lines.of(chunk * chunk * blocks * chunks, /*zeros=*/false, use),
-      units_A.of(chunks * M, /*zeros=*/false, use), units_B.of(N, /*zeros=*/false, use),
+      units_A.of(chunks * task.M, /*zeros=*/false, use), units_B.of(task.N, /*zeros=*/false, use),
       &words[now], judges ? &words[1 - now] : nullptr};
 }
 
 // The maps of the lines of A and of those of B, in boxes of 128 bytes of each line of a tile.
-inline OperandMaps maps_of_lines(
-    __half2* lines, const model::Variant& variant, int M, int N, int K, int chunk) {
-  if (K == 0) return {};
-  const std::uint64_t length = std::uint64_t{2} * chunk * chunks_of(K, chunk);
+inline OperandMaps maps_of_lines(__half2* lines, const model::Task& task, int chunk) {
+  if (task.K == 0) return {};
+  const std::uint64_t length = std::uint64_t{2} * chunk * chunks_of(task.K, chunk);
   const auto map = [&](int first_block, int count, int lines_of_box) {
     return tensor_map_2d(
         lines + chunk * first_block * length / 2, count, length, 2 * length, {lines_of_box, 64},
         model::Swizzle::span_128, TensorElement::float16);
   };
-  return {map(0, M, variant.BM), map(chunks_of(M, chunk), N, variant.BN)};
+  return {map(0, task.M, task.variant.BM), map(chunks_of(task.M, chunk), task.N, task.variant.BN)};
 }

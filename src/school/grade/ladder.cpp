@@ -10,7 +10,7 @@
 void run(Shape shape, const float* A, const float* B, float* C) {
   const int number = std::atoi(std::getenv("LADDER_STAGE"));
   const model::Variant& variant = model::find_kernel(stage_table_traced, number).variant;
-  stage_table_traced.run(variant, 0, shape.M, shape.N, shape.K, 1, A, B, 0, C);
+  stage_table_traced.run({variant, 0, shape.M, shape.N, shape.K, 1, A, B, 0, C});
 }
 
 // The ladder's own main needs it; nothing calls it here.

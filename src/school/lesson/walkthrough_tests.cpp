@@ -31,6 +31,7 @@ struct Kernel {
   Lines helpers;   // the lines between the stage's kernel before and this one, with what they say
   Lines text;      // from its template head to its closing brace
   Lines contrast;  // the last kernel of a variant before it
+  Lines caller;    // the kernel, if `text` is a function to which it leaves its work
 };
 
 const lesson::Built kBuilt{"./gemm_steps", "build"};
@@ -66,7 +67,7 @@ const std::vector<Kernel>& kernels() {
     for (const Declaration& d : declarations()) {
       // A kernel right below a function with a stage's heading only calls that.
       if (d.kind == "kernel" && end > 0 && d.first == end + 1)
-        found.back().name = d.name, end = d.last;
+        found.back().name = d.name, found.back().caller = lines(d.first, end = d.last);
       if (d.stage == "-" || (d.kind != "kernel" && d.kind != "device")) continue;
       const Lines between = lines(end + 1, d.above - 1);
       helpers.insert(helpers.end(), between.begin(), between.end());
@@ -76,7 +77,7 @@ const std::vector<Kernel>& kernels() {
         continue;
       }
       found.push_back(
-          {d.name, d.name, d.first - d.above, helpers, lines(d.first, d.last), contrast});
+          {d.name, d.name, d.first - d.above, helpers, lines(d.first, d.last), contrast, {}});
       helpers.clear();
     }
     return found;
@@ -236,6 +237,9 @@ std::size_t lines_added(const Lines& before, const Lines& after) {
 // A stage goes on from the kernel before it, or from the variant's kernel that stands above, and
 // what it launches before its own kernel from what the stage before launches there.
 TEST_CASE("from tensor cores on, a stage adds at most 45 lines of code, with its helpers") {
+  const std::map<std::string, std::size_t> exceptions = {
+      // Six lines are the kernel around the function that the kernel of stage 21 calls, too.
+      {"scaled_parts", 50}};
   Lines launched_before;
   for_each_step([&](const Kernel& before, const Kernel& after, const Changed&) {
     if (stage_of(after).number < first_on_tensor_cores()) return;
@@ -245,18 +249,21 @@ TEST_CASE("from tensor cores on, a stage adds at most 45 lines of code, with its
     }
     const bool launches_more = std::ranges::any_of(
         after.helpers, [](const std::string& line) { return line.starts_with("__global__"); });
-    CHECK(of_kernel + lines_added(launches_more ? launched_before : Lines{}, after.helpers) <= 45);
+    const std::size_t added = of_kernel + code_of(after.caller).size() +
+                              lines_added(launches_more ? launched_before : Lines{}, after.helpers);
+    const auto exception = exceptions.find(after.name);
+    CHECK((exception == exceptions.end() ? added <= 45 : added == exception->second));
     if (launches_more) launched_before = after.helpers;
   });
 }
 
-TEST_CASE("below the kernels are at most 346 lines of code") {
+TEST_CASE("below the kernels are at most 328 lines of code") {
   const Lines source = lesson::read_lines("gemm_steps.cu");
   const auto data = std::find_if(source.begin(), source.end(), [](const std::string& line) {
-    return line.starts_with("// The ladder as data.");
+    return line.starts_with("#ifndef KERNELS_ALONE");
   });
   REQUIRE(data != source.end());
-  CHECK(code_of({data, source.end()}).size() <= 346);
+  CHECK(code_of({data, source.end()}).size() <= 328);
 }
 
 TEST_CASE("the lines of neighbouring kernels never differ in a comment alone") {
@@ -277,15 +284,14 @@ TEST_CASE("kernels take the same parameters on the same line, and contain no ass
     const model::Variant& variant = stage_of(kernel).variants[0];
     // A and B can be hidden behind what the copy engine needs, and that behind their units.
     const std::string maps = variant.has_units ? "UnitMaps" : "Maps";
-    const std::string operands = variant.operands == model::Operands::maps
-                                     ? "const " + maps + " maps"
-                                     : "const float* A, const float* B";
+    const std::string operands =
+        variant.has_maps ? "const " + maps + " maps" : "const float* A, const float* B";
     const std::string parameters =
         "    int M, int N, int K, float alpha, " + operands + ", float beta, float* C";
     const std::string written = testing::replaced(
         testing::replaced(kernel.text.at(2), "__grid_constant__ ", ""), "& maps", " maps");
     // A kernel that cuts tiles along K also receives how they are shared out.
-    if (variant.operands == model::Operands::and_shares) {
+    if (variant.share_out != nullptr && !variant.has_maps) {
       CHECK(written == parameters + ",");
       CHECK(kernel.text.at(3) == "    Shares shares) {");
     } else {

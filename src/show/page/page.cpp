@@ -146,7 +146,7 @@ Measured measured(
   row.number = stage.number;
   row.name = stage.name;
   row.stage = &stage;
-  const lab::Launched launched = p.launched(traced, variant);
+  const lab::Launched launched = p.launched(variant);
   row.aligned = launched.aligned;
   row.variant = &variant;
   if (model::why_not_run(stage, run.gpu).empty()) {

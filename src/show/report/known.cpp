@@ -232,7 +232,7 @@ std::vector<model::Named> formula_names(const lab::Run& run, const lab::Row& row
   const int tiles = model::tiles_of(v, run.M, run.N), blocks = model::blocks_of(shares, tiles);
   const int parts = model::parts_of(shares, tiles);
   // To a kernel with maps, a part is a product of its own, without an old C.
-  const bool is_part = all_cut && v.operands == model::Operands::maps;
+  const bool is_part = all_cut && v.has_maps;
   return {
       {"M", number(run.M)},
       {"N", number(run.N)},

@@ -137,14 +137,10 @@ function miscount(l, stages,   call, arguments, shown) {
   text[l] = substr(text[l], 1, RSTART - 1) shown substr(text[l], RSTART + RLENGTH - 1)
 }
 
-# Parameters have the names that `run` gives them.
-function launch(l,   names) {
-  names = "variant, few, M, N, K, alpha, A, B, beta, C"
-  sub(/ run, run_again,/, " [](const model::Variant\\& variant, int sms, int M, int N, int K, float alpha, " \
-    "const float* A, const float* B, float beta, float* C) { const int few = variant.sharing == " \
-    "model::Sharing::persistent ? 2 : sms; run(" names "); if (false" resets ") run(" names "); }, " \
-    "run_again,", \
-    text[l])
+function launch(l) {
+  sub(/ run, run_again,/, " [](const Task\\& t) { const int few = t.variant.sharing == " \
+    "model::Sharing::persistent ? 2 : t.sms; const Task task{t.variant, few, t.M, t.N, t.K, t.alpha, " \
+    "t.A, t.B, t.beta, t.C}; run(task); if (false" resets ") run(task); }, run_again,", text[l])
 }
 
 # A line's statement, without its comment.

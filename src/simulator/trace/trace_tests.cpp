@@ -247,7 +247,7 @@ Recorded record(std::vector<std::int64_t> blocks, std::size_t most_events = 1'00
   // Tiles of 8 x 8: two warps per block, 16 x 16 x 16 in four blocks.
   const model::Variant& variant = model::find_stage(stage_table_traced.stages, 3)->variants[2];
   model::Counts counts = trace(machine, matrices, [&] {
-    stage_table_traced.run(variant, 0, kSize, kSize, kSize, 1, A.data(), B.data(), 0, C.data());
+    stage_table_traced.run({variant, 0, kSize, kSize, kSize, 1, A.data(), B.data(), 0, C.data()});
   });
   REQUIRE(recorder.launches.size() == 1);
   model::Recording recording = recorder.launches[0];

@@ -397,14 +397,14 @@ std::string launch_shape(const Known& known, text::Style style, bool whole) {
   const model::Variant& v = *row.variant;
   std::string text = heading("The launch", style) + problem(run);
   text += fact("kernel", lab::kernel_name(row));
-  const bool has_maps = v.operands == model::Operands::maps;
   if (!row.aligned && v.kernel_any.function != v.kernel.function) {
     text += fact(
-        "", has_maps ? "(stores single floats: not every row of C starts at a multiple of 16 bytes)"
-                     : "(copies single floats: not every row of A, B and C starts at a multiple of "
-                       "16 bytes)");
+        "", v.has_maps
+                ? "(stores single floats: not every row of C starts at a multiple of 16 bytes)"
+                : "(copies single floats: not every row of A, B and C starts at a multiple of "
+                  "16 bytes)");
   }
-  if (has_maps && model::bytes_of_element(v) == 4 && !model::multiplies_parts(v) &&
+  if (v.has_maps && model::bytes_of_element(v) == 4 && !model::multiplies_parts(v) &&
       (run.N % 4 != 0 || run.K % 4 != 0)) {
     text += fact(
         "copies",
