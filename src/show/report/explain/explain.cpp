@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <numbers>
 #include <sstream>
+#include <utility>
 
 #include "lab/run.h"
 #include "model/tensor_core.h"
@@ -110,9 +111,15 @@ SectionParts explain_idea(const Explained& explained) {
   return prose("A yardstick, not a stage: the lesson has its time and its error, not its code.");
 }
 
-std::vector<std::string> source_lines(const lab::Row& row, int first, int last) {
+std::string plain_name(std::string_view kernel) {
+  return std::string(kernel.substr(0, kernel.find('<')));
+}
+
+// From the first line to the last; none for {0, 0}.
+std::vector<std::string> source_lines(const lab::Row& row, std::pair<int, int> lines) {
   const std::vector<std::string> all = text::shown_lines(row.source);
-  return {all.begin() + first - 1, all.begin() + std::min<std::ptrdiff_t>(last, std::ssize(all))};
+  const auto last = std::min<std::ptrdiff_t>(lines.second, std::ssize(all));
+  return {all.begin() + std::max(lines.first, 1) - 1, all.begin() + last};
 }
 
 // Which lines stand before a kernel's first statement or say what divides what: parameters of the
@@ -129,14 +136,26 @@ std::vector<bool> head_lines(const std::vector<std::string>& kernel) {
   return head;
 }
 
-// The lines that carry the idea: the kernel beside that of the stage before. The name of the kernel
-// is no difference.
-std::vector<DiffLine> kernels_beside_each_other(const lab::Row& row, bool whole) {
-  std::vector<std::string> before = source_lines(row, row.before_first, row.before_last);
-  const std::vector<std::string> after = source_lines(row, row.source_first, row.source_last);
-  const auto plain_name = [](std::string_view name) { return name.substr(0, name.find('<')); };
-  const std::string old_name(plain_name(row.before_kernel)),
-      name(plain_name(lab::kernel_name(row)));
+// The first and the last line of the kernel above that one, which is launched before it.
+std::pair<int, int> kernel_above(const lab::Row& row, const std::string& name) {
+  const std::vector<std::string> all = text::shown_lines(row.source);
+  std::pair<int, int> above, last;
+  for (int i = 0; i < std::ssize(all); ++i) {
+    if (all[i].starts_with("__global__")) above = std::exchange(last, {i + 1, 0});
+    if (all[i] == "}" && last.second == 0) last.second = i + 1;
+    if (last.first == i + 1 && all[i].find(" " + name + "(") != std::string::npos) break;
+  }
+  return above;
+}
+
+// The lines that carry the idea: these beside those of the stage before. The name of the kernel is
+// no difference.
+std::vector<DiffLine> beside_each_other(
+    const lab::Row& row, std::pair<int, int> old_lines, std::pair<int, int> lines, bool whole) {
+  std::vector<std::string> before = source_lines(row, old_lines);
+  const std::vector<std::string> after = source_lines(row, lines);
+  const std::string old_name = plain_name(row.before_kernel),
+                    name = plain_name(lab::kernel_name(row));
   for (std::string& line : before) {
     const std::size_t at = line.find(" " + old_name + "(");
     if (at != line.npos) line.replace(at + 1, old_name.size(), name);
@@ -154,7 +173,13 @@ std::vector<DiffLine> kernels_beside_each_other(const lab::Row& row, bool whole)
 SectionParts explain_diff(const Explained& explained) {
   const auto& [known, run, row, style, whole, format] = explained;
   if (!row.stage || !row.variant || row.before_first == 0 || row.source_first == 0) return {};
-  const std::vector<DiffLine> all = kernels_beside_each_other(row, whole);
+  std::pair before{row.before_first, row.before_last}, now{row.source_first, row.source_last};
+  const bool same_function = before.first == now.first;
+  if (same_function) {
+    before = kernel_above(row, plain_name(row.before_kernel));
+    now = kernel_above(row, plain_name(lab::kernel_name(row)));
+  }
+  const std::vector<DiffLine> all = beside_each_other(row, before, now, whole);
   // In the whole, first lines that did not change are left out, then the old ones.
   const std::size_t most = whole ? 12 : all.size();
   std::vector<DiffLine> shown = shortened_diff(all, 1);
@@ -164,13 +189,13 @@ SectionParts explain_diff(const Explained& explained) {
   if (left_out) shown.resize(most - 1);
   std::string text = heading(
       text::printed("What changed since stage %d, ", row.before_number) + row.before_name, style);
+  if (same_function) text += "  Both kernels call one function. The kernel before them changed:\n";
   for (const DiffLine& line : shown) {
     if (line.before == 0 && line.after == 0) {
       text += "        …\n";
       continue;
     }
-    const int number =
-        line.after > 0 ? row.source_first + line.after - 1 : row.before_first + line.before - 1;
+    const int number = line.after > 0 ? now.first + line.after - 1 : before.first + line.before - 1;
     const char sign = line.before == 0 ? '+' : line.after == 0 ? '-' : ' ';
     const std::string shown_line =
         text::shortened(text::printed("%5d %c ", number, sign) + line.text, text::report_width());
@@ -178,7 +203,6 @@ SectionParts explain_diff(const Explained& explained) {
     text += (sign == ' ' ? shown_line : text::coloured(shown_line, colour, style)) + "\n";
   }
   if (left_out) text += "  ... and more: --section diff shows every changed line\n";
-  if (shown.empty()) text += "  nothing in the function that both kernels call\n";
   return {{text, SectionPart::diff}};
 }
 
