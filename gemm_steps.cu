@@ -2099,7 +2099,11 @@ void launch_blocks(
                         ? dim3(ceil_div(t.N, v.BN), ceil_div(t.M, v.BM))
                         : dim3(model::blocks_of(share_out(t), tiles_of(v, t.M, t.N)));
   const dim3 block(v.block_x, v.block_y);
-  launch_if(only_if, kernel, grid, block, v.shared_bytes, arguments...);
+  if (only_if.word == nullptr) {
+    launch(kernel, grid, block, v.shared_bytes, arguments...);
+  } else {
+    launch_if(only_if, kernel, grid, block, v.shared_bytes, arguments...);
+  }
 }
 
 // Stages 1 to 10, 12 and 13.

@@ -108,7 +108,6 @@ template <class Condition, class... Parameters, class... Arguments>
 void launch_if(
     const Condition& condition, void (*kernel)(Parameters...), dim3 grid, dim3 block,
     int shared_bytes, Arguments... arguments) {
-  const unsigned word = condition.word != nullptr ? simt::word_at(condition.word) : condition.is;
-  if (((word & condition.mask) == condition.is) != condition.otherwise)
-    launch(kernel, grid, block, shared_bytes, arguments...);
+  const bool is = (simt::word_at(condition.word) & condition.mask) == condition.is;
+  if (is != condition.otherwise) launch(kernel, grid, block, shared_bytes, arguments...);
 }

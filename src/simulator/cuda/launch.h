@@ -8,11 +8,11 @@
 // all of its blocks run, and they are neither traced nor counted.
 //
 // launch_if(condition, ...): the same for a kernel that returns at once unless the condition holds
-// (only_if.h). On the CPU it is not launched then. Without a word to ask, it is launch(...).
+// (only_if.h). On the CPU it is not launched then.
 //
-// Else both start the kernel early: as soon as all blocks of the one before have ended, or have
-// called griddepcontrol_launch_dependents(). Their results need not be visible then, so the kernel
-// waits for them itself, with griddepcontrol_wait(). On the CPU nothing is early.
+// Both start the kernel early: as soon as all blocks of the one before have ended, or have called
+// griddepcontrol_launch_dependents(). Their results need not be visible then, so the kernel waits
+// for them itself, with griddepcontrol_wait(). On the CPU nothing is early.
 //
 // malloc_named(pointer, bytes, name): cudaMalloc. On the CPU the array has that name; cudaMalloc
 // alone gives it the pointer's, which says nothing if all allocations are made in one place.
@@ -72,9 +72,9 @@ void launch_aside(
 
 template <class... Parameters, class... Arguments>
 void launch_if(
-    const OnlyIf& condition, void (*kernel)(Parameters...), dim3 grid, dim3 block, int shared_bytes,
+    const OnlyIf&, void (*kernel)(Parameters...), dim3 grid, dim3 block, int shared_bytes,
     Arguments... arguments) {
-  launch_at(/*early=*/condition.word != nullptr, kernel, grid, block, shared_bytes, arguments...);
+  launch_at(/*early=*/true, kernel, grid, block, shared_bytes, arguments...);
 }
 
 template <class T>
