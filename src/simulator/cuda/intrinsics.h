@@ -16,63 +16,42 @@
 // CUDA's functions on the bits of numbers, and its integer arithmetic.
 
 #define SIMT_INLINE inline SIMT_ALWAYS_INLINE
+// A function of a, or of a and b, that are of one type.
+#define SIMT_OF_ONE(Result, name, Type, value) \
+  SIMT_INLINE Result name(Type a) {            \
+    return value;                              \
+  }
+#define SIMT_OF_TWO(Result, name, Type, value) \
+  SIMT_INLINE Result name(Type a, Type b) {    \
+    return value;                              \
+  }
 
-SIMT_INLINE int __float_as_int(float a) {
-  return std::bit_cast<int>(a);
-}
-SIMT_INLINE unsigned __float_as_uint(float a) {
-  return std::bit_cast<unsigned>(a);
-}
-SIMT_INLINE float __int_as_float(int a) {
-  return std::bit_cast<float>(a);
-}
-SIMT_INLINE float __uint_as_float(unsigned a) {
-  return std::bit_cast<float>(a);
-}
-SIMT_INLINE long long __double_as_longlong(double a) {
-  return std::bit_cast<long long>(a);
-}
-SIMT_INLINE double __longlong_as_double(long long a) {
-  return std::bit_cast<double>(a);
-}
-SIMT_INLINE int __double2hiint(double a) {
-  return static_cast<int>(std::bit_cast<std::uint64_t>(a) >> 32);
-}
-SIMT_INLINE int __double2loint(double a) {
-  return static_cast<int>(std::bit_cast<std::uint64_t>(a));
-}
+SIMT_OF_ONE(int, __float_as_int, float, std::bit_cast<int>(a))
+SIMT_OF_ONE(unsigned, __float_as_uint, float, std::bit_cast<unsigned>(a))
+SIMT_OF_ONE(float, __int_as_float, int, std::bit_cast<float>(a))
+SIMT_OF_ONE(float, __uint_as_float, unsigned, std::bit_cast<float>(a))
+SIMT_OF_ONE(long long, __double_as_longlong, double, std::bit_cast<long long>(a))
+SIMT_OF_ONE(double, __longlong_as_double, long long, std::bit_cast<double>(a))
+SIMT_OF_ONE(int, __double2hiint, double, static_cast<int>(std::bit_cast<std::uint64_t>(a) >> 32))
+SIMT_OF_ONE(int, __double2loint, double, static_cast<int>(std::bit_cast<std::uint64_t>(a)))
 SIMT_INLINE double __hiloint2double(int high, int low) {
   const std::uint64_t upper = static_cast<std::uint32_t>(high);
   return std::bit_cast<double>(upper << 32 | static_cast<std::uint32_t>(low));
 }
 
-SIMT_INLINE int __popc(unsigned a) {
-  return std::popcount(a);
-}
-SIMT_INLINE int __popcll(unsigned long long a) {
-  return std::popcount(a);
-}
-SIMT_INLINE int __clz(int a) {
-  return std::countl_zero(static_cast<unsigned>(a));
-}
-SIMT_INLINE int __clzll(long long a) {
-  return std::countl_zero(static_cast<unsigned long long>(a));
-}
-SIMT_INLINE int __ffs(int a) {
-  return __builtin_ffs(a);
-}
-SIMT_INLINE int __ffsll(long long a) {
-  return __builtin_ffsll(a);
-}
+SIMT_OF_ONE(int, __popc, unsigned, std::popcount(a))
+SIMT_OF_ONE(int, __popcll, unsigned long long, std::popcount(a))
+SIMT_OF_ONE(int, __clz, int, std::countl_zero(static_cast<unsigned>(a)))
+SIMT_OF_ONE(int, __clzll, long long, std::countl_zero(static_cast<unsigned long long>(a)))
+SIMT_OF_ONE(int, __ffs, int, __builtin_ffs(a))
+SIMT_OF_ONE(int, __ffsll, long long, __builtin_ffsll(a))
 SIMT_INLINE unsigned long long __brevll(unsigned long long a) {
   a = (a >> 1 & 0x5555555555555555u) | (a & 0x5555555555555555u) << 1;
   a = (a >> 2 & 0x3333333333333333u) | (a & 0x3333333333333333u) << 2;
   a = (a >> 4 & 0x0f0f0f0f0f0f0f0fu) | (a & 0x0f0f0f0f0f0f0f0fu) << 4;
   return __builtin_bswap64(a);
 }
-SIMT_INLINE unsigned __brev(unsigned a) {
-  return static_cast<unsigned>(__brevll(a) >> 32);
-}
+SIMT_OF_ONE(unsigned, __brev, unsigned, static_cast<unsigned>(__brevll(a) >> 32))
 // Byte i of the result is the byte of `high`:`low` that the four bits i of `selector` name; the
 // highest of the four is ignored.
 SIMT_INLINE unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
@@ -100,22 +79,15 @@ SIMT_INLINE unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift
   return __funnelshift_rc(low, high, shift % 32);
 }
 
-SIMT_INLINE int __mulhi(int a, int b) {
-  return static_cast<int>(std::int64_t{a} * b >> 32);
-}
-SIMT_INLINE unsigned __umulhi(unsigned a, unsigned b) {
-  return static_cast<unsigned>(std::uint64_t{a} * b >> 32);
-}
-SIMT_INLINE long long __mul64hi(long long a, long long b) {
-  return static_cast<long long>(static_cast<__int128>(a) * b >> 64);
-}
-SIMT_INLINE unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
-  return static_cast<unsigned long long>(static_cast<unsigned __int128>(a) * b >> 64);
-}
+SIMT_OF_TWO(int, __mulhi, int, static_cast<int>(std::int64_t{a} * b >> 32))
+SIMT_OF_TWO(unsigned, __umulhi, unsigned, static_cast<unsigned>(std::uint64_t{a} * b >> 32))
+SIMT_OF_TWO(
+    long long, __mul64hi, long long, static_cast<long long>(static_cast<__int128>(a) * b >> 64))
+SIMT_OF_TWO(
+    unsigned long long, __umul64hi, unsigned long long,
+    static_cast<unsigned long long>(static_cast<unsigned __int128>(a) * b >> 64))
 // The lower 32 bits of the product of the lower 24 bits.
-SIMT_INLINE unsigned __umul24(unsigned a, unsigned b) {
-  return (a & 0xffffffu) * (b & 0xffffffu);
-}
+SIMT_OF_TWO(unsigned, __umul24, unsigned, (a & 0xffffffu) * (b & 0xffffffu))
 SIMT_INLINE int __mul24(int a, int b) {
   const auto low = [](int x) { return static_cast<int>(static_cast<unsigned>(x) << 8) >> 8; };
   return static_cast<int>(std::int64_t{low(a)} * low(b));
@@ -128,18 +100,10 @@ SIMT_INLINE unsigned __usad(unsigned a, unsigned b, unsigned c) {
   return (a < b ? b - a : a - b) + c;
 }
 // Averages without overflow; the r variants round up.
-SIMT_INLINE int __hadd(int a, int b) {
-  return static_cast<int>((std::int64_t{a} + b) >> 1);
-}
-SIMT_INLINE int __rhadd(int a, int b) {
-  return static_cast<int>((std::int64_t{a} + b + 1) >> 1);
-}
-SIMT_INLINE unsigned __uhadd(unsigned a, unsigned b) {
-  return static_cast<unsigned>((std::uint64_t{a} + b) >> 1);
-}
-SIMT_INLINE unsigned __urhadd(unsigned a, unsigned b) {
-  return static_cast<unsigned>((std::uint64_t{a} + b + 1) >> 1);
-}
+SIMT_OF_TWO(int, __hadd, int, static_cast<int>((std::int64_t{a} + b) >> 1))
+SIMT_OF_TWO(int, __rhadd, int, static_cast<int>((std::int64_t{a} + b + 1) >> 1))
+SIMT_OF_TWO(unsigned, __uhadd, unsigned, static_cast<unsigned>((std::uint64_t{a} + b) >> 1))
+SIMT_OF_TWO(unsigned, __urhadd, unsigned, static_cast<unsigned>((std::uint64_t{a} + b + 1) >> 1))
 
 // max(a + b, c); the sum wraps around, as on the GPU.
 SIMT_INLINE int __viaddmax_s32(int a, int b, int c) {
@@ -194,62 +158,50 @@ SIMT_INLINE unsigned __dp2a_hi(unsigned a, unsigned b, unsigned c) {
   return simt::dot_of_halves<std::uint16_t, std::uint8_t>(a, b, 2, c);
 }
 
-// The smaller or larger of each two 16-bit parts.
-namespace simt {
-template <class Half>
-SIMT_INLINE unsigned of_halves(
-    unsigned a, unsigned b, const Half& (*chosen)(const Half&, const Half&)) {
-  const Half low = chosen(static_cast<Half>(a), static_cast<Half>(b));
-  const Half high = chosen(static_cast<Half>(a >> 16), static_cast<Half>(b >> 16));
-  return static_cast<std::uint16_t>(high) << 16 | static_cast<std::uint16_t>(low);
-}
-}  // namespace simt
-SIMT_INLINE unsigned __vmins2(unsigned a, unsigned b) {
-  return simt::of_halves<std::int16_t>(a, b, std::min);
-}
-SIMT_INLINE unsigned __vminu2(unsigned a, unsigned b) {
-  return simt::of_halves<std::uint16_t>(a, b, std::min);
-}
-SIMT_INLINE unsigned __vmaxs2(unsigned a, unsigned b) {
-  return simt::of_halves<std::int16_t>(a, b, std::max);
-}
-SIMT_INLINE unsigned __vmaxu2(unsigned a, unsigned b) {
-  return simt::of_halves<std::uint16_t>(a, b, std::max);
-}
+// Of each two parts x and y, of 16 or 8 bits.
+#define SIMT_OF_PARTS(name, Part, value)                                        \
+  SIMT_INLINE unsigned name(unsigned a, unsigned b) {                           \
+    unsigned result = 0;                                                        \
+    for (unsigned at = 0; at < 32; at += 8 * sizeof(Part)) {                    \
+      const int x = static_cast<Part>(a >> at), y = static_cast<Part>(b >> at); \
+      result |= unsigned{static_cast<std::make_unsigned_t<Part>>(value)} << at; \
+    }                                                                           \
+    return result;                                                              \
+  }
+SIMT_OF_PARTS(__vadd2, std::uint16_t, x + y)
+SIMT_OF_PARTS(__vsub2, std::uint16_t, x - y)
+SIMT_OF_PARTS(__vmins2, std::int16_t, x < y ? x : y)
+SIMT_OF_PARTS(__vminu2, std::uint16_t, x < y ? x : y)
+SIMT_OF_PARTS(__vmaxs2, std::int16_t, x < y ? y : x)
+SIMT_OF_PARTS(__vmaxu2, std::uint16_t, x < y ? y : x)
+SIMT_OF_PARTS(__vadd4, std::uint8_t, x + y)
+SIMT_OF_PARTS(__vsub4, std::uint8_t, x - y)
+SIMT_OF_PARTS(__vmins4, std::int8_t, x < y ? x : y)
+SIMT_OF_PARTS(__vminu4, std::uint8_t, x < y ? x : y)
+SIMT_OF_PARTS(__vmaxs4, std::int8_t, x < y ? y : x)
+SIMT_OF_PARTS(__vmaxu4, std::uint8_t, x < y ? y : x)
+SIMT_OF_PARTS(__vabsdiffu4, std::uint8_t, x < y ? y - x : x - y)
+SIMT_OF_PARTS(__vavgu4, std::uint8_t, (x + y + 1) / 2)
+SIMT_OF_PARTS(__vcmpeq4, std::uint8_t, x == y ? 255 : 0)
+SIMT_OF_PARTS(__vcmpgtu4, std::uint8_t, x > y ? 255 : 0)
+#undef SIMT_OF_PARTS
 
 // Arithmetic and conversions that say in their name how they round: to nearest (rn), toward zero
 // (rz), up (ru) or down (rd). src/simulator/machine/arithmetic.cpp has them.
 
-#define SIMT_ROUNDED(T, prefix) \
-  T prefix##add_rn(T a, T b);   \
-  T prefix##add_rz(T a, T b);   \
-  T prefix##add_ru(T a, T b);   \
-  T prefix##add_rd(T a, T b);   \
-  T prefix##sub_rn(T a, T b);   \
-  T prefix##sub_rz(T a, T b);   \
-  T prefix##sub_ru(T a, T b);   \
-  T prefix##sub_rd(T a, T b);   \
-  T prefix##mul_rn(T a, T b);   \
-  T prefix##mul_rz(T a, T b);   \
-  T prefix##mul_ru(T a, T b);   \
-  T prefix##mul_rd(T a, T b);   \
-  T prefix##div_rn(T a, T b);   \
-  T prefix##div_rz(T a, T b);   \
-  T prefix##div_ru(T a, T b);   \
-  T prefix##div_rd(T a, T b);   \
-  T prefix##rcp_rn(T a);        \
-  T prefix##rcp_rz(T a);        \
-  T prefix##rcp_ru(T a);        \
-  T prefix##rcp_rd(T a);        \
-  T prefix##sqrt_rn(T a);       \
-  T prefix##sqrt_rz(T a);       \
-  T prefix##sqrt_ru(T a);       \
-  T prefix##sqrt_rd(T a);
-SIMT_ROUNDED(float, __f)
-SIMT_ROUNDED(double, __d)
-#undef SIMT_ROUNDED
-
-#define SIMT_CONVERSIONS(rounding)                       \
+#define SIMT_ROUNDED(rounding)                           \
+  float __fadd_##rounding(float a, float b);             \
+  double __dadd_##rounding(double a, double b);          \
+  float __fsub_##rounding(float a, float b);             \
+  double __dsub_##rounding(double a, double b);          \
+  float __fmul_##rounding(float a, float b);             \
+  double __dmul_##rounding(double a, double b);          \
+  float __fdiv_##rounding(float a, float b);             \
+  double __ddiv_##rounding(double a, double b);          \
+  float __frcp_##rounding(float a);                      \
+  double __drcp_##rounding(double a);                    \
+  float __fsqrt_##rounding(float a);                     \
+  double __dsqrt_##rounding(double a);                   \
   float __fmaf_##rounding(float a, float b, float c);    \
   double __fma_##rounding(double a, double b, double c); \
   int __float2int_##rounding(float a);                   \
@@ -267,11 +219,11 @@ SIMT_ROUNDED(double, __d)
   double __ll2double_##rounding(long long a);            \
   double __ull2double_##rounding(unsigned long long a);  \
   float __double2float_##rounding(double a);
-SIMT_CONVERSIONS(rn)
-SIMT_CONVERSIONS(rz)
-SIMT_CONVERSIONS(ru)
-SIMT_CONVERSIONS(rd)
-#undef SIMT_CONVERSIONS
+SIMT_ROUNDED(rn)
+SIMT_ROUNDED(rz)
+SIMT_ROUNDED(ru)
+SIMT_ROUNDED(rd)
+#undef SIMT_ROUNDED
 
 // Exact for every int.
 double __int2double_rn(int a);
@@ -316,12 +268,8 @@ requires(std::is_arithmetic_v<A>&& std::is_arithmetic_v<B> && !std::same_as<A, B
   return max(static_cast<decltype(a + b)>(a), static_cast<decltype(a + b)>(b));
 }
 
-SIMT_INLINE float __fdividef(float a, float b) {
-  return a / b;
-}
-SIMT_INLINE float fdividef(float a, float b) {
-  return a / b;
-}
+SIMT_OF_TWO(float, __fdividef, float, a / b)
+SIMT_OF_TWO(float, fdividef, float, a / b)
 // Newer versions of glibc declare functions with some of these names.
 #define rsqrtf simt_rsqrtf
 #define rsqrt simt_rsqrt
@@ -329,27 +277,13 @@ SIMT_INLINE float fdividef(float a, float b) {
 #define sinpi simt_sinpi
 #define cospif simt_cospif
 #define cospi simt_cospi
-SIMT_INLINE float rsqrtf(float a) {
-  return 1 / sqrtf(a);
-}
-SIMT_INLINE double rsqrt(double a) {
-  return 1 / sqrt(a);
-}
-SIMT_INLINE float rsqrt(float a) {
-  return rsqrtf(a);
-}
-SIMT_INLINE float rcbrtf(float a) {
-  return 1 / cbrtf(a);
-}
-SIMT_INLINE double rcbrt(double a) {
-  return 1 / cbrt(a);
-}
-SIMT_INLINE float rhypotf(float a, float b) {
-  return 1 / hypotf(a, b);
-}
-SIMT_INLINE double rhypot(double a, double b) {
-  return 1 / hypot(a, b);
-}
+SIMT_OF_ONE(float, rsqrtf, float, 1 / sqrtf(a))
+SIMT_OF_ONE(double, rsqrt, double, 1 / sqrt(a))
+SIMT_OF_ONE(float, rsqrt, float, rsqrtf(a))
+SIMT_OF_ONE(float, rcbrtf, float, 1 / cbrtf(a))
+SIMT_OF_ONE(double, rcbrt, double, 1 / cbrt(a))
+SIMT_OF_TWO(float, rhypotf, float, 1 / hypotf(a, b))
+SIMT_OF_TWO(double, rhypot, double, 1 / hypot(a, b))
 SIMT_INLINE float norm3df(float a, float b, float c) {
   return static_cast<float>(sqrt(double{a} * a + double{b} * b + double{c} * c));
 }
@@ -371,12 +305,8 @@ SIMT_INLINE double cospi(double a) {
   const double turns = fabs(remainder(a, 2));
   return turns == 0.5 ? 0 : cos(M_PI * turns);
 }
-SIMT_INLINE float sinpif(float a) {
-  return static_cast<float>(sinpi(a));
-}
-SIMT_INLINE float cospif(float a) {
-  return static_cast<float>(cospi(a));
-}
+SIMT_OF_ONE(float, sinpif, float, static_cast<float>(sinpi(a)))
+SIMT_OF_ONE(float, cospif, float, static_cast<float>(cospi(a)))
 SIMT_INLINE void sincospif(float a, float* sine, float* cosine) {
   *sine = sinpif(a);
   *cosine = cospif(a);
@@ -385,12 +315,8 @@ SIMT_INLINE void sincospi(double a, double* sine, double* cosine) {
   *sine = sinpi(a);
   *cosine = cospi(a);
 }
-SIMT_INLINE double normcdf(double a) {
-  return 0.5 * erfc(-a * M_SQRT1_2);
-}
-SIMT_INLINE float normcdff(float a) {
-  return static_cast<float>(normcdf(a));
-}
+SIMT_OF_ONE(double, normcdf, double, 0.5 * erfc(-a * M_SQRT1_2))
+SIMT_OF_ONE(float, normcdff, float, static_cast<float>(normcdf(a)))
 // A start from Abramowitz and Stegun, 26.2.22, and steps by Halley's method.
 SIMT_INLINE double erfcinv(double a) {
   const double tail = a < 1 ? a : 2 - a, t = sqrt(-2 * log(tail / 2));
@@ -403,26 +329,16 @@ SIMT_INLINE double erfcinv(double a) {
   }
   return a < 1 ? x : -x;
 }
-SIMT_INLINE float erfcinvf(float a) {
-  return static_cast<float>(erfcinv(a));
-}
+SIMT_OF_ONE(float, erfcinvf, float, static_cast<float>(erfcinv(a)))
 SIMT_INLINE double erfinv(double a) {
   const double x = erfcinv(1 - a);
   return fabs(a) < 0.5 ? x - (erf(x) - a) / (M_2_SQRTPI * exp(-x * x)) : x;
 }
-SIMT_INLINE float erfinvf(float a) {
-  return static_cast<float>(erfinv(a));
-}
-SIMT_INLINE double normcdfinv(double a) {
-  return -M_SQRT2 * erfcinv(2 * a);
-}
-SIMT_INLINE float normcdfinvf(float a) {
-  return static_cast<float>(normcdfinv(a));
-}
+SIMT_OF_ONE(float, erfinvf, float, static_cast<float>(erfinv(a)))
+SIMT_OF_ONE(double, normcdfinv, double, erfcinv(2 * a) * -M_SQRT2)
+SIMT_OF_ONE(float, normcdfinvf, float, static_cast<float>(normcdfinv(a)))
 // A NaN becomes 0.
-SIMT_INLINE float __saturatef(float a) {
-  return fminf(fmaxf(a, 0), 1);
-}
+SIMT_OF_ONE(float, __saturatef, float, fminf(fmaxf(a, 0), 1))
 // Macros, because glibc declares functions with these names.
 #define __sinf sinf
 #define __cosf cosf

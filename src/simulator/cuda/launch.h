@@ -27,7 +27,7 @@ cudaError_t malloc_named(T** pointer, std::size_t bytes, const char* name) {
   return (cudaMalloc)(pointer, bytes, name);  // the function, not the macro
 }
 
-#else
+#elif __cplusplus >= 202002L  // else the file needs no launch(), which is not older
 
 #include <cuda_runtime.h>
 

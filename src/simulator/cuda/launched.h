@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -36,6 +37,10 @@ template <class T>
 auto& passed(Argument<T>& argument, bool by_reference) {
   return by_reference ? const_cast<std::remove_const_t<T>&>(*argument.original) : argument.copy;
 }
+
+// Of the type of a kernel's parameter: what {a, b} as an argument means.
+template <std::size_t number, class... Parameters>
+std::tuple_element_t<number, std::tuple<Parameters...>> parameter_of(void (*)(Parameters...));
 
 // `call(arguments...)` calls the kernel in one thread.
 template <class Call>

@@ -12,15 +12,13 @@ struct OnlyIf {
 // For a kernel that is launched early (launch_if), behind the one that writes the word: it waits
 // for that one to end. (On a CPU it has ended.)
 #if defined(__NVCC__) && !defined(SIMT_REWRITTEN)
-__device__ __forceinline__ void griddepcontrol_wait();
-#include "simulator/cuda/hopper_instructions.h"  // which may be what includes this file
 __device__
 #endif
     inline bool
     is_to_run(const OnlyIf& condition) {
   if (condition.word == nullptr) return true;
-#if defined(__NVCC__) && !defined(SIMT_REWRITTEN)
-  griddepcontrol_wait();
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900 && !defined(SIMT_REWRITTEN)
+  asm volatile("griddepcontrol.wait;" ::: "memory");  // by no name that a user may have
 #endif
   return ((*condition.word & condition.mask) == condition.is) != condition.otherwise;
 }

@@ -83,6 +83,7 @@ struct alignas(64) Thread {
   bool may_give_up = false;   // waiting for a phase, if nobody can continue otherwise
   int times_given_up = 0;     // since a thread of the block got what it waited for
   std::vector<char> scratch;  // of the inline PTX that the thread runs
+  bool carry = false;         // of its add.cc
   WgmmaOfThread wgmma;
   BulkStores stores;
 };

@@ -174,7 +174,13 @@ class Launches {
     // Between < and > a comma separates no arguments.
     bool has_lists = false;
     for (std::size_t i = open + 1; i < close; ++i) has_lists |= tokens_[i].is("<");
-    for (std::size_t i = open + 1; i < close; ++i) {
+    for (std::size_t i = open + 1, number = 0; i < close; ++i) {
+      number += tokens_[i].is(",");
+      if (tokens_[i].is("{") && (tokens_[i - 1].is("(") || tokens_[i - 1].is(",")) && !has_lists) {
+        edits_.insert(
+            tokens_[i].at,
+            "decltype(::simt::parameter_of<" + std::to_string(number) + ">(" + kernel + "))");
+      }
       const bool is_argument = (tokens_[i - 1].is("(") || tokens_[i - 1].is(",")) &&
                                i + 1 < tokens_.size() &&
                                (tokens_[i + 1].is(",") || tokens_[i + 1].is(")"));

@@ -132,7 +132,7 @@ TEST_CASE("launches, qualifiers and inline PTX become what their golden file has
         "if (a) ::k<B<C<1>>><<<g,\n b>>>(p);", "T::template k<3><<<1 << 2, b >> 1>>>(p)",
         "(*pointer)<<<1, 2>>>(p)", "return kernels[i]<<<1, 2>>>(p)", "this->a.k<<<1, 2>>>(p)",
         "choose(3)<<<dim3{1}, 2>>>(p)", "k << <1, 2 >> >(p)", "k<A> << <g, b >> 1 >> >(p)",
-        "k<a><<<v<b>(), 2>>>(f(__null, p), 0, __null)", "k<<<1, 2>>>(0 + i, x[0])",
+        "k<a><<<v<b>(), 2>>>(f(__null, p), 0, __null)", "k<<<1, 2>>>(i, {q, 1})",
         "k<<<1, 2>>>(f<a, b>(p), __null)", "k<<<1, 2>>>(p, p + 1, *q)",
         "k<<<1, 2>>>(f<a, b, c>(p))", "cudaLaunchKernel((void*)k<A>, 1)",
         "cudaLaunchCooperativeKernel((const void *)&k, g)", "cudaLaunchKernel(k, (void*)p)",

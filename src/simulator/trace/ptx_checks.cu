@@ -177,6 +177,18 @@ struct Instructions {
   X("prmt.b32 %0, %1, %2, 0x5140;", permuted(a, b, 0x5140))                                        \
   X("shf.l.wrap.b32 %0, %1, %2, %3;", static_cast<u32>((u64{b} << 32 | a) << (c & 31) >> 32))      \
   X("shf.r.clamp.b32 %0, %1, %2, %3;", static_cast<u32>((u64{b} << 32 | a) >> std::min(c, 32u)))   \
+  X("{ .reg .u32 x; mad.lo.cc.u32 x, %1, %2, %3; madc.hi.u32 %0, %1, %2, %3; }",                   \
+    static_cast<u32>((u64{a} * b + c) >> 32) + c)                                                  \
+  X("{ .reg .u32 x; add.cc.u32 x, %1, %2; addc.u32 %0, %3, x; }",                                  \
+    c + (a + b) + (a + b < a ? 1 : 0))                                                             \
+  X("{ .reg .u32 x; sub.cc.u32 x, %1, %2; subc.u32 %0, %3, x; }", c - (a - b) - (a < b ? 1 : 0))   \
+  X("{ .reg .u32 x; sad.s32 x, %1, %2, %3; cnot.b32 %0, %1; add.u32 %0, %0, x; }",                 \
+    c + static_cast<u32>(std::abs(s64{s(a)} - s(b))) + (a == 0 ? 1 : 0))                           \
+  X("bmsk.clamp.b32 %0, %1, 9;", a > 31 ? 0 : 511u << a)                                           \
+  X("{ .reg .pred p; setp.lt.s32 p, %1, 0; bar.red.popc.u32 %0, 0, p; }",                          \
+    static_cast<u32>(std::ranges::count_if(all.as, [](u32 x) { return s(x) < 0; })))               \
+  X("{ .reg .u32 x; mov.u32 x, 5; match.any.sync.b32 %0, x, -1; }", ~0u)                           \
+  X("activemask.b32 %0;", ~0u)                                                                     \
   X("dp4a.u32.u32 %0, %1, %2, %3;", dot(a, b, c, false))                                           \
   X("dp4a.s32.s32 %0, %1, %2, %3;", dot(a, b, c, true))                                            \
   X("cvt.pack.sat.s8.s32.b32 %0, %1, %2, %3;", saturated(a) << 8 | saturated(b) | c << 16)         \

@@ -247,11 +247,12 @@ extern const std::vector<trace::Exchange> trace::vocabulary = {
        const int e = __dp4a(make_char4(1, -1, 2, 0), make_char4(3, 4, 5, 6), 0);
        out[T] = (a == 18) + 2 * (b == 274) + 4 * (c == 3) + 8 * (d == 3) + 16 * (e == 9);
      }>, [](int) { return 31; }},
-    {"the smaller and the larger of 16-bit parts", BODY {
+    {"sums, differences, the smaller and the larger of the parts of a word", BODY {
        const unsigned a = 0xfffe0003, b = 0x0001ffff;
        out[T] = (__vmins2(a, b) == 0xfffeffff) + 2 * (__vminu2(a, b) == 0x00010003) +
-                4 * (__vmaxs2(a, b) == 0x00010003) + 8 * (__vmaxu2(a, b) == 0xfffeffff);
-     }>, [](int) { return 15; }},
+                4 * (__vmaxs2(a, b) == 0x00010003) + 8 * (__vmaxu2(a, b) == 0xfffeffff) +
+                16 * (__vadd4(a, b) == 0xffffff02) + 32 * (__vabsdiffu4(a, b) == 0xfffdfffc);
+     }>, [](int) { return 63; }},
     {"arithmetic that is rounded up, down, to nearest and toward zero", BODY {
        const float third = __fdiv_rd(1, 3), above = __fdiv_ru(1, 3);
        const float big = 16777216;

@@ -6,6 +6,7 @@
 
 #include "simulator/cuda/intrinsics.h"
 #include "simulator/machine/ptx/instruction.h"
+#include "simulator/machine/worker.h"
 
 namespace machine::ptx {
 namespace {
@@ -120,6 +121,29 @@ double smaller(double a, double b) {
 }
 double larger(double a, double b) {
   return -smaller(-a, -b);
+}
+
+// A sum or difference with the carry of the instruction before it, if its name ends in c: a thread
+// has one carry, also from one asm statement to the next. With .cc it leaves its own there.
+void run_carried(Execution& thread) {
+  const Instruction& i = *thread.now;
+  const auto number = [&](std::size_t n) {
+    return wide_value({Base::unsigned_, i.type.bits}, thread.value(n));
+  };
+  bool& carry = thread.worker.running().carry;
+  Wide a = number(1), b = number(2);
+  if (i.line.opcode.starts_with("mad")) {
+    a = unsigned_value(
+        i.type,
+        static_cast<std::uint64_t>(
+            product(wide_value(i.type, thread.value(1)), wide_value(i.type, thread.value(2))) >>
+            (i.option == 1 ? i.type.bits : 0)));
+    b = number(3);
+  }
+  if (i.line.opcode.back() == 'c') b += carry;
+  const Wide result = i.line.opcode.starts_with("sub") ? a - b : a + b;
+  thread.write(i.operand(0), unsigned_value(i.type, static_cast<std::uint64_t>(result)));
+  if (i.mode == 1) carry = (result >> i.type.bits & 1) != 0;
 }
 
 // {a, b} is one value of which a has the lower bits. An element of it is a register.
@@ -268,6 +292,12 @@ constexpr PtxRow kArithmetic[] = {
     computes("min ftz? NaN " NARROW, "dss", REAL(a != a || b != b ? a + b : smaller(a, b))),
     computes("max ftz? NaN " NARROW, "dss", REAL(a != a || b != b ? a + b : larger(a, b))),
 
+    {"add|sub|addc|subc =cc? u32|u64|s32|s64", "dss", run_carried},
+    {"mad|madc #lo|hi =cc? u32|u64|s32|s64", "dsss", run_carried},
+    computes("sad " INTEGERS, "dsss", INTEGER(c + (a > b ? a - b : b - a))),
+    computes("cnot " BITS, "ds", INTEGER(a == 0)),
+    computes("bmsk clamp b32", "dss", INTEGER(((Wide{1} << places(b, 32)) - 1) << places(a, 32))),
+    computes("bmsk wrap b32", "dss", INTEGER(((Wide{1} << (b & 31)) - 1) << (a & 31))),
     decoded("mov", decode_mov),
     {"setp " COMPARISONS " ftz? " COMPARABLE, "dss", run_setp},
     {"setp " COMPARISONS " #and|or|xor? ftz? " COMPARABLE, "dsss", run_setp},

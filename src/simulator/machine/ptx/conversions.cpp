@@ -88,6 +88,9 @@ constexpr PtxRow kConversions[] = {
      RUNS(const void* const pointer = pointer_to_shared(thread.word(1));
           thread.write(thread.operand(0), reinterpret_cast<std::uintptr_t>(pointer)))},
     {"cvta to? global|local|const|param u64|u32", "ds", SAME},
+    {"isspacep =global|" SHARED " u64|u32", "ds",
+     RUNS(const auto* const pointer = reinterpret_cast<const void*>(thread.value(1));
+          thread.write(thread.operand(0), is_shared_memory(pointer) == (thread.now->mode > 0)))},
     {"mapa shared::cluster? u32|u64", "dss", SAME}};
 }  // namespace
 
@@ -196,6 +199,10 @@ constexpr Special kSpecials[] = {
     ALONG_AXES("%ntid", blockDim),
     ALONG_AXES("%ctaid", blockIdx),
     ALONG_AXES("%nctaid", gridDim),
+    ALONG_AXES("%clusterid", (simt::use_cluster(), blockIdx)),
+    ALONG_AXES("%nclusterid", (simt::use_cluster(), gridDim)),
+    ALONG_AXES("%cluster_ctaid", (simt::use_cluster(), dim3(0, 0, 0))),
+    ALONG_AXES("%cluster_nctaid", (simt::use_cluster(), dim3(1))),
     {"%cluster_ctarank", first_of_cluster},
     {"%cluster_nctarank", one_of_cluster},
     {"%laneid", lane},

@@ -87,7 +87,7 @@ bool is_address(const Operand& operand) {
 
 void take_space(Instruction& i, Modifiers& modifiers) {
   const bool shared = modifiers.take("shared|shared::cta|shared::cluster");
-  if (!shared) modifiers.take("global|local");
+  if (!shared) modifiers.take("global|local|const");
   i.space = shared ? kShared : kGeneric;
 }
 

@@ -126,8 +126,12 @@ void compute(Instruction& instruction, Evaluate* evaluate) {
 namespace {
 
 void run_unknown(Execution& thread) {
+  std::string text = thread.now->line.name();
+  for (const Operand& operand : thread.now->line.operands) {
+    if (operand.kind == Operand::Kind::symbol && ~operand.number == 0) text += " " + operand.name;
+  }
   fault(
-      "it comes to the PTX instruction \"" + thread.now->line.name() +
+      "it comes to the PTX instruction \"" + text +
           "\", which is not known on the CPU in this form",
       thread.place);
 }

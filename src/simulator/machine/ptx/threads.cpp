@@ -28,6 +28,14 @@ void run_sync(Execution& thread) {
   }
 }
 
+// bar.red: how many threads of the block have the predicate; whether all have it, or any.
+void run_vote_of_block(Execution& thread) {
+  if (thread.value(1) != 0) fault("its bar.red has another barrier than 0", thread.place);
+  const int yes = __syncthreads_count(thread.value(2) != 0);
+  const int results[] = {yes, yes == thread.worker.block_threads(), yes != 0};
+  thread.write(thread.operand(0), static_cast<std::uint64_t>(results[thread.now->mode]));
+}
+
 // mbarrier. A token is the number of the phase in progress. A barrier of another block gives no
 // token: the address is then the first operand.
 void run_mbarrier_arrive(Execution& thread) {
@@ -105,6 +113,7 @@ bool decode_policy(Instruction& i, Modifiers& modifiers) {
 #define ORDER " release|acquire|relaxed? cta|cluster?"
 constexpr PtxRow kOfThreads[] = {
     {"bar|barrier cta? sync aligned?", "s?s", run_sync},
+    {"bar|barrier cta? red =popc|and|or aligned? u32|pred", "dss", run_vote_of_block},
     {"bar|barrier cta? arrive aligned?", "ss",
      RUNS(arrive_at_named_barrier(thread.number(0), thread.number(1), thread.place))},
     {"bar|barrier warp sync", "s", RUNS(sync_warp(thread.word(0), thread.place))},
@@ -129,14 +138,21 @@ constexpr PtxRow kOfThreads[] = {
     {"shfl sync =up|down|bfly|idx b32", "dssss", run_shfl},
     {"vote sync =ballot|any|all|uni b32|pred", "dss", run_vote},
     {"elect sync", "ds", run_elect},
+    {"activemask b32", "d", RUNS(thread.write(thread.operand(0), __activemask()))},
+    {"match any sync b32|b64", "dss",
+     RUNS(thread.write(thread.operand(0), __match_any_sync(thread.word(2), thread.value(1))))},
+    {"match all sync b32|b64", "dss",
+     RUNS(int alike; thread.write(
+         thread.operand(0), __match_all_sync(thread.word(2), thread.value(1), &alike));
+          thread.write_second(0, alike != 0))},
     {"redux sync =add|min|max s32", "dss", run_redux<int>},
     {"redux sync =add|min|max|and|or|xor u32|b32", "dss", run_redux<unsigned>},
     // Jumps, and instructions that have no effect here.
     {"bra uni?", "l", RUNS(thread.next = thread.operand(0).number)},
-    {"trap", "",
+    {"trap|brkpt", "",
      RUNS(fault("its inline PTX comes to \"" + thread.now->line.name() + "\"", thread.place))},
     {"nanosleep u32", "s", RUNS(thread.worker.pause(State::kYields))},
-    decoded("prefetch|prefetchu|applypriority|discard|griddepcontrol", decode_hint),
+    decoded("prefetch|prefetchu|pmevent|applypriority|discard|griddepcontrol", decode_hint),
     decoded("createpolicy", decode_policy),
     {"setmaxnreg =dec|inc sync? aligned? u32", "s",
      RUNS(set_registers(thread.number(0), thread.now->mode == 1, thread.place))}};
