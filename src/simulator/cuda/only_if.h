@@ -17,8 +17,12 @@ __device__
     inline bool
     is_to_run(const OnlyIf& condition) {
   if (condition.word == nullptr) return true;
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900 && !defined(SIMT_REWRITTEN)
+#if defined(__CUDA_ARCH__) && !defined(SIMT_REWRITTEN)
+#if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");  // by no name that a user may have
+#else
+  __trap();
+#endif
 #endif
   return ((*condition.word & condition.mask) == condition.is) != condition.otherwise;
 }

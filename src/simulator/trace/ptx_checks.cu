@@ -496,7 +496,11 @@ __global__ void add_in_ptx(u32* out) {
   __syncthreads();
   const auto at = static_cast<u32>(__cvta_generic_to_shared(&count));
   u32 old;
-  asm volatile("red.shared.add.u32 [%0], 3;" ::"r"(at) : "memory");
+  asm volatile(
+      "{ .reg .pred s, g; isspacep.shared s, %1; isspacep.global g, %1;\n"
+      "@g trap; @s red.shared.add.u32 [%0], 3; }" ::"r"(at),
+      "l"(&count)
+      : "memory");
   asm volatile("red.relaxed.gpu.global.add.u32 [%0], %1;" ::"l"(out), "r"(threadIdx.x) : "memory");
   asm volatile("atom.global.add.u32 %0, [%1], %2;" : "=r"(old) : "l"(out + 1), "r"(0) : "memory");
   out[16 + threadIdx.x] = old;

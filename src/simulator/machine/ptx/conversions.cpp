@@ -88,7 +88,7 @@ constexpr PtxRow kConversions[] = {
      RUNS(const void* const pointer = pointer_to_shared(thread.word(1));
           thread.write(thread.operand(0), reinterpret_cast<std::uintptr_t>(pointer)))},
     {"cvta to? global|local|const|param u64|u32", "ds", SAME},
-    {"isspacep =global|" SHARED " u64|u32", "ds",
+    {"isspacep =global|" SHARED, "ds",
      RUNS(const auto* const pointer = reinterpret_cast<const void*>(thread.value(1));
           thread.write(thread.operand(0), is_shared_memory(pointer) == (thread.now->mode > 0)))},
     {"mapa shared::cluster? u32|u64", "dss", SAME}};
