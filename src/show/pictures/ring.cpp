@@ -27,13 +27,13 @@ struct Completion {
   double at = 0;
 };
 
-enum class Task { copy, split, multiply };
+enum class WarpTask { copy, split, multiply };
 
 // One thread in the replay: the one that copies, the first of a warp that makes low parts, or the
 // first of a warpgroup.
 struct Player {
   int thread;
-  Task task;
+  WarpTask task;
   int group;  // of those with the same task, from 0
   std::vector<Action> actions;
   std::size_t next = 0;
@@ -76,12 +76,12 @@ std::vector<Player> players_of(const BlockRequests& block) {
     if (action.recorded.kind == Kind::arrive) that_arrive.insert(thread);
   }
   std::vector<Player> players;
-  std::map<Task, int> groups;
+  std::map<WarpTask, int> groups;
   for (auto& [thread, actions] : by_thread) {
     if (!that_copy.contains(thread) && !that_arrive.contains(thread)) continue;
-    const Task task = that_copy.contains(thread)       ? Task::copy
-                      : that_multiply.contains(thread) ? Task::multiply
-                                                       : Task::split;
+    const WarpTask task = that_copy.contains(thread)       ? WarpTask::copy
+                          : that_multiply.contains(thread) ? WarpTask::multiply
+                                                           : WarpTask::split;
     players.push_back({thread, task, groups[task]++, std::move(actions)});
   }
   // The copies come first: they define the tiles.
@@ -96,13 +96,13 @@ void prepare(Play& play) {
   };
   for (const Player& player : play.players) {
     std::optional<int> split;  // the tile of which this thread makes the low parts
-    play.splitters += player.task == Task::split;
+    play.splitters += player.task == WarpTask::split;
     for (const Action& action : player.actions) {
       const model::RecordedAction& recorded = action.recorded;
       if (recorded.kind == Kind::arrive) {
         ++play.phases[{recorded.barrier, recorded.value}].missing;
         if (split) play.tile_of[{recorded.barrier, recorded.value}] = *split;
-      } else if (player.task == Task::split && recorded.kind == Kind::wait) {
+      } else if (player.task == WarpTask::split && recorded.kind == Kind::wait) {
         split = play.tile_of.at({recorded.barrier, recorded.value});
       } else if (copies(action)) {
         const Phase phase{recorded.barrier, recorded.value};
@@ -145,7 +145,7 @@ double cycles_of_requests(const Play& play, const Player& player) {
     if (request.shared && request.warp == block.warp.warp_of(player.thread))
       wavefronts += request.pieces;
   }
-  return (player.task == Task::split ? play.splitters : kWarpsOfGroup) * wavefronts;
+  return (player.task == WarpTask::split ? play.splitters : kWarpsOfGroup) * wavefronts;
 }
 
 // Whether the next action can happen: what it waits for is done.
@@ -174,12 +174,12 @@ void wait(Play& play, Player& player, const model::RecordedAction& recorded) {
   const double requested = player.now;
   const auto phase = play.phases.find({recorded.barrier, recorded.value});
   if (phase != play.phases.end()) player.now = std::max(player.now, phase->second.at);
-  if (player.task == Task::copy) player.requested = requested;
+  if (player.task == WarpTask::copy) player.requested = requested;
   const auto tile = play.tile_of.find({recorded.barrier, recorded.value});
-  if (player.task == Task::copy || tile == play.tile_of.end()) return;
+  if (player.task == WarpTask::copy || tile == play.tile_of.end()) return;
   const double begin = player.now;
   player.now += cycles_of_requests(play, player);
-  if (player.task == Task::split) {
+  if (player.task == WarpTask::split) {
     std::optional<Split>& split = play.ring.tiles[tile->second].split;
     if (!split) split = Split{requested, begin, player.now};
     split->requested = std::min(split->requested, requested);
