@@ -1,6 +1,3 @@
-// glibc's checked longjmp refuses to switch between stacks, which fibers must do.
-#undef _FORTIFY_SOURCE
-
 #include "simulator/machine/worker.h"
 
 #include <sys/mman.h>
@@ -69,6 +66,9 @@ simt_switch_stack:
 	.cfi_endproc
 	.size	simt_switch_stack, .-simt_switch_stack
 )");
+#else
+// _longjmp without the check that _FORTIFY_SOURCE adds: it refuses to switch between stacks.
+extern "C" [[noreturn]] void simt_longjmp(__jmp_buf_tag* to, int value) __asm__("_longjmp");
 #endif
 
 namespace machine {
@@ -176,7 +176,7 @@ void Fiber::pause(Context& resumer) {
 
 void Fiber::resume(Context& resumer, std::span<char> stack, void (*main)()) {
   if (_setjmp(resumer.registers) != 0) return;
-  if (started_) _longjmp(paused_.registers, 1);
+  if (started_) simt_longjmp(paused_.registers, 1);
   started_ = true;
   ucontext_t start;
   getcontext(&start);
@@ -188,7 +188,7 @@ void Fiber::resume(Context& resumer, std::span<char> stack, void (*main)()) {
 }
 
 void Fiber::pause(Context& resumer) {
-  if (_setjmp(paused_.registers) == 0) _longjmp(resumer.registers, 1);
+  if (_setjmp(paused_.registers) == 0) simt_longjmp(resumer.registers, 1);
 }
 
 #endif

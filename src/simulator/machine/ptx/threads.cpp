@@ -30,7 +30,9 @@ void run_sync(Execution& thread) {
 
 // bar.red: how many threads of the block have the predicate; whether all have it, or any.
 void run_vote_of_block(Execution& thread) {
-  if (thread.value(1) != 0) fault("its bar.red has another barrier than 0", thread.place);
+  if (thread.value(1) != 0) {
+    fault("its bar.red is at a barrier other than 0, which is not traced here", thread.place);
+  }
   const int yes = __syncthreads_count(thread.value(2) != 0);
   const int results[] = {yes, yes == thread.worker.block_threads(), yes != 0};
   thread.write(thread.operand(0), static_cast<std::uint64_t>(results[thread.now->mode]));
