@@ -38,11 +38,11 @@ void on_ending(int signal) {
   raise(signal);  // arrives when this handler returns, and then has its usual effect
 }
 
-// While this object lives, a signal that ends the program removes the file first.
+// While this object lives, a signal that ends the program removes create_partial()'s new file.
 class RemovedAtTheEnd {
  public:
-  explicit RemovedAtTheEnd(const std::string& path) {
-    std::snprintf(to_remove, sizeof to_remove, "%s", path.c_str());
+  RemovedAtTheEnd() {
+    to_remove[0] = '\0';
     struct sigaction action {};
     action.sa_handler = on_ending;
     sigfillset(&action.sa_mask);
@@ -111,6 +111,7 @@ Partial create_partial(const std::string& path) {
   for (int attempt = 0; attempt < 100; ++attempt) {
     partial.partial_path =
         partial.path + "." + std::to_string(getpid()) + "-" + std::to_string(attempt) + ".partial";
+    std::snprintf(to_remove, sizeof to_remove, "%s", partial.partial_path.c_str());
     descriptor = open(partial.partial_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor >= 0 || errno != EEXIST) break;
   }
@@ -129,9 +130,8 @@ OpenedFile open_file(const std::string& path) {
   OpenedFile opened;
   struct stat status {};
   if (stat(path.c_str(), &status) != 0) {
-    const int error = errno;
-    opened.problem = error == ENOENT ? "no such file; check the name"
-                                     : "cannot be opened (" + std::string(std::strerror(error)) +
+    opened.problem = errno == ENOENT ? "no such file; check the name"
+                                     : "cannot be opened (" + std::string(std::strerror(errno)) +
                                            "); check the name and the permissions";
   } else if (S_ISDIR(status.st_mode)) {
     opened.problem = "a folder, not a file; check the name";
@@ -173,16 +173,15 @@ ReadFile read_file(const std::string& path, std::size_t most_bytes) {
 }
 
 std::string write_file(const std::string& path, std::initializer_list<std::string_view> pieces) {
+  const RemovedAtTheEnd removed;
   Partial partial = create_partial(path);
   if (!partial.file) return partial.problem;
-  const RemovedAtTheEnd removed(partial.partial_path);
   int error = 0;
   const auto keep_error = [&](bool done) {
     if (!done && error == 0) error = errno;
   };
   for (const std::string_view piece : pieces) {
-    const std::size_t wrote = std::fwrite(piece.data(), 1, piece.size(), partial.file.get());
-    keep_error(wrote == piece.size());
+    keep_error(std::fwrite(piece.data(), 1, piece.size(), partial.file.get()) == piece.size());
   }
   keep_error(std::fclose(partial.file.release()) == 0);
   if (error == 0) keep_error(std::rename(partial.partial_path.c_str(), partial.path.c_str()) == 0);
@@ -192,6 +191,7 @@ std::string write_file(const std::string& path, std::initializer_list<std::strin
 }
 
 std::string problem_of_writing(const std::string& path) {
+  const RemovedAtTheEnd removed;
   Partial partial = create_partial(path);
   if (partial.file) unlink(partial.partial_path.c_str());
   return partial.problem;
