@@ -109,6 +109,17 @@ struct Recording {
   std::vector<RecordedAction> actions;
   std::vector<RecordedHazard> hazards;  // those of the recorded blocks; sorted by found_at
   bool complete = true;                 // false: there was more than the recorder may keep
+
+  int threads() const { return static_cast<int>(block.x * block.y * block.z); }  // of a block
+  int warps() const { return warp.warps_of(threads()); }
+  int line_of(const RecordedEvent& event) const {  // 0 if it has none
+    return event.site < 0 ? 0 : sites[event.site].line;
+  }
+  // Of a request.
+  const RecordedSite& site_of(const RecordedEvent& event) const { return sites[event.site]; }
+  const RecordedArray& array_of(const RecordedEvent& event) const {
+    return arrays[site_of(event).array];
+  }
 };
 
 // Which blocks of traced launches to record, and the recordings.

@@ -122,9 +122,9 @@ std::string pattern_of(const step::StepScene& scene, std::size_t at) {
     before = address;
   });
   std::vector<std::string> wavefronts;
-  const model::RecordedArray* array = step::array_of(scene, event);
-  if (array != nullptr && array->shared) {
-    for (const model::Wavefront& one : wavefronts_of(step::request_at(scene, at))) {
+  const bool is_request = event.kind == model::RecordedEvent::Kind::request;
+  if (is_request && scene.recording.array_of(event).shared) {
+    for (const model::Wavefront& one : wavefronts_of(pictures::request_at(scene.recording, at))) {
       wavefronts.push_back(mask(one.lanes));
       wavefronts.push_back(std::to_string(one.group));
     }

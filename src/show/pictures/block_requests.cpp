@@ -23,27 +23,19 @@ int words_of(const model::WarpAccess& access) {
 }  // namespace
 
 BlockRequests requests_of_block(
-    const model::Recording& recording, std::int64_t number, int M, int N, int K) {
-  const auto& [x, y, z] = recording.block;
-  BlockRequests block{M, N, K, static_cast<int>(x * y * z), {}, recording.warp};
-  block.arrays = recording.arrays;
-  auto action = recording.actions.begin();
-  const auto add_actions = [&](std::size_t events) {
-    for (; action != recording.actions.end() && action->events <= events; ++action) {
-      if (action->block == number) block.actions.push_back({*action, block.requests.size()});
-    }
+    model::Recording recording, std::int64_t number, int M, int N, int K) {
+  const auto is_another = [&](const model::RecordedEvent& event) {
+    return event.kind != model::RecordedEvent::Kind::request || event.block != number;
   };
-  for (const model::RecordedEvent& event : recording.events) {
-    add_actions(static_cast<std::size_t>(&event - recording.events.data()));
-    if (event.kind != model::RecordedEvent::Kind::request || event.block != number) continue;
-    const model::RecordedSite& site = recording.sites[event.site];
-    const model::RecordedArray& array = recording.arrays[site.array];
-    block.requests.push_back(
-        {event.warp, event.epoch, site.line, array.name, array.shared, site.direction, event.access,
-         event.pieces, event.ideal, event.bank_conflicts + event.uncoalesced});
+  std::erase_if(recording.actions, [&](const auto& action) { return action.block != number; });
+  std::size_t event = 0, requests = 0;
+  for (model::RecordedAction& action : recording.actions) {
+    for (; event < std::min(action.events, recording.events.size()); ++event)
+      requests += !is_another(recording.events[event]);
+    action.events = requests;
   }
-  add_actions(recording.events.size());
-  return block;
+  std::erase_if(recording.events, is_another);
+  return {std::move(recording), M, N, K};
 }
 
 MatrixElement element_at(const BlockRequests& block, char matrix, std::uint64_t address) {
@@ -59,26 +51,28 @@ std::vector<Moved> elements_moved(const BlockRequests& block) {
   std::vector<Moved> all;
   // By array, by word; and what each thread has loaded and not stored yet.
   std::map<std::string, std::unordered_map<std::uint64_t, MatrixElement>> shared;
-  std::vector<std::deque<MatrixElement>> loaded(block.threads);
-  for (std::size_t r = 0; r < block.requests.size(); ++r) {
-    const RecordedRequest& request = block.requests[r];
+  std::vector<std::deque<MatrixElement>> loaded(block.threads());
+  for (std::size_t r = 0; r < block.events.size(); ++r) {
+    const model::RecordedEvent& request = block.events[r];
+    const model::Direction direction = block.site_of(request).direction;
+    const model::RecordedArray& array = block.array_of(request);
     // What a copy writes is known from the next request, which reads.
-    if (request.shared && request.direction == model::Direction::copy) continue;
-    const bool copies = request.direction == model::Direction::copy && r > 0;
-    const RecordedRequest& on_shared = copies ? block.requests[r - 1] : request;
-    auto& words = shared[on_shared.array];
+    if (array.shared && direction == model::Direction::copy) continue;
+    const bool copies = direction == model::Direction::copy && r > 0;
+    const model::RecordedEvent& on_shared = copies ? block.events[r - 1] : request;
+    auto& words = shared[block.array_of(on_shared).name];
     for (int lane = 0; lane < block.warp.lanes; ++lane) {
       const int thread = block.warp.thread_of(request.warp, lane);
-      if (!is_active(request.access, lane) || thread >= block.threads) continue;
+      if (!is_active(request.access, lane) || thread >= block.threads()) continue;
       Moved moved{thread, static_cast<int>(r), {}};
       for (int w = 0; w < words_of(request.access); ++w) {
         const std::uint64_t address = request.access.address[lane] + 4 * w;
         MatrixElement element;
-        if (!request.shared) {
-          element = element_at(block, request.array[0], address);
-          if (request.direction == model::Direction::load) loaded[thread].push_back(element);
+        if (!array.shared) {
+          element = element_at(block, array.name[0], address);
+          if (direction == model::Direction::load) loaded[thread].push_back(element);
           if (copies) words[on_shared.access.address[lane] / 4 + w] = element;
-        } else if (request.direction == model::Direction::store) {
+        } else if (direction == model::Direction::store) {
           if (!loaded[thread].empty()) {
             element = loaded[thread].front();
             loaded[thread].pop_front();
@@ -95,11 +89,16 @@ std::vector<Moved> elements_moved(const BlockRequests& block) {
   return all;
 }
 
+bool stores_result(const BlockRequests& block, const model::RecordedEvent& request) {
+  const model::RecordedArray& array = block.array_of(request);
+  return !array.shared && array.name == "C" &&
+         block.site_of(request).direction == model::Direction::store;
+}
+
 Written written_by(const BlockRequests& block) {
   std::map<std::pair<int, int>, int> writers;  // by row and column
-  for (const RecordedRequest& request : block.requests) {
-    if (request.shared || request.array != "C" || request.direction != model::Direction::store)
-      continue;
+  for (const model::RecordedEvent& request : block.events) {
+    if (!stores_result(block, request)) continue;
     for (int lane = 0; lane < block.warp.lanes; ++lane) {
       if (!is_active(request.access, lane)) continue;
       const int thread = block.warp.thread_of(request.warp, lane);
@@ -132,12 +131,13 @@ Written written_by(const BlockRequests& block) {
 }
 
 // The two sides of a cp.async are two consecutive requests.
-WarpRequest request_at(const BlockRequests& block, std::size_t at) {
-  const RecordedRequest& one = block.requests[at];
-  const std::size_t other = one.shared ? at + 1 : at - 1;
-  const bool copies = one.direction == model::Direction::copy && other < block.requests.size();
-  return {
-      one.access, one.shared, one.direction, 0, copies ? &block.requests[other].access : nullptr};
+WarpRequest request_at(const model::Recording& recording, std::size_t at) {
+  const std::vector<model::RecordedEvent>& events = recording.events;
+  const model::Direction direction = recording.site_of(events[at]).direction;
+  const bool shared = recording.array_of(events[at]).shared;
+  const std::size_t other = shared ? at + 1 : at - 1;
+  const bool copies = direction == model::Direction::copy && other < events.size();
+  return {events[at].access, shared, direction, 0, copies ? &events[other].access : nullptr};
 }
 
 model::Sectors sectors_of(const WarpRequest& request) {

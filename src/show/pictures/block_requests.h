@@ -1,6 +1,7 @@
 // What one block of a traced launch did, request by request: the data of the pictures.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -14,39 +15,16 @@
 
 namespace pictures {
 
-// One instruction of one warp, on one array. A cp.async is two: what it writes, then what it reads.
-struct RecordedRequest {
-  int warp;   // in the block
-  int epoch;  // barriers that the block has passed before
-  int line;   // of the kernel's source; 0 where it is not known
-  std::string array;
-  bool shared;  // else global
-  model::Direction direction;
-  model::WarpAccess access;  // addresses relative to the array's start
-  int pieces;                // sectors in global memory, wavefronts in shared memory
-  int ideal;                 // the fewest that the same lanes, or bytes, could take
-  int excess = 0;            // bank conflicts, or uncoalesced sectors
-};
-
-// One thread's request to an mbarrier, the copy engine or the tensor cores.
-struct Action {
-  model::RecordedAction recorded;
-  std::size_t requests;  // of the block, that were made before
-};
-
-struct BlockRequests {
+// A recording of one block of a product, with its requests alone: `events` of an action counts
+// those that were made before.
+struct BlockRequests : model::Recording {
   int M, N, K;  // C (M x N) = A (M x K) * B (K x N), floats; arrays "A", "B", "C"
-  int threads;  // of the block
-  std::vector<RecordedRequest> requests;
-  model::WarpGeometry warp{};
-  std::vector<Action> actions = {};
-  std::vector<model::RecordedArray> arrays = {};  // that the actions name
-  bool by_columns[3] = {false, false, false};     // which of A, B and C are stored column by column
+  bool by_columns[3] = {false, false, false};  // which of A, B and C are stored column by column
 };
 
 // What the block with that number did in `recording`, for a kernel that multiplies such matrices.
 BlockRequests requests_of_block(
-    const model::Recording& recording, std::int64_t number, int M, int N, int K);
+    model::Recording recording, std::int64_t number, int M, int N, int K);
 
 // An element of A, B or C; matrix is 0 if it is not known.
 struct MatrixElement {
@@ -58,7 +36,7 @@ struct MatrixElement {
 // One lane's part of a request: the floats that it moves, at most four.
 struct Moved {
   int thread;   // in the block
-  int request;  // in BlockRequests::requests
+  int request;  // in BlockRequests::events
   std::vector<MatrixElement> elements;
 };
 
@@ -67,8 +45,28 @@ struct Moved {
 // the ladder copies its tiles like that, and cp.async names its source.
 std::vector<Moved> elements_moved(const BlockRequests& block);
 
+// The first of the costliest requests of each kind: waste_of(r) says how costly that request is,
+// and kind_of(r) is nothing for one that does not count.
+template <class KindOf, class WasteOf>
+std::vector<std::size_t> costliest(const BlockRequests& block, KindOf kind_of, WasteOf waste_of) {
+  std::vector<std::size_t> chosen;
+  for (std::size_t r = 0; r < block.events.size(); ++r) {
+    const auto kind = kind_of(r);
+    const auto known = std::ranges::find(chosen, kind, kind_of);
+    if (kind && known == chosen.end()) {
+      chosen.push_back(r);
+    } else if (kind && waste_of(r) > waste_of(*known)) {
+      *known = r;
+    }
+  }
+  return chosen;
+}
+
 // The element at `address` of `matrix`, for the product of `block`.
 MatrixElement element_at(const BlockRequests& block, char matrix, std::uint64_t address);
+
+// Whether the request stores results to C.
+bool stores_result(const BlockRequests& block, const model::RecordedEvent& request);
 
 // Which thread stores to which element of C, in the smallest rectangle with all of them.
 struct Written {
@@ -83,8 +81,7 @@ inline bool is_active(const model::WarpAccess& access, int lane) {
   return access.active >> lane & 1u;
 }
 
-// What decides the cost of one instruction of one warp on one array. Addresses are relative to the
-// array's start.
+// What decides the cost of a request.
 struct WarpRequest {
   const model::WarpAccess& access;
   bool shared;  // else global
@@ -93,7 +90,7 @@ struct WarpRequest {
   // Of a cp.async: its other side. Both sides together decide what it costs.
   const model::WarpAccess* other = nullptr;
 };
-WarpRequest request_at(const BlockRequests& block, std::size_t request);
+WarpRequest request_at(const model::Recording& recording, std::size_t at);
 
 // How the rules of src/model split a request to global memory, and one to shared memory.
 model::Sectors sectors_of(const WarpRequest& request);

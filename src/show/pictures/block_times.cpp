@@ -28,22 +28,24 @@ BlockPlan plan_of(const TracedStage& stage) {
   std::map<int, std::uint64_t> lowest;  // address of a tile
   const BlockRequests& block = stage.block;
   const int BK = stage.variant->BK;
-  const auto copied = [&](int tile, const RecordedRequest& to, int lane) {
+  const auto copied = [&](int tile, const model::RecordedEvent& to, int lane) {
     tiles.try_emplace(tile, Stay{0, to.epoch, 1 << 30, -1});
     const auto at = lowest.try_emplace(tile, ~std::uint64_t{0}).first;
     at->second = std::min(at->second, to.access.address[lane]);
   };
   for (const Moved& moved : elements_moved(block)) {
-    const RecordedRequest& request = block.requests[moved.request];
+    const model::RecordedEvent& request = block.events[moved.request];
+    const model::Direction direction = block.site_of(request).direction;
+    const bool shared = block.array_of(request).shared;
     const MatrixElement& e = moved.elements[0];
     if (e.matrix != 'A') continue;
     const int lane = block.warp.lane_of(moved.thread), tile = e.col / BK;
-    if (request.direction == model::Direction::copy) {
-      copied(tile, block.requests[moved.request - 1], lane);
+    if (direction == model::Direction::copy) {
+      copied(tile, block.events[moved.request - 1], lane);
       plan.copies_wait = false;
-    } else if (request.shared && request.direction == model::Direction::store) {
+    } else if (shared && direction == model::Direction::store) {
       copied(tile, request, lane);
-    } else if (request.shared) {
+    } else if (shared) {
       Stay& stay = tiles.at(tile);
       stay.first_read = std::min(stay.first_read, request.epoch);
       stay.last_read = std::max(stay.last_read, request.epoch);
@@ -55,7 +57,7 @@ BlockPlan plan_of(const TracedStage& stage) {
     plan.tiles.push_back(stay);
   }
   plan.places = static_cast<int>(places.size());
-  for (const RecordedRequest& request : block.requests) {
+  for (const model::RecordedEvent& request : block.events) {
     plan.spans = std::max(plan.spans, request.epoch + 1);
   }
   return plan;
@@ -259,13 +261,14 @@ StepPlan step_plan(const TracedStage& stage) {
   std::map<int, int> loaded;      // steps in an epoch, before its copies
   std::map<int, bool> copied;     // whether they have begun
   for (const Moved& moved : elements_moved(stage.block)) {
-    const RecordedRequest& request = stage.block.requests[moved.request];
+    const model::RecordedEvent& request = stage.block.events[moved.request];
+    const model::Direction direction = stage.block.site_of(request).direction;
     if (moved.thread != stage.block.warp.thread_of(0, 0)) continue;
-    if (request.direction == model::Direction::copy) {
+    if (direction == model::Direction::copy) {
       copied[request.epoch] = true;
       if (request.epoch > 0) plan.ahead = std::max(plan.ahead, loaded[request.epoch]);
     }
-    if (!request.shared || request.direction != model::Direction::load) continue;
+    if (!stage.block.array_of(request).shared || direction != model::Direction::load) continue;
     const MatrixElement& e = moved.elements[0];
     const int k = e.matrix == 'A' ? e.col : e.row;
     const auto [step, first] = steps.try_emplace(k, StepLoad{k, request.epoch, 0, 0});

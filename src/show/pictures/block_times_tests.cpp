@@ -151,7 +151,9 @@ namespace {
 
 // Requests of a block with one thread: its tiles have one step of k, and each is one float of A.
 struct OneThread {
-  BlockRequests block{1, 1, 8, 1, {}};
+  BlockRequests block{{}, 1, 1, 8};
+
+  OneThread() { block.block = {1, 1, 1}; }
 
   void copy(int epoch, int k) {
     add(epoch, "As", true, model::Direction::copy, k);
@@ -161,7 +163,11 @@ struct OneThread {
   void add(int epoch, const char* array, bool shared, model::Direction direction, int k) {
     model::WarpAccess access{1u, 4, {}};
     access.address[0] = 4 * k;
-    block.requests.push_back({0, epoch, 0, array, shared, direction, access, 1, 1});
+    block.arrays.push_back({array, 0, shared});
+    block.sites.push_back({static_cast<int>(block.sites.size()), direction, false, 0, {}});
+    block.events.push_back(
+        {model::RecordedEvent::Kind::request, 0, 0, epoch, static_cast<int>(block.events.size()),
+         access, 1, 1});
   }
   StepPlan plan() const { return step_plan({nullptr, nullptr, block}); }
 };
@@ -233,7 +239,7 @@ TEST_CASE("a recording has the boxes, arrivals, waits and multiplications of a b
   const auto count = [&](Kind kind) {
     return std::count_if(
         stage.block.actions.begin(), stage.block.actions.end(),
-        [&](const Action& action) { return action.recorded.kind == kind; });
+        [&](const model::RecordedAction& action) { return action.kind == kind; });
   };
   CHECK(count(Kind::box) == kTiles * (1 + v.BN / 32));
   // One for each tile that is copied, and one of each warpgroup when it has been multiplied.
@@ -241,7 +247,7 @@ TEST_CASE("a recording has the boxes, arrivals, waits and multiplications of a b
   // One of every warp, for each tile and each 8 of K.
   CHECK(count(Kind::multiply) == v.BN / 64 * 4 * kTiles * (v.BK / 8));
   double bytes = 0;
-  for (const auto& [recorded, requests] : stage.block.actions) {
+  for (const model::RecordedAction& recorded : stage.block.actions) {
     if (recorded.kind != Kind::box) continue;
     REQUIRE(recorded.matrix >= 0);
     const std::string& matrix = stage.block.arrays[recorded.matrix].name;
@@ -295,16 +301,15 @@ TEST_CASE("if multiplying takes longer, the copies wait for places in the ring")
 
 TEST_CASE("threads that wait for each other have no schedule") {
   TracedStage stage = traced(6);
-  std::vector<Action>& actions = stage.block.actions;
+  std::vector<model::RecordedAction>& actions = stage.block.actions;
   const auto of = [&](model::RecordedAction::Kind kind) {
-    return *std::find_if(
-        actions.begin(), actions.end(), [&](const Action& a) { return a.recorded.kind == kind; });
+    return *std::ranges::find(actions, kind, &model::RecordedAction::kind);
   };
   // The copying thread waits for the first tile before it starts the copy.
-  Action wait = of(model::RecordedAction::Kind::wait);
-  wait.recorded.thread = of(model::RecordedAction::Kind::box).recorded.thread;
-  wait.recorded.barrier = of(model::RecordedAction::Kind::box).recorded.barrier;
-  wait.recorded.value = 0;
+  model::RecordedAction wait = of(model::RecordedAction::Kind::wait);
+  wait.thread = of(model::RecordedAction::Kind::box).thread;
+  wait.barrier = of(model::RecordedAction::Kind::box).barrier;
+  wait.value = 0;
   actions.insert(actions.begin(), wait);
   CHECK_THROWS_AS(ring_of(stage, {kCopy, kMultiply, 1, 0}), std::logic_error);
 }

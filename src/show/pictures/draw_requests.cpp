@@ -3,6 +3,8 @@
 #include <bit>
 #include <map>
 #include <optional>
+#include <tuple>
+#include <utility>
 
 #include "lab/run.h"
 #include "model/warp_access.h"
@@ -17,9 +19,10 @@ namespace {
 constexpr double kSectorsLeft = 24, kLaneWide = 11, kLaneGap = 6, kSectorHigh = 18;
 constexpr int kSectorsAcross = 8;
 
-std::string summary(const RecordedRequest& request, const model::Sectors& sectors) {
-  const int touched = static_cast<int>(sectors.size());
-  return request.array + ", " + lab::name_of(request.direction) +
+std::string summary(const BlockRequests& block, std::size_t at) {
+  const model::RecordedEvent& request = block.events[at];
+  const int touched = static_cast<int>(sectors_of(request_at(block, at)).size());
+  return block.array_of(request).name + ", " + lab::name_of(block.site_of(request).direction) +
          text::printed(
              " of %d bytes per lane: %d sector%s, ", request.access.bytes, touched,
              touched == 1 ? "" : "s") +
@@ -27,31 +30,30 @@ std::string summary(const RecordedRequest& request, const model::Sectors& sector
                                   : "the fewest possible");
 }
 
-// The index of the first request of the shown warp for each array and direction.
+// The first request to global memory for each array and direction.
 std::vector<std::size_t> typical(const BlockRequests& block) {
-  std::vector<std::size_t> chosen;
-  for (std::size_t r = 0; r < block.requests.size(); ++r) {
-    const RecordedRequest& request = block.requests[r];
-    if (request.shared) continue;
-    const bool known = std::any_of(chosen.begin(), chosen.end(), [&](std::size_t other) {
-      return block.requests[other].array == request.array &&
-             block.requests[other].direction == request.direction;
-    });
-    if (!known) chosen.push_back(r);
-  }
-  std::stable_sort(chosen.begin(), chosen.end(), [&](std::size_t a, std::size_t b) {
-    return block.requests[a].array < block.requests[b].array;
-  });
+  using Kind = std::pair<std::string, model::Direction>;
+  const auto array_of = [&](std::size_t r) -> const model::RecordedArray& {
+    return block.array_of(block.events[r]);
+  };
+  std::vector<std::size_t> chosen = costliest(
+      block,
+      [&](std::size_t r) -> std::optional<Kind> {
+        if (array_of(r).shared) return std::nullopt;
+        return Kind{array_of(r).name, block.site_of(block.events[r]).direction};
+      },
+      [](std::size_t) { return 0; });
+  std::ranges::stable_sort(chosen, {}, [&](std::size_t r) { return array_of(r).name; });
   return chosen;
 }
 
-double draw_request(
-    Svg& svg, double y, const RecordedRequest& request, const model::Sectors& sectors) {
+double draw_request(Svg& svg, double y, const BlockRequests& block, std::size_t at_request) {
+  const WarpRequest request = request_at(block, at_request);
   const int words_of_sector = request.access.warp.sector_words();
-  svg.bold(kSectorsLeft, y, summary(request, sectors));
+  svg.bold(kSectorsLeft, y, summary(block, at_request));
   y += 12;
   int at = 0;
-  for (const model::Sector& sector : sectors) {
+  for (const model::Sector& sector : sectors_of(request)) {
     const auto words = model::lanes_at_words(request.access, sector);
     const double x = kSectorsLeft + at % kSectorsAcross * (words_of_sector * kLaneWide + kLaneGap);
     if (at > 0 && at % kSectorsAcross == 0) y += kSectorHigh + 24;
@@ -89,7 +91,7 @@ Drawing draw_coalescing(const BlockRequests& block) {
   const std::vector<std::size_t> chosen = typical(block);
   for (const std::size_t r : chosen) {
     finding += (finding.empty() ? "One request of a warp for each array. " : " ") +
-               summary(block.requests[r], sectors_of(request_at(block, r))) + ".";
+               summary(block, r) + ".";
   }
   Svg svg;
   double x = svg.legend(24, 66, Fill::warp, "one lane asks for it");
@@ -103,9 +105,7 @@ Drawing draw_coalescing(const BlockRequests& block) {
           "that touch it.",
           block.warp.sector_bytes, block.warp.sector_words()));
   double y = 124;
-  for (const std::size_t r : chosen) {
-    y = draw_request(svg, y, block.requests[r], sectors_of(request_at(block, r)));
-  }
+  for (const std::size_t r : chosen) y = draw_request(svg, y, block, r);
   return {finding, svg.elements(), y - 12};
 }
 
@@ -116,58 +116,52 @@ constexpr std::size_t kMostTurns = 16;
 
 // A request to shared memory, and the matrix of its tile.
 struct Shown {
-  const RecordedRequest* request;
-  std::size_t number;  // in BlockRequests::requests
+  std::size_t number;  // in BlockRequests::events
   char matrix;
 };
 
-double waste(const RecordedRequest& request) {
-  return static_cast<double>(request.pieces) / std::max(request.ideal, 1);
-}
-
-// The first of the costliest requests of each kind.
 std::vector<Shown> worst(const BlockRequests& block) {
-  std::vector<char> matrix_of(block.requests.size());
+  std::vector<char> matrix_of(block.events.size());
   for (const Moved& moved : elements_moved(block)) {
     if (char& matrix = matrix_of[moved.request]; matrix == 0) matrix = moved.elements[0].matrix;
   }
-  std::vector<Shown> chosen;
-  for (std::size_t r = 0; r < block.requests.size(); ++r) {
-    const RecordedRequest& request = block.requests[r];
-    if (!request.shared) continue;
+  using Kind = std::tuple<bool, char, std::string, model::Direction, int>;
+  const auto kind_of = [&](std::size_t r) -> std::optional<Kind> {
+    const model::RecordedEvent& request = block.events[r];
+    const model::Direction direction = block.site_of(request).direction;
+    const model::RecordedArray& array = block.array_of(request);
+    if (!array.shared) return std::nullopt;
     // What a cp.async copies is known from its other side, the next request.
-    const bool is_copy =
-        request.direction == model::Direction::copy && r + 1 < block.requests.size();
-    const Shown shown{&request, r, matrix_of[is_copy ? r + 1 : r]};
-    const auto known = std::find_if(chosen.begin(), chosen.end(), [&](const Shown& other) {
-      return other.matrix == shown.matrix && other.request->array == request.array &&
-             other.request->direction == request.direction &&
-             other.request->access.bytes == request.access.bytes;
-    });
-    if (known == chosen.end()) {
-      chosen.push_back(shown);
-    } else if (waste(request) > waste(*known->request)) {
-      *known = shown;
-    }
-  }
-  std::stable_sort(chosen.begin(), chosen.end(), [](const Shown& a, const Shown& b) {
-    return std::pair(a.request->direction == model::Direction::load, a.matrix) <
-           std::pair(b.request->direction == model::Direction::load, b.matrix);
+    const bool is_copy = direction == model::Direction::copy && r + 1 < block.events.size();
+    return Kind{
+        direction == model::Direction::load, matrix_of[is_copy ? r + 1 : r], array.name, direction,
+        request.access.bytes};
+  };
+  std::vector<std::size_t> chosen = costliest(block, kind_of, [&](std::size_t r) {
+    return static_cast<double>(block.events[r].pieces) / std::max(block.events[r].ideal, 1);
   });
-  return chosen;
+  const auto order = [&](std::size_t r) {
+    const auto [loads, matrix, array, direction, bytes] = kind_of(r).value();
+    return std::pair(loads, matrix);
+  };
+  std::ranges::stable_sort(chosen, {}, order);
+  std::vector<Shown> shown;
+  for (const std::size_t r : chosen) shown.push_back({r, order(r).second});
+  return shown;
 }
 
-std::string summary(const Shown& shown) {
-  const RecordedRequest& request = *shown.request;
-  const int more = request.pieces - request.ideal;
+std::string summary(const BlockRequests& block, const Shown& shown) {
+  const model::RecordedEvent& request = block.events[shown.number];
+  const model::Direction direction = block.site_of(request).direction;
   const std::string where =
-      shown.matrix != 0 ? text::printed("%c's tile", shown.matrix) : request.array;
-  const std::string text =
-      where + ", " +
-      (request.direction == model::Direction::copy ? "cp.async" : lab::name_of(request.direction)) +
-      text::printed(" of %d bytes per lane: ", request.access.bytes);
-  return text + text::printed("%d wavefront%s, ", request.pieces, request.pieces == 1 ? "" : "s") +
-         (more == 0 ? "no conflict" : text::printed("%d would be enough", request.ideal));
+      shown.matrix != 0 ? text::printed("%c's tile", shown.matrix) : block.array_of(request).name;
+  return where + ", " +
+         (direction == model::Direction::copy ? "cp.async" : lab::name_of(direction)) +
+         text::printed(
+             " of %d bytes per lane: %d wavefront%s, ", request.access.bytes, request.pieces,
+             request.pieces == 1 ? "" : "s") +
+         (request.pieces == request.ideal ? "no conflict"
+                                          : text::printed("%d would be enough", request.ideal));
 }
 
 // Why a lane is not served in its group's first turn.
@@ -178,8 +172,7 @@ struct Waits {
 
 // The reading side of a cp.async of 4 or 8 bytes; null for any other request. Wide copies move
 // whole sectors, so they never read a bank twice.
-const model::WarpAccess* read_by_copy(const BlockRequests& block, const Shown& shown) {
-  const WarpRequest request = request_at(block, shown.number);
+const model::WarpAccess* read_by_copy(const WarpRequest& request) {
   return request.access.bytes < 16 ? request.other : nullptr;
 }
 
@@ -266,20 +259,21 @@ double draw_lines(
 }
 
 double draw_turns(Svg& svg, double y, const BlockRequests& block, const Shown& shown) {
-  const model::Wavefronts turns = wavefronts_of(request_at(block, shown.number));
-  const model::WarpAccess* read = read_by_copy(block, shown);
+  const WarpRequest request = request_at(block, shown.number);
+  const model::Wavefronts turns = wavefronts_of(request);
+  const model::WarpAccess* read = read_by_copy(request);
   const Waits waits = waits_of(turns, read);
-  svg.bold(24, y, summary(shown));
+  svg.bold(24, y, summary(block, shown));
   y += 10;
   if (waits.for_l1 != 0) {
-    y = draw_lines(svg, y, *read, shown.request->access.active & read->active, waits) + 4;
+    y = draw_lines(svg, y, *read, request.access.active & read->active, waits) + 4;
     svg.small(kBanksLeft, y + 13, "writes to shared memory: a row is a wavefront");
     y += 20;
   }
   y = draw_rows(svg, y, turns.size(), [&](std::size_t t, double at) {
     draw_row(
-        svg, at, text::printed("%zu", t + 1),
-        model::lanes_at_banks(shown.request->access, turns[t].lanes), waits);
+        svg, at, text::printed("%zu", t + 1), model::lanes_at_banks(request.access, turns[t].lanes),
+        waits);
   });
   return y + 32;
 }
@@ -292,10 +286,10 @@ std::optional<Drawing> draw_banks(const BlockRequests& block) {
   std::string finding = "A warp's costliest request of each kind.";
   bool waits_for_bank = false, waits_for_l1 = false;
   for (const Shown& shown : chosen) {
-    const Waits waits =
-        waits_of(wavefronts_of(request_at(block, shown.number)), read_by_copy(block, shown));
-    finding +=
-        " " + summary(shown) + (waits.for_l1 != 0 ? ": its lanes read the same banks of L1." : ".");
+    const WarpRequest request = request_at(block, shown.number);
+    const Waits waits = waits_of(wavefronts_of(request), read_by_copy(request));
+    finding += " " + summary(block, shown) +
+               (waits.for_l1 != 0 ? ": its lanes read the same banks of L1." : ".");
     waits_for_bank |= waits.for_bank != 0;
     waits_for_l1 |= waits.for_l1 != 0;
   }

@@ -46,10 +46,14 @@ struct BlockTile {
   int row0, col0;            // the block's first
 };
 
-// Whether it is a store of results to C.
 bool is_result(const BlockRequests& block, const Moved& moved) {
-  const RecordedRequest& request = block.requests[moved.request];
-  return !request.shared && request.array == "C" && request.direction == model::Direction::store;
+  return stores_result(block, block.events[moved.request]);
+}
+
+bool loads(const BlockRequests& block, const Moved& moved, bool from_shared) {
+  const model::RecordedEvent& request = block.events[moved.request];
+  return block.site_of(request).direction == model::Direction::load &&
+         block.array_of(request).shared == from_shared;
 }
 
 BlockTile tile_of(const TracedStage& stage) {
@@ -88,9 +92,7 @@ BlockTile tile_of(const TracedStage& stage) {
       continue;
     }
     // The operands come from shared memory, if the kernel uses it.
-    const bool multiplied = block.requests[moved.request].direction == model::Direction::load &&
-                            block.requests[moved.request].shared == (v.BK > 0);
-    if (!multiplied || !is_warp) continue;
+    if (!loads(block, moved, v.BK > 0) || !is_warp) continue;
     for (const MatrixElement& e : moved.elements) {
       if (e.matrix == 'A' && e.col < tile.depth) {
         tile.warp_A.insert({e.row - tile.row0, e.col});
@@ -236,7 +238,7 @@ std::string finding_of(const TracedStage& stage, const BlockTile& tile) {
                             number_of(results, "multiply-add") + ".";
   return text::printed(
              "A block of %s threads computes %d × %d of C",
-             text::grouped(stage.block.threads).c_str(), tile.BM, tile.BN) +
+             text::grouped(stage.block.threads()).c_str(), tile.BM, tile.BN) +
          (tiles_of_K ? text::printed(", %d of K at a time", tile.depth) : "") +
          text::printed("; each warp computes %zu × %zu of it. ", rows.size(), cols.size()) + reads +
          (pieces.size() == 1 ? "" : text::printed(" Its results are %s.", parts.c_str()));
@@ -291,9 +293,7 @@ WarpTile warp_tile_of(const TracedStage& stage) {
     if (is_result(block, moved)) {
       for (const MatrixElement& e : moved.elements)
         tile.lane.at(e.row - row0).at(e.col - col0) = lane;
-    } else if (
-        block.requests[moved.request].shared &&
-        block.requests[moved.request].direction == model::Direction::load) {
+    } else if (loads(block, moved, true)) {
       if (first.matrix == 'A' && first.col == kStepShown) {
         tile.of_A[first.row - row0] |= 1u << lane;
         tile.wide_A = floats;

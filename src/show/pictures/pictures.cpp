@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "lab/measure.h"
@@ -69,14 +70,14 @@ std::optional<Pace> pace(const model::StageTable& table, const Traced& traced, i
 
 // What a stage's picture depends on.
 
-bool is_waste(const RecordedRequest& request) {
+bool is_waste(const model::RecordedEvent& request) {
   return request.pieces > request.ideal;
 }
 
 // Whether a request to shared or to global memory takes more pieces than its lanes need.
 bool wastes(const BlockRequests& block, bool shared) {
-  return std::ranges::any_of(block.requests, [&](const RecordedRequest& request) {
-    return request.shared == shared && is_waste(request);
+  return std::ranges::any_of(block.events, [&](const model::RecordedEvent& request) {
+    return block.array_of(request).shared == shared && is_waste(request);
   });
 }
 
@@ -86,8 +87,9 @@ using Wastes = std::set<std::pair<int, int>>;
 // Whether the block has one that no picture shows yet.
 bool adds_waste(Wastes& shown, const BlockRequests& block) {
   const std::size_t before = shown.size();
-  for (const RecordedRequest& request : block.requests) {
-    if (!request.shared && is_waste(request)) shown.insert({request.access.bytes, request.pieces});
+  for (const model::RecordedEvent& request : block.events) {
+    if (block.array_of(request).shared || !is_waste(request)) continue;
+    shown.insert({request.access.bytes, request.pieces});
   }
   return shown.size() > before;
 }
@@ -102,8 +104,7 @@ Traced traced(const model::StageTable& table, const model::Stage& stage) {
   row.variant = &stage.variants[0];
   return {
       std::move(row),
-      {&stage, &stage.variants[0],
-       pictures::requests_of_block(recorder.launches.at(0), 0, p.M, p.N, p.K)}};
+      {&stage, &stage.variants[0], requests_of_block(recorder.launches.at(0), 0, p.M, p.N, p.K)}};
 }
 
 void make_directory(const std::string& directory) {
@@ -300,48 +301,37 @@ std::string banks_picture(const model::WarpAccess& access, const model::Wavefron
   return text;
 }
 
-// The first of the costliest requests of each kind.
-std::vector<std::size_t> costliest(const BlockRequests& block) {
-  std::vector<std::size_t> chosen;
-  const auto waste = [&](std::size_t r) {
-    const RecordedRequest& request = block.requests[r];
-    return static_cast<double>(request.pieces) / std::max(request.pieces - request.excess, 1);
-  };
-  for (std::size_t r = 0; r < block.requests.size(); ++r) {
-    const RecordedRequest& request = block.requests[r];
-    const auto known = std::find_if(chosen.begin(), chosen.end(), [&](std::size_t other) {
-      const RecordedRequest& o = block.requests[other];
-      return o.array == request.array && o.direction == request.direction &&
-             o.access.bytes == request.access.bytes && o.line == request.line;
-    });
-    if (known == chosen.end()) {
-      chosen.push_back(r);
-    } else if (waste(r) > waste(*known)) {
-      *known = r;
-    }
-  }
-  return chosen;
-}
-
 std::string requests_text(const BlockRequests& block, text::Style style) {
+  const auto excess = [](const model::RecordedEvent& request) {
+    return request.bank_conflicts + request.uncoalesced;
+  };
+  const auto kind_of = [&](std::size_t r) {
+    const model::RecordedEvent& request = block.events[r];
+    const model::RecordedSite& site = block.site_of(request);
+    return std::optional(
+        std::tuple(block.array_of(request).name, site.direction, request.access.bytes, site.line));
+  };
+  const auto waste_of = [&](std::size_t r) {
+    const model::RecordedEvent& request = block.events[r];
+    return static_cast<double>(request.pieces) / std::max(request.pieces - excess(request), 1);
+  };
   std::string text;
-  for (const std::size_t r : costliest(block)) {
-    const RecordedRequest& request = block.requests[r];
-    const std::string line = request.line > 0 ? text::printed(", line %d", request.line) : "";
-    const bool one = request.pieces == 1;
-    const char* pieces =
-        request.shared ? (one ? "wavefront" : "wavefronts") : (one ? "sector" : "sectors");
+  for (const std::size_t r : costliest(block, kind_of, waste_of)) {
+    const model::RecordedEvent& request = block.events[r];
+    const auto [array, direction, bytes, number] = kind_of(r).value();
+    const bool shared = block.array_of(request).shared;
+    const std::string line = number > 0 ? text::printed(", line %d", number) : "";
     text += "  " + text::coloured(
                        text::printed(
-                           "%s %s of %s%s", request.shared ? "SMEM" : "GMEM",
-                           lab::name_of(request.direction), request.array.c_str(), line.c_str()),
+                           "%s %s of %s%s", shared ? "SMEM" : "GMEM", lab::name_of(direction),
+                           array.c_str(), line.c_str()),
                        text::Colour::bold, style);
     text += text::printed(
-        ": %d lanes of %d bytes, %d %s, ideal %d%s\n", std::popcount(request.access.active),
-        request.access.bytes, request.pieces, pieces, request.ideal,
-        request.excess > 0 ? (request.shared ? " <- conflicts" : " <- uncoalesced") : "");
-    text += request.shared ? banks_picture(request.access, wavefronts_of(request_at(block, r)))
-                           : sectors_picture(request.access, sectors_of(request_at(block, r)));
+        ": %d lanes of %d bytes, %d %s%s, ideal %d%s\n", std::popcount(request.access.active),
+        bytes, request.pieces, shared ? "wavefront" : "sector", request.pieces == 1 ? "" : "s",
+        request.ideal, excess(request) > 0 ? (shared ? " <- conflicts" : " <- uncoalesced") : "");
+    text += shared ? banks_picture(request.access, wavefronts_of(request_at(block, r)))
+                   : sectors_picture(request.access, sectors_of(request_at(block, r)));
   }
   return text;
 }
@@ -383,9 +373,10 @@ std::string writers_text(const BlockRequests& block) {
 
 // Whether the block stores something other than C, for example the sum of two vectors.
 bool has_another_result(const BlockRequests& block) {
-  return std::ranges::any_of(block.requests, [](const RecordedRequest& request) {
-    return !request.shared && request.direction == model::Direction::store &&
-           !request.array.ends_with('C');
+  return std::ranges::any_of(block.events, [&](const model::RecordedEvent& request) {
+    const model::RecordedArray& array = block.array_of(request);
+    return !array.shared && block.site_of(request).direction == model::Direction::store &&
+           !array.name.ends_with('C');
   });
 }
 
@@ -442,7 +433,7 @@ std::string show_html(const Show& show) {
     html +=
         "<h2>" + xml_escaped(kernel.name) + "</h2>\n<p>" + xml_escaped(kernel.launch) + "</p>\n";
     if (!kernel.source.empty()) html += source_html(kernel.source, show.lines);
-    if (kernel.block.requests.empty()) continue;
+    if (kernel.block.events.empty()) continue;
     std::vector<Picture> drawn;
     const auto add = [&](const Subject& subject, const Drawing& drawing) {
       drawn.push_back({"", kernel.name + ": " + subject.words, drawing});

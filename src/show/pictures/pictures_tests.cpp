@@ -52,6 +52,17 @@ model::WarpAccess every(int bytes_apart, int bytes) {
   return access;
 }
 
+// Adds a request of the block's first warp, or of another one.
+void add(
+    BlockRequests& block, const char* array, bool shared, model::Direction direction,
+    const model::WarpAccess& access, int pieces = 0, int warp = 0) {
+  block.arrays.push_back({array, 0, shared});
+  block.sites.push_back({static_cast<int>(block.sites.size()), direction, false, 0, {}});
+  block.events.push_back(
+      {model::RecordedEvent::Kind::request, 0, warp, 0, static_cast<int>(block.events.size()),
+       access, pieces, 1});
+}
+
 // The elements that are open at the end of well-formed XML; -1 if it is not well-formed.
 int open_elements(const std::string& xml) {
   int open = 0;
@@ -130,9 +141,9 @@ TEST_CASE("a drawn request splits into as many wavefronts and sectors as are cou
   for (const int bytes : {4, 8, 16}) {
     for (const int apart : {0, 4, 8, 16, 20, 32, 128, 132}) {
       const model::WarpAccess access = every(apart / bytes * bytes, bytes);
-      block.requests.push_back({0, 0, 0, "As", true, Direction::load, access, 0, 0});
+      add(block, "As", true, Direction::load, access);
       costs.push_back(model::shared_load(access));
-      block.requests.push_back({0, 0, 0, "As", true, Direction::store, access, 0, 0});
+      add(block, "As", true, Direction::store, access);
       costs.push_back(model::shared_store(access));
     }
   }
@@ -145,9 +156,9 @@ TEST_CASE("a drawn request splits into as many wavefronts and sectors as are cou
       CAPTURE(bytes);
       CAPTURE(apart);
       const model::WarpAccess to = every(bytes, bytes), from = every(apart, bytes);
-      const std::size_t r = block.requests.size();
-      block.requests.push_back({0, 0, 0, "As", true, Direction::copy, to, 0, 0});
-      block.requests.push_back({0, 0, 0, "A", false, Direction::copy, from, 0, 0});
+      const std::size_t r = block.events.size();
+      add(block, "As", true, Direction::copy, to);
+      add(block, "A", false, Direction::copy, from);
       const model::AsyncCopyCost cost = model::async_copy(to, from);
       CHECK(static_cast<int>(wavefronts_of(request_at(block, r)).size()) == cost.shared.wavefronts);
       CHECK(static_cast<int>(sectors_of(request_at(block, r + 1)).size()) == cost.sectors);
@@ -363,31 +374,28 @@ std::string shown(const BlockRequests& block) {
 }
 
 // The lanes' words are this many bytes apart.
-RecordedRequest request(
-    const char* array, bool shared, model::Direction direction, int apart, int warp) {
-  RecordedRequest request{warp, 0, 0, array, shared, direction, {~0u, 4, {}}, 0, 1};
-  for (int lane = 0; lane < model::kWarpSize; ++lane) request.access.address[lane] = lane * apart;
-  request.pieces = shared ? model::shared_load(request.access).wavefronts
-                          : model::global_sectors(request.access);
-  return request;
+void add(
+    BlockRequests& block, const char* array, bool shared, model::Direction direction, int apart,
+    int warp = 0) {
+  model::WarpAccess access = every(apart, 4);
+  for (auto& address : access.address) address += warp * 256;
+  const int pieces = shared ? model::shared_load(access).wavefronts : model::global_sectors(access);
+  add(block, array, shared, direction, access, pieces, warp);
 }
 
 }  // namespace
 
 TEST_CASE("what a block did is drawn as in its golden file, with one and with many pieces") {
   using model::Direction;
-  BlockRequests block{};
-  block.M = block.N = block.K = 64;
-  block.requests = {
-      request("A", false, Direction::load, 4096, 0), request("B", false, Direction::load, 0, 0),
-      request("As", true, Direction::load, 128, 0), request("Bs", true, Direction::load, 0, 0)};
-  for (int warp = 0; warp < 32; ++warp) {
-    block.requests.push_back(request("C", false, Direction::store, 4, warp));
-    for (auto& address : block.requests.back().access.address) address += warp * 256;
-  }
-  BlockRequests small = block;
-  small.requests = {
-      request("As", true, Direction::load, 4, 0), request("C", false, Direction::store, 256, 0)};
+  BlockRequests block{}, small{};
+  block.M = block.N = block.K = small.M = small.N = small.K = 64;
+  add(block, "A", false, Direction::load, 4096);
+  add(block, "B", false, Direction::load, 0);
+  add(block, "As", true, Direction::load, 128);
+  add(block, "Bs", true, Direction::load, 0);
+  for (int warp = 0; warp < 32; ++warp) add(block, "C", false, Direction::store, 4, warp);
+  add(small, "As", true, Direction::load, 4);
+  add(small, "C", false, Direction::store, 256);
   testing::compare_with_golden("show", {{"many", shown(block)}, {"few", shown(small)}});
 }
 

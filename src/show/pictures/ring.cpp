@@ -35,7 +35,7 @@ struct Player {
   int thread;
   WarpTask task;
   int group;  // of those with the same task, from 0
-  std::vector<Action> actions;
+  std::vector<model::RecordedAction> actions;
   std::size_t next = 0;
   double now = 0;
   double requested = 0;                 // when it began to wait for a place, or for a tile
@@ -59,21 +59,21 @@ struct Play {
   int splitters = 0;  // warps that make low parts
 };
 
-bool copies(const Action& action) {
-  return action.recorded.kind == Kind::box;
+bool copies(const model::RecordedAction& action) {
+  return action.kind == Kind::box;
 }
 
 // The threads that copy or multiply and arrive at barriers. All others do the same as these, or
 // wait.
 std::vector<Player> players_of(const BlockRequests& block) {
-  std::map<int, std::vector<Action>> by_thread;
+  std::map<int, std::vector<model::RecordedAction>> by_thread;
   std::set<int> that_copy, that_multiply, that_arrive;
-  for (const Action& action : block.actions) {
-    const int thread = action.recorded.thread;
+  for (const model::RecordedAction& action : block.actions) {
+    const int thread = action.thread;
     by_thread[thread].push_back(action);
     if (copies(action)) that_copy.insert(thread);
-    if (action.recorded.kind == Kind::multiply) that_multiply.insert(thread);
-    if (action.recorded.kind == Kind::arrive) that_arrive.insert(thread);
+    if (action.kind == Kind::multiply) that_multiply.insert(thread);
+    if (action.kind == Kind::arrive) that_arrive.insert(thread);
   }
   std::vector<Player> players;
   std::map<WarpTask, int> groups;
@@ -97,14 +97,13 @@ void prepare(Play& play) {
   for (const Player& player : play.players) {
     std::optional<int> split;  // the tile of which this thread makes the low parts
     play.splitters += player.task == WarpTask::split;
-    for (const Action& action : player.actions) {
-      const model::RecordedAction& recorded = action.recorded;
+    for (const model::RecordedAction& recorded : player.actions) {
       if (recorded.kind == Kind::arrive) {
         ++play.phases[{recorded.barrier, recorded.value}].missing;
         if (split) play.tile_of[{recorded.barrier, recorded.value}] = *split;
       } else if (player.task == WarpTask::split && recorded.kind == Kind::wait) {
         split = play.tile_of.at({recorded.barrier, recorded.value});
-      } else if (copies(action)) {
+      } else if (copies(recorded)) {
         const Phase phase{recorded.barrier, recorded.value};
         ++play.phases[phase].missing;
         const auto [tile, is_first] =
@@ -135,14 +134,14 @@ int place_at(const Play& play, std::uint64_t byte) {
 double cycles_of_requests(const Play& play, const Player& player) {
   constexpr int kWarpsOfGroup = 4;
   const BlockRequests& block = play.stage.block;
-  const std::size_t from = player.actions[player.next].requests;
+  const std::size_t from = player.actions[player.next].events;
   const std::size_t to = player.next + 1 < player.actions.size()
-                             ? player.actions[player.next + 1].requests
-                             : block.requests.size();
+                             ? player.actions[player.next + 1].events
+                             : block.events.size();
   double wavefronts = 0;
   for (std::size_t r = from; r < to; ++r) {
-    const RecordedRequest& request = block.requests[r];
-    if (request.shared && request.warp == block.warp.warp_of(player.thread))
+    const model::RecordedEvent& request = block.events[r];
+    if (block.array_of(request).shared && request.warp == block.warp.warp_of(player.thread))
       wavefronts += request.pieces;
   }
   return (player.task == WarpTask::split ? play.splitters : kWarpsOfGroup) * wavefronts;
@@ -151,7 +150,7 @@ double cycles_of_requests(const Play& play, const Player& player) {
 // Whether the next action can happen: what it waits for is done.
 bool is_ready(const Play& play, const Player& player) {
   if (player.next == player.actions.size()) return false;
-  const model::RecordedAction& recorded = player.actions[player.next].recorded;
+  const model::RecordedAction& recorded = player.actions[player.next];
   if (recorded.kind != Kind::wait) return true;
   const auto phase = play.phases.find({recorded.barrier, recorded.value});
   return phase == play.phases.end() || phase->second.missing == 0;
@@ -219,7 +218,7 @@ void multiply(Play& play, Player& player, const model::RecordedAction& recorded)
 }
 
 void act(Play& play, Player& player) {
-  const model::RecordedAction& recorded = player.actions[player.next].recorded;
+  const model::RecordedAction& recorded = player.actions[player.next];
   switch (recorded.kind) {
     case Kind::wait:
       wait(play, player, recorded);
@@ -263,16 +262,17 @@ void act(Play& play, Player& player) {
 
 bool has_ring(const TracedStage& stage) {
   std::set<int> that_copy, that_multiply;
-  for (const Action& action : stage.block.actions) {
-    if (copies(action)) that_copy.insert(action.recorded.thread);
-    if (action.recorded.kind == Kind::multiply) that_multiply.insert(action.recorded.thread);
+  for (const model::RecordedAction& action : stage.block.actions) {
+    if (copies(action)) that_copy.insert(action.thread);
+    if (action.kind == Kind::multiply) that_multiply.insert(action.thread);
   }
   const bool apart =
       std::ranges::none_of(that_copy, [&](int thread) { return that_multiply.contains(thread); });
   // The thread that copies arrives once for each place that it fills.
-  const auto filled = std::ranges::count_if(stage.block.actions, [&](const Action& action) {
-    return action.recorded.kind == Kind::arrive && that_copy.contains(action.recorded.thread);
-  });
+  const auto filled =
+      std::ranges::count_if(stage.block.actions, [&](const model::RecordedAction& action) {
+        return action.kind == Kind::arrive && that_copy.contains(action.thread);
+      });
   return apart && !that_copy.empty() && !that_multiply.empty() &&
          filled * stage.variant->BK == stage.block.K;
 }

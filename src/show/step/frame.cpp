@@ -101,7 +101,7 @@ std::vector<Line> header(const StepScene& scene, const StepState& state, StepSty
   const std::string bar = style.ascii ? " | " : " │ ";
   const model::RecordedExtent grid = recording.grid;
   const std::string where = "block " + report::place_in(event.block, {grid.x, grid.y, grid.z}) +
-                            bar + text::printed("warp %d of %d", state.warp, warps_of(recording)) +
+                            bar + text::printed("warp %d of %d", state.warp, recording.warps()) +
                             bar + text::printed("lane %d", state.lane);
   return {
       {bold(scene.name), {bar + where}},
@@ -143,19 +143,19 @@ Line chosen_lane(const StepScene& scene, const StepState& state) {
   const int warp = event.warp >= 0 ? event.warp : state.warp;
   const int thread = scene.recording.warp.thread_of(warp, state.lane);
   std::string text = text::printed("lane %d", state.lane);
-  if (thread >= threads_of(scene.recording)) return {{text + ": the block has no such thread"}};
+  if (thread >= scene.recording.threads()) return {{text + ": the block has no such thread"}};
   const model::RecordedExtent block = scene.recording.block;
   text += " is thread " + report::place_in(thread, {block.x, block.y, block.z});
   if (event.kind != Kind::request) return {{text}};
   if (!(event.access.active >> state.lane & 1u)) return {{text + " and does not take part"}};
   const std::uint64_t byte = event.access.address[state.lane];
-  const int columns = std::max(1, scene.row_words[site_of(scene, event)->array]);
+  const int columns = std::max(1, scene.row_words[scene.recording.site_of(event).array]);
   const auto word = byte / model::kWordBytes;
   text += text::printed(
       ": byte %llu, row %llu, column %llu", static_cast<unsigned long long>(byte),
       static_cast<unsigned long long>(word / columns),
       static_cast<unsigned long long>(word % columns));
-  if (array_of(scene, event)->shared)
+  if (scene.recording.array_of(event).shared)
     text += text::printed(", bank %d", static_cast<int>(word % scene.recording.warp.banks));
   return {{text + text::printed(", drawn as %c", pictures::lane_sign(state.lane))}};
 }
@@ -207,8 +207,8 @@ std::vector<Line> counts_so_far(const StepScene& scene, std::size_t at) {
     const model::RecordedEvent& event = scene.recording.events[i];
     barriers += event.kind == Kind::barrier;
     if (event.kind != Kind::request) continue;
-    const bool shared = array_of(scene, event)->shared;
-    const model::Direction direction = site_of(scene, event)->direction;
+    const bool shared = scene.recording.array_of(event).shared;
+    const model::Direction direction = scene.recording.site_of(event).direction;
     const bool stores =
         direction == model::Direction::copy ? shared : direction == model::Direction::store;
     Sum& sum = sums[shared][stores];
@@ -267,7 +267,7 @@ void mark_action(std::string& signs, Boxes& boxes, const model::RecordedAction& 
 void mark_arrivals(std::string& signs, const StepScene& scene, std::size_t at, int array) {
   const model::Recording& recording = scene.recording;
   const bool shared = recording.arrays[array].shared;
-  std::vector<Copies> of_thread(threads_of(recording) + recording.warp.lanes);
+  std::vector<Copies> of_thread(recording.threads() + recording.warp.lanes);
   Boxes boxes;
   auto action = recording.actions.begin();
   for (std::size_t i = steps_of_block(recording, at).begin; i <= at; ++i) {
@@ -290,8 +290,8 @@ void mark_arrivals(std::string& signs, const StepScene& scene, std::size_t at, i
           return arrived;
         });
       });
-    } else if (event.kind == Kind::request && site_of(scene, event)->array == array) {
-      const model::Direction direction = site_of(scene, event)->direction;
+    } else if (event.kind == Kind::request && scene.recording.site_of(event).array == array) {
+      const model::Direction direction = scene.recording.site_of(event).direction;
       if (shared && direction == model::Direction::copy) {
         model::for_each_lane(access.active, [&](int lane) {
           const std::uint64_t first = access.address[lane] / model::kWordBytes;
@@ -309,7 +309,7 @@ void mark_arrivals(std::string& signs, const StepScene& scene, std::size_t at, i
 // If the wavefronts of one group use different words of a bank, all of these are in conflict.
 void mark_conflicts(std::string& signs, const StepScene& scene, std::size_t at) {
   std::map<std::pair<int, std::uint64_t>, std::set<std::uint64_t>> words;  // by group and bank
-  for (const model::Wavefront& turn : wavefronts_of(request_at(scene, at))) {
+  for (const model::Wavefront& turn : wavefronts_of(pictures::request_at(scene.recording, at))) {
     for_each_word(scene.recording.events[at].access, turn.lanes, [&](std::uint64_t word) {
       words[{turn.group, word % scene.recording.warp.banks}].insert(word);
     });
@@ -341,7 +341,7 @@ std::string signs_of_words(const StepScene& scene, std::size_t at, int array) {
   std::string signs((scene.recording.arrays[array].bytes + 3) / model::kWordBytes, '.');
   mark_arrivals(signs, scene, at, array);
   const model::RecordedEvent& now = scene.recording.events[at];
-  if (now.kind == Kind::request && site_of(scene, now)->array == array) {
+  if (now.kind == Kind::request && scene.recording.site_of(now).array == array) {
     for_each_word(
         now.access, now.access.active, [&](std::uint64_t word) { mark(signs, word, '#'); });
     if (now.bank_conflicts > 0) mark_conflicts(signs, scene, at);
@@ -405,11 +405,11 @@ std::vector<Line> picture_of_banks(
 // between bars. For shared memory: a row for each wavefront, with its banks side by side.
 std::vector<Line> picture_of_access(const StepScene& scene, const StepState& state) {
   const model::RecordedEvent& event = scene.recording.events[state.at];
-  const model::RecordedArray* array = array_of(scene, event);
-  if (array == nullptr) return {};
+  if (event.kind != Kind::request) return {};
   const char chosen = pictures::lane_sign(state.lane);
-  if (!array->shared) return picture_of_sectors(event.access, chosen);
-  return picture_of_banks(event.access, wavefronts_of(request_at(scene, state.at)), chosen);
+  if (!scene.recording.array_of(event).shared) return picture_of_sectors(event.access, chosen);
+  return picture_of_banks(
+      event.access, wavefronts_of(pictures::request_at(scene.recording, state.at)), chosen);
 }
 
 std::string legend(const StepScene& scene) {
@@ -509,8 +509,7 @@ std::vector<std::string> render(
   if (state.help) {
     lines = help_lines();
   } else {
-    const model::RecordedEvent& event = scene.recording.events[state.at];
-    const model::RecordedSite* site = site_of(scene, event);
+    const int line = scene.recording.line_of(scene.recording.events[state.at]);
     const std::vector<Line> counts = counts_so_far(scene, state.at);
     std::vector<Line> hazards = hazards_now(scene, state, columns);
     std::vector<Line> access = picture_of_access(scene, state);
@@ -529,7 +528,7 @@ std::vector<std::string> render(
     for_source += spare;
 
     lines = header(scene, state, style);
-    append(lines, source_around(scene, site != nullptr ? site->line : 0, for_source));
+    append(lines, source_around(scene, line, for_source));
     append(lines, {action(scene, state.at)});
     append(lines, because);
     append(lines, {chosen_lane(scene, state)});

@@ -143,7 +143,7 @@ void go_along(
 // near it.
 void choose_warp(const StepScene& scene, StepState& state, int by) {
   const model::Recording& recording = scene.recording;
-  const int warps = warps_of(recording);
+  const int warps = recording.warps();
   const int by_how_many = by * std::max(state.count, 1) % warps;
   const int warp = (state.warp + by_how_many + warps) % warps;
   const int epoch = recording.events[state.at].epoch;
@@ -208,7 +208,7 @@ void go_to_hazard(const StepScene& scene, StepState& state, int by) {
 StepState first_state(const StepScene& scene, StepState state) {
   state.array.reset();
   go_to(scene, state, 0);
-  state.warp = std::min(state.warp, warps_of(scene.recording) - 1);
+  state.warp = std::min(state.warp, scene.recording.warps() - 1);
   return state;
 }
 
@@ -233,7 +233,7 @@ void search(const StepScene& scene, StepState& state) {
   const auto parsed = std::from_chars(wanted.data(), end, number);
   const bool is_number = parsed.ec == std::errc() && parsed.ptr == end;
   const auto is_it = [&](const model::RecordedEvent& event) {
-    const int line = event.site >= 0 ? scene.recording.sites[event.site].line : 0;
+    const int line = scene.recording.line_of(event);
     if (is_number) return line == number;
     return line > 0 && line <= static_cast<int>(scene.source.size()) &&
            lower(scene.source[line - 1]).find(wanted) != std::string::npos;
@@ -398,10 +398,9 @@ StepState move_to(
   for (std::size_t at = block.begin; at < block.end; ++at) {
     const model::RecordedEvent& event = scene.recording.events[at];
     barriers += event.kind == Kind::barrier;
-    const bool there =
-        what == "barrier"
-            ? event.kind == Kind::barrier && barriers == number
-            : event.site >= 0 && scene.recording.sites[event.site].line == static_cast<int>(number);
+    const bool there = what == "barrier" ? event.kind == Kind::barrier && barriers == number
+                                         : event.site >= 0 && scene.recording.line_of(event) ==
+                                                                  static_cast<int>(number);
     if (!there) continue;
     go_to(scene, state, at);
     return state;

@@ -12,24 +12,6 @@
 
 namespace step {
 
-int threads_of(const model::Recording& recording) {
-  return static_cast<int>(recording.block.x * recording.block.y * recording.block.z);
-}
-
-int warps_of(const model::Recording& recording) {
-  return recording.warp.warps_of(threads_of(recording));
-}
-
-const model::RecordedSite* site_of(const StepScene& scene, const model::RecordedEvent& event) {
-  return event.site >= 0 ? &scene.recording.sites[event.site] : nullptr;
-}
-
-const model::RecordedArray* array_of(const StepScene& scene, const model::RecordedEvent& event) {
-  return event.kind == model::RecordedEvent::Kind::request
-             ? &scene.recording.arrays[site_of(scene, event)->array]
-             : nullptr;
-}
-
 BlockSteps steps_of_block(const model::Recording& recording, std::size_t at) {
   const std::vector<model::RecordedEvent>& events = recording.events;
   const std::int64_t block = events[at].block;
@@ -42,17 +24,6 @@ BlockSteps steps_of_block(const model::Recording& recording, std::size_t at) {
 std::size_t shown_at(const model::RecordedHazard& hazard) {
   if (hazard.second != model::RecordedHazard::kNone) return hazard.second;
   return hazard.first != model::RecordedHazard::kNone ? hazard.first : hazard.found_at;
-}
-
-pictures::WarpRequest request_at(const StepScene& scene, std::size_t at) {
-  const std::vector<model::RecordedEvent>& events = scene.recording.events;
-  const model::RecordedSite& site = *site_of(scene, events[at]);
-  const bool shared = array_of(scene, events[at])->shared;
-  const std::size_t other = shared ? at + 1 : at - 1;  // of a cp.async, its other side
-  const bool copies = site.direction == model::Direction::copy && other < events.size();
-  return {
-      events[at].access, shared, site.direction, scene.row_words[site.array],
-      copies ? &events[other].access : nullptr};
 }
 
 std::span<const model::RecordedAction> actions_at(
@@ -211,12 +182,12 @@ std::string step_text(const StepScene& scene, std::size_t at) {
   const auto s = [](int count) { return count == 1 ? "" : "s"; };
   const int lanes = std::popcount(event.access.active);
   const std::string warp = text::printed("warp %d, %d lane%s: ", event.warp, lanes, s(lanes));
-  const int warps = warps_of(scene.recording);
+  const int warps = scene.recording.warps();
   switch (event.kind) {
     case Kind::block_begin:
       return text::printed(
           "the block begins: %d threads in %d warp%s; shared memory is empty",
-          threads_of(scene.recording), warps, s(warps));
+          scene.recording.threads(), warps, s(warps));
     case Kind::block_end:
       return "the block ends: all its threads have left the kernel";
     case Kind::barrier:
@@ -238,8 +209,8 @@ std::string step_text(const StepScene& scene, std::size_t at) {
     case Kind::request:
       break;
   }
-  const model::RecordedSite& site = *site_of(scene, event);
-  const model::RecordedArray& array = *array_of(scene, event);
+  const model::RecordedSite& site = scene.recording.site_of(event);
+  const model::RecordedArray& array = scene.recording.array_of(event);
   const bool loads = site.direction == model::Direction::load;
   const bool copies = site.direction == model::Direction::copy;
   const char* waste = array.shared ? " <- bank conflict" : " <- uncoalesced";
@@ -260,7 +231,9 @@ std::string sentence_at(const StepScene& scene, std::size_t at) {
   const model::RecordedEvent& event = scene.recording.events[at];
   if (event.kind == Kind::action) return sentence_of_action(scene, at);
   if (event.kind != Kind::request) return "";
-  return report::request_sentence(request_at(scene, at));
+  pictures::WarpRequest request = pictures::request_at(scene.recording, at);
+  request.row_words = scene.row_words[scene.recording.site_of(event).array];
+  return report::request_sentence(request);
 }
 
 }  // namespace step

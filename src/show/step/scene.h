@@ -39,14 +39,6 @@ struct StepScene {
   std::vector<ActionContext> contexts;    // for each of recording.actions
 };
 
-int threads_of(const model::Recording& recording);  // of a block
-int warps_of(const model::Recording& recording);
-
-// The line of the kernel of this event's access; null for an event without a line.
-const model::RecordedSite* site_of(const StepScene& scene, const model::RecordedEvent& event);
-// What a request accesses; null for other events.
-const model::RecordedArray* array_of(const StepScene& scene, const model::RecordedEvent& event);
-
 // The steps of the block that the event `at` belongs to. They are consecutive in recording.events.
 struct BlockSteps {
   std::size_t begin, end;
@@ -61,9 +53,6 @@ template <class Visit>
 void for_each_word(const model::WarpAccess& access, std::uint32_t lanes, Visit visit) {
   model::for_each_lane(lanes, [&](int lane) { model::for_each_word(access, lane, visit); });
 }
-
-// The request at that step. The global side of a cp.async is the step after its shared side.
-pictures::WarpRequest request_at(const StepScene& scene, std::size_t at);
 
 // What an event of Kind::action consists of.
 std::span<const model::RecordedAction> actions_at(
