@@ -3,7 +3,6 @@
 // waiting.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "lab/run.h"
@@ -69,37 +68,8 @@ double multiplying(const std::vector<TileWork>& work);
 Drawing draw_pipeline(
     const PacedStage& before, const PacedStage& after, const RecordedLadder& measured);
 
-// The warp's loads for one step of k.
-struct StepLoad {
-  int k;           // of the whole product
-  int epoch;       // barriers that the block has passed before
-  int loads;       // instructions
-  int wavefronts;  // of all of them
-};
-
-struct StepPlan {
-  std::vector<StepLoad> steps;  // by k
-  // The steps that a warp has loaded when it begins a tile. A tile begins with the copies of a
-  // later one: what is loaded between the barrier and these copies is loaded ahead.
-  int ahead;
-};
-
-// For the block's first warp, in a stage that copies ahead.
-StepPlan step_plan(const TracedStage& stage);
-
-// Times in cycles.
-struct StepTime {
-  double load_begin, load_end;
-  double multiply_begin, multiply_end;
-};
-
-// The warp has its scheduler to itself and issues in order: the loads of step k + plan.ahead, then
-// the multiplications of step k, as soon as its operands are there. The first wavefront of a load
-// takes `load_cycles`, and each further one a cycle.
-std::vector<StepTime> step_times(const StepPlan& plan, double load_cycles, double multiply_cycles);
-
 // The recorded work of a block whose warps divide the tasks: one thread starts copies into a ring
-// of tiles, warpgroups multiply, and perhaps other warps make low parts of the tiles before.
+// of tiles, and warpgroups multiply.
 
 // What a warpgroup does with a tile along K; times in cycles.
 struct Use {
@@ -110,19 +80,13 @@ struct Use {
   double released;  // it reports that it no longer needs the tile
 };
 
-// The work of the warps that make low parts of a tile of A, from the first to the last.
-struct Split {
-  double requested, begin, end;  // they wait for the tile, and then store until `end`
-};
-
 // A tile's way through the ring.
 struct RingTile {
   int place;                  // in the ring, from 0
   unsigned phase;             // of the barrier that counts its bytes, from 0
   double requested, granted;  // the copying thread waits for the place; equal where it is free
   double copy_begin, copy_end;
-  std::vector<Use> uses;            // by warpgroup
-  std::optional<Split> split = {};  // if the stage makes low parts
+  std::vector<Use> uses;  // by warpgroup
 };
 
 struct Ring {
@@ -131,15 +95,13 @@ struct Ring {
   double multiplying;  // the part of the time from the first multiplication on with one under way
 };
 
-// Whether a stage works like that: its threads copy or multiply, and a place of the ring is a tile
-// along K. Only then do its actions show what it does.
+// Whether a stage's threads copy or multiply, and none does both.
 bool has_ring(const TracedStage& stage);
 
 // For a stage with such a ring. The order of a thread's actions, what it waits for and how much
 // it copies are as recorded. The pace gives the times: the copy engine works on one box after the
-// other, and the tensor cores on one multiplication after the other. The loads of fragments, and
-// the loads and stores of low parts, take a cycle per wavefront. Throws std::logic_error if threads
-// wait for each other.
+// other, and the tensor cores on one multiplication after the other. The loads of fragments take a
+// cycle per wavefront. Throws std::logic_error if threads wait for each other.
 Ring ring_of(const TracedStage& stage, const Pace& pace);
 
 // The ring over time, and which warps work when.

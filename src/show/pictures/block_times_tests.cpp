@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -106,12 +105,6 @@ BlockPlan one_ahead(int tiles) {
   return plan;
 }
 
-StepPlan plan_of_steps(int steps, int wavefronts, int ahead) {
-  StepPlan plan{{}, ahead};
-  for (int k = 0; k < steps; ++k) plan.steps.push_back({k, k / 8, 2, wavefronts});
-  return plan;
-}
-
 const Pace kPace{10, 30, 2, 0};
 
 }  // namespace
@@ -134,74 +127,14 @@ TEST_CASE("blocks copy and multiply in the order of their golden file") {
   add("ahead", one_ahead(8), kPace, 1);
   add("copies take longer, ahead", one_ahead(8), slow, 1);
   add("copies take longer, in turn", in_turn(8), slow, 1);
-  for (const auto& [ahead, load] : {std::pair{0, 20}, {1, 20}, {1, 150}}) {
-    std::string text;
-    for (const StepTime& step : step_times(plan_of_steps(3, 5, ahead), load, 100)) {
-      text += text::printed(
-          "load %g to %g, multiply %g to %g\n", step.load_begin, step.load_end, step.multiply_begin,
-          step.multiply_end);
-    }
-    outputs.emplace_back(text::printed("%d steps ahead, %d cycles per load", ahead, load), text);
-  }
   CHECK(multiplying({}) == 0);
   testing::compare_with_golden("schedules", outputs);
 }
 
 namespace {
 
-// Requests of a block with one thread: its tiles have one step of k, and each is one float of A.
-struct OneThread {
-  BlockRequests block{{}, 1, 1, 8};
-
-  OneThread() { block.block = {1, 1, 1}; }
-
-  void copy(int epoch, int k) {
-    add(epoch, "As", true, model::Direction::copy, k);
-    add(epoch, "A", false, model::Direction::copy, k);
-  }
-  void load(int epoch, int k) { add(epoch, "As", true, model::Direction::load, k); }
-  void add(int epoch, const char* array, bool shared, model::Direction direction, int k) {
-    model::WarpAccess access{1u, 4, {}};
-    access.address[0] = 4 * k;
-    block.arrays.push_back({array, 0, shared});
-    block.sites.push_back({static_cast<int>(block.sites.size()), direction, false, 0, {}});
-    block.events.push_back(
-        {model::RecordedEvent::Kind::request, 0, 0, epoch, static_cast<int>(block.events.size()),
-         access, 1, 1});
-  }
-  StepPlan plan() const { return step_plan({nullptr, nullptr, block}); }
-};
-
-}  // namespace
-
-TEST_CASE("what is loaded between a barrier and the copies after it is loaded ahead") {
-  OneThread in_time, ahead;
-  in_time.copy(0, 0);
-  in_time.copy(0, 1);
-  in_time.copy(1, 2);
-  in_time.load(1, 0);
-  in_time.copy(2, 3);
-  in_time.load(2, 1);
-  CHECK(in_time.plan().ahead == 0);
-  REQUIRE(in_time.plan().steps.size() == 2);
-  CHECK(in_time.plan().steps[1].k == 1);
-  CHECK(in_time.plan().steps[1].epoch == 2);
-  CHECK(in_time.plan().steps[1].loads == 1);
-
-  ahead.copy(0, 0);
-  ahead.copy(0, 1);
-  ahead.load(1, 0);
-  ahead.copy(1, 2);
-  ahead.load(2, 1);
-  ahead.copy(2, 3);
-  CHECK(ahead.plan().ahead == 1);
-}
-
-namespace {
-
-// Of stage 16, or of another one that has a ring.
-TracedStage traced(int tiles, int number = 16) {
-  return first_block(*model::find_stage(stage_table_traced.stages, number), tiles);
+TracedStage traced(int tiles) {
+  return first_block(*model::find_stage(stage_table_traced.stages, 16), tiles);
 }
 
 constexpr double kCopy = 100, kMultiply = 80;
@@ -272,24 +205,6 @@ TEST_CASE("a ring's tiles are copied, multiplied and given back, place by place"
   }
 }
 
-TEST_CASE("low parts of a tile are made when it has come, and before it is multiplied") {
-  for (const double multiply : {kMultiply, 40 * kMultiply}) {
-    CAPTURE(multiply);
-    const Ring ring = ring_of(traced(10, 17), {kCopy, multiply, 1, 0});
-    REQUIRE(ring.tiles.size() == 10);
-    CHECK(ring.places == 4);
-    check_order(ring);
-    for (const RingTile& tile : ring.tiles) {
-      REQUIRE(tile.split);
-      CHECK(tile.split->begin >= tile.copy_end);
-      // 128 x 32 floats are loaded and stored, 32 of them in a cycle.
-      CHECK(tile.split->end - tile.split->begin >= 2 * 128);
-      for (const Use& use : tile.uses) CHECK(use.begin >= tile.split->end);
-    }
-  }
-  CHECK_FALSE(ring_of(traced(6), {kCopy, kMultiply, 1, 0}).tiles[0].split);
-}
-
 TEST_CASE("if multiplying takes longer, the copies wait for places in the ring") {
   const Ring ring = ring_of(traced(10), {kCopy, 4 * kMultiply, 1, 0});
   check_order(ring);
@@ -314,18 +229,15 @@ TEST_CASE("threads that wait for each other have no schedule") {
   CHECK_THROWS_AS(ring_of(stage, {kCopy, kMultiply, 1, 0}), std::logic_error);
 }
 
-TEST_CASE("a ring is drawn of the stages whose warps copy or multiply, tile by tile") {
-  std::set<std::string> with_rings;
+TEST_CASE("the ring is that of the first stage whose warps copy or multiply") {
   for (const model::Stage& stage : stage_table_traced.stages) {
-    if (!is_specialized(stage)) continue;
-    const TracedStage traced = first_block(stage, 4);
-    if (!has_ring(traced)) continue;
-    with_rings.insert(stage.name);
-    CHECK(ring_of(traced, {100, 80, 1, 0}).tiles.size() == 4);
+    if (stage.variants.empty() || stage.variants[0].BK == 0) continue;
+    CAPTURE(stage.number);
+    const bool is_it = std::string(stage.name) == "specialized warps";
+    CHECK(has_ring(first_block(stage, 4)) == is_it);
+    if (is_it) return;
   }
-  CHECK(
-      with_rings ==
-      std::set<std::string>{"specialized warps", "fp32 from tf32 parts", "fp32 from fp16 parts"});
+  FAIL("no stage has a ring");
 }
 
 }  // namespace pictures

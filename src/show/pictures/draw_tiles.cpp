@@ -17,24 +17,6 @@ namespace {
 constexpr int kWarp = 1, kThread = 9 + kWarp * model::kWarpSize;  // those that are shown
 constexpr int kStepShown = 2;  // of k, from the first of the tile
 
-// "0–3, 32–35" of a set of numbers.
-std::vector<std::pair<int, int>> runs(const std::set<int>& numbers) {
-  std::vector<std::pair<int, int>> all;
-  for (const int n : numbers) {
-    if (!all.empty() && all.back().second + 1 == n) {
-      all.back().second = n;
-    } else {
-      all.push_back({n, n});
-    }
-  }
-  return all;
-}
-
-std::string text_of(std::pair<int, int> run) {
-  return run.first == run.second ? text::printed("%d", run.first)
-                                 : text::printed("%d–%d", run.first, run.second);
-}
-
 // All indices below are relative to the block's first row and column, and its first k.
 struct BlockTile {
   int BM, BN, depth;  // depth: of K, at a time; all of K if it has no tiles
@@ -42,7 +24,6 @@ struct BlockTile {
   Cells warp_C, thread_C;
   Cells warp_A, warp_B;      // (row, k) and (k, column) that the warp multiplies, up to `depth`
   Cells thread_A, thread_B;  // that the thread does in one step of k
-  std::set<int> rows, cols;  // of thread_C
   int row0, col0;            // the block's first
 };
 
@@ -83,11 +64,7 @@ BlockTile tile_of(const TracedStage& stage) {
         if (row >= v.BM || col >= v.BN) continue;
         tile.owner[row][col] = moved.thread;
         if (is_warp) tile.warp_C.insert({row, col});
-        if (is_thread) {
-          tile.thread_C.insert({row, col});
-          tile.rows.insert(row);
-          tile.cols.insert(col);
-        }
+        if (is_thread) tile.thread_C.insert({row, col});
       }
       continue;
     }
@@ -170,9 +147,9 @@ double draw_block(Svg& svg, const BlockTile& tile, int K) {
 }
 
 // The thread's results, element by element.
-double draw_thread(Svg& svg, const BlockTile& tile) {
+double draw_thread(Svg& svg, const Rectangle& results) {
   constexpr double kLeft = 592, kGap = 8, kWide = 132, kHigh = 224, kMost = 30;
-  const int rows = static_cast<int>(tile.rows.size()), cols = static_cast<int>(tile.cols.size());
+  const auto [row, col, rows, cols] = results;
   const double cell = std::floor(std::min({kWide / (cols + 1), kHigh / (rows + 1), kMost}));
   const double x = kLeft + cell + kGap, y = kTilesTop + cell + kGap;
   svg.bold(kLeft, 68, text::printed("Thread: %d × %d", rows, cols));
@@ -181,41 +158,22 @@ double draw_thread(Svg& svg, const BlockTile& tile) {
   svg.rect(x, kTilesTop, cols * cell, cell, Fill::one);
   svg.grid(x, kTilesTop, cols * cell, cell, cols, 1);
   svg.rect(x, y, cols * cell, rows * cell, Fill::one);
-  svg.path(
-      [&] {
-        std::string d;
-        for (int c = 1; c < cols; ++c)
-          d += "M" + pixels(x + c * cell) + " " + pixels(y) + "v" + pixels(rows * cell);
-        for (int r = 1; r < rows; ++r)
-          d += "M" + pixels(x) + " " + pixels(y + r * cell) + "h" + pixels(cols * cell);
-        return d;
-      }(),
-      "thin");
-  // The places of its rows and columns in the block's tile.
-  int at = 0;
-  for (const auto& run : runs(tile.rows)) {
-    const int length = run.second - run.first + 1;
-    const double middle = y + (at + length / 2.0) * cell + 4;
-    if (at > 0) svg.line(kLeft, y + at * cell, x + cols * cell, y + at * cell, "thick");
-    if (length * cell >= 12) svg.small(x + cols * cell + 6, middle, text_of(run));
-    at += length;
-  }
-  at = 0;
-  double label_y = y + rows * cell + 18, free_from = 0;
-  for (const auto& run : runs(tile.cols)) {
-    const int length = run.second - run.first + 1;
-    if (at > 0) svg.line(x + at * cell, kTilesTop, x + at * cell, y + rows * cell, "thick");
-    // If many runs are narrow, some have no label.
-    const double center = x + (at + length / 2.0) * cell;
-    const double half = 4.0 * text::display_width(text_of(run));
-    if (center - half >= free_from) {
-      svg.centred(center, label_y, text_of(run));
-      free_from = center + half;
-    }
-    at += length;
-  }
-  svg.faint(kLeft, label_y + 20, "rows and columns of the tile");
-  return label_y + 26;
+  std::string lines;
+  for (int c = 1; c < cols; ++c)
+    lines += "M" + pixels(x + c * cell) + " " + pixels(y) + "v" + pixels(rows * cell);
+  for (int r = 1; r < rows; ++r)
+    lines += "M" + pixels(x) + " " + pixels(y + r * cell) + "h" + pixels(cols * cell);
+  svg.path(lines, "thin");
+  // Its rows and columns in the block's tile.
+  const auto numbers = [](int first, int count) {
+    return count == 1 ? text::printed("%d", first)
+                      : text::printed("%d–%d", first, first + count - 1);
+  };
+  const double below = y + rows * cell + 18;
+  svg.small(x + cols * cell + 6, y + rows / 2.0 * cell + 4, numbers(row, rows));
+  svg.centred(x + cols / 2.0 * cell, below, numbers(col, cols));
+  svg.faint(kLeft, below + 20, "rows and columns of the tile");
+  return below + 26;
 }
 
 std::string finding_of(const TracedStage& stage, const BlockTile& tile) {
@@ -228,31 +186,28 @@ std::string finding_of(const TracedStage& stage, const BlockTile& tile) {
     return text::printed("%d %s%s", n, one, n == 1 ? "" : "s");
   };
   const bool tiles_of_K = stage.variant->BK > 0;
-  const std::vector<Rectangle> pieces = rectangles(tile.thread_C);
-  const std::string parts =
-      text::printed("%zu pieces of %d × %d", pieces.size(), pieces[0].rows, pieces[0].cols);
-  const std::string reads = "For each step of k, a thread reads " + number_of(of_A, "float") +
-                            text::printed(" of A and %d of B from ", of_B) +
-                            (tiles_of_K ? "shared" : "global") +
-                            " memory: " + number_of(of_A + of_B, "float") + " for " +
-                            number_of(results, "multiply-add") + ".";
   return text::printed(
              "A block of %s threads computes %d × %d of C",
              text::grouped(stage.block.threads()).c_str(), tile.BM, tile.BN) +
          (tiles_of_K ? text::printed(", %d of K at a time", tile.depth) : "") +
-         text::printed("; each warp computes %zu × %zu of it. ", rows.size(), cols.size()) + reads +
-         (pieces.size() == 1 ? "" : text::printed(" Its results are %s.", parts.c_str()));
+         text::printed("; each warp computes %zu × %zu of it. ", rows.size(), cols.size()) +
+         "For each step of k, a thread reads " + number_of(of_A, "float") +
+         text::printed(" of A and %d of B from ", of_B) + (tiles_of_K ? "shared" : "global") +
+         " memory: " + number_of(of_A + of_B, "float") + " for " +
+         number_of(results, "multiply-add") + ".";
 }
 
 }  // namespace
 
-Drawing draw_tiles(const TracedStage& stage) {
+std::optional<Drawing> draw_tiles(const TracedStage& stage) {
   const BlockTile tile = tile_of(stage);
+  const std::vector<Rectangle> results = rectangles(tile.thread_C);
+  if (results.size() > 1) return std::nullopt;
   const std::string finding = finding_of(stage, tile);
   Svg svg;
   double y = std::max(
       {draw_matrices(svg, stage, tile), draw_block(svg, tile, stage.block.K),
-       draw_thread(svg, tile)});
+       draw_thread(svg, results.at(0))});
   y += 22;
   double x = svg.legend(24, y, Fill::other, "the block, and what it reads");
   x = svg.legend(x, y, Fill::warp, text::printed("warp %d, and what it reads", kWarp));

@@ -149,7 +149,9 @@ std::vector<Picture> draw_pictures(const model::StageTable& table) {
     };
     const model::Multiplier multiplier = latest.stage.variant->multiplier;
     const BlockRequests& block = latest.stage.block;
-    if (multiplier == model::Multiplier::ffma) add(kAboutTiles, draw_tiles(latest.stage));
+    if (multiplier == model::Multiplier::ffma) {
+      if (auto tiles = draw_tiles(latest.stage)) add(kAboutTiles, std::move(*tiles));
+    }
     if (!is_specialized(stage)) {
       const auto ended = [&](bool shared) {
         return before && wastes(before->stage.block, shared) && !wastes(block, shared);
@@ -164,8 +166,7 @@ std::vector<Picture> draw_pictures(const model::StageTable& table) {
     if (multiplier == model::Multiplier::mma_tf32 && is_first(kAboutFragments)) {
       add(kAboutFragments, draw_fragments());
     }
-    // Where parts are made before the kernel, its warps do what those of the first ring do.
-    if (has_ring(latest.stage) && !model::multiplies_parts(*latest.stage.variant)) {
+    if (has_ring(latest.stage) && is_first(kAboutRing)) {
       if (const auto known = pace(table, latest, main.size)) {
         add(kAboutRing, draw_ring(latest.stage, *known));
       }
@@ -184,12 +185,6 @@ std::vector<Picture> draw_pictures(const model::StageTable& table) {
       if (auto sms =
               draw_sm_times(*latest.stage.variant, recorded.gpu, main.size, main.size, main.size))
         add(kAboutSms, std::move(*sms));
-    }
-    // The first stage that loads a step of k ahead.
-    if (before && latest.stage.variant->pipeline > 1 && is_first(kAboutSteps) &&
-        step_plan(latest.stage).ahead > 0) {
-      add(kAboutSteps,
-          draw_steps(before->stage, latest.stage, recorded.gpu, model::latencies().smem));
     }
     before = std::move(latest);
   }

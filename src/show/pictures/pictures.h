@@ -50,15 +50,15 @@ inline constexpr Subject kAboutTiles{"tiles", "who computes what"};
 inline constexpr Subject kAboutCoalescing{"coalescing", "what a warp asks of global memory"};
 inline constexpr Subject kAboutBanks{"banks", "the banks of shared memory"};
 inline constexpr Subject kAboutPipeline{"pipeline", "copying while multiplying"};
-inline constexpr Subject kAboutSteps{"steps", "loading while multiplying"};
 inline constexpr Subject kAboutSms{"sms", "which SM works on what"};
 inline constexpr Subject kAboutLanes{"lanes", "a warp's lanes on its tile"};
 inline constexpr Subject kAboutFragments{"fragments", "which lane holds which element of an mma"};
 inline constexpr Subject kAboutRing{"ring", "copy engine and tensor cores over time"};
 inline constexpr Subject kAboutWriters{"writers", "which thread writes which element of C"};
 
-// From the matrices to the block's tile and to one thread's results, with what they read.
-Drawing draw_tiles(const TracedStage& stage);
+// From the matrices to the block's tile and to one thread's results, with what they read. Nothing
+// if a thread's results are several pieces.
+std::optional<Drawing> draw_tiles(const TracedStage& stage);
 
 // One warp's requests to global memory, for A, B and C: its lanes over 32-byte sectors.
 Drawing draw_coalescing(const BlockRequests& block);
@@ -76,11 +76,6 @@ Drawing draw_lanes(const TracedStage& stage);
 
 // Which lane holds which element of an mma, and in which register.
 Drawing draw_fragments();
-
-// When a warp loads and when it multiplies, for each step of k: in a stage that loads a step when
-// it multiplies it, and in one that loads ahead. A load takes this many cycles.
-Drawing draw_steps(
-    const TracedStage& before, const TracedStage& after, const model::Gpu& gpu, double load_cycles);
 
 // Which SM computes which tile or part of a tile, if no tile is cut and if some are. Nothing if the
 // variant cuts none in such a product.

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
-#include <optional>
 #include <set>
 #include <stdexcept>
 #include <utility>
@@ -27,10 +26,9 @@ struct Completion {
   double at = 0;
 };
 
-enum class WarpTask { copy, split, multiply };
+enum class WarpTask { copy, multiply };
 
-// One thread in the replay: the one that copies, the first of a warp that makes low parts, or the
-// first of a warpgroup.
+// One thread in the replay: the one that copies, or the first of a warpgroup.
 struct Player {
   int thread;
   WarpTask task;
@@ -49,14 +47,13 @@ struct Play {
   const Pace& pace;
   std::vector<Player> players;
   std::map<Phase, Completion> phases;
-  std::map<Phase, int> tile_of;         // the tile whose bytes, or low parts, that phase counts
+  std::map<Phase, int> tile_of;         // the tile whose bytes that phase counts
   std::map<std::uint64_t, int> places;  // of the ring, by the address of the first box there
   Ring ring{0, {}, 0};
   double tile_bytes = 0;
   int multiplications = 0;  // of the block, for a tile
   double engine_free = 0, tensor_free = 0;
   double tensor_busy = 0, first_multiply = -1;
-  int splitters = 0;  // warps that make low parts
 };
 
 bool copies(const model::RecordedAction& action) {
@@ -79,9 +76,7 @@ std::vector<Player> players_of(const BlockRequests& block) {
   std::map<WarpTask, int> groups;
   for (auto& [thread, actions] : by_thread) {
     if (!that_copy.contains(thread) && !that_arrive.contains(thread)) continue;
-    const WarpTask task = that_copy.contains(thread)       ? WarpTask::copy
-                          : that_multiply.contains(thread) ? WarpTask::multiply
-                                                           : WarpTask::split;
+    const WarpTask task = that_copy.contains(thread) ? WarpTask::copy : WarpTask::multiply;
     players.push_back({thread, task, groups[task]++, std::move(actions)});
   }
   // The copies come first: they define the tiles.
@@ -95,14 +90,9 @@ void prepare(Play& play) {
     return play.places.try_emplace(first_box, static_cast<int>(play.places.size())).first->second;
   };
   for (const Player& player : play.players) {
-    std::optional<int> split;  // the tile of which this thread makes the low parts
-    play.splitters += player.task == WarpTask::split;
     for (const model::RecordedAction& recorded : player.actions) {
       if (recorded.kind == Kind::arrive) {
         ++play.phases[{recorded.barrier, recorded.value}].missing;
-        if (split) play.tile_of[{recorded.barrier, recorded.value}] = *split;
-      } else if (player.task == WarpTask::split && recorded.kind == Kind::wait) {
-        split = play.tile_of.at({recorded.barrier, recorded.value});
       } else if (copies(recorded)) {
         const Phase phase{recorded.barrier, recorded.value};
         ++play.phases[phase].missing;
@@ -144,7 +134,7 @@ double cycles_of_requests(const Play& play, const Player& player) {
     if (block.array_of(request).shared && request.warp == block.warp.warp_of(player.thread))
       wavefronts += request.pieces;
   }
-  return (player.task == WarpTask::split ? play.splitters : kWarpsOfGroup) * wavefronts;
+  return kWarpsOfGroup * wavefronts;
 }
 
 // Whether the next action can happen: what it waits for is done.
@@ -178,21 +168,9 @@ void wait(Play& play, Player& player, const model::RecordedAction& recorded) {
   if (player.task == WarpTask::copy || tile == play.tile_of.end()) return;
   const double begin = player.now;
   player.now += cycles_of_requests(play, player);
-  if (player.task == WarpTask::split) {
-    std::optional<Split>& split = play.ring.tiles[tile->second].split;
-    if (!split) split = Split{requested, begin, player.now};
-    split->requested = std::min(split->requested, requested);
-    split->begin = std::min(split->begin, begin);
-    split->end = std::max(split->end, player.now);
-    return;
-  }
-  // Waits for its bytes, and then perhaps for its low parts.
-  const bool again = !player.tiles.empty() && player.tiles.back() == tile->second;
+  player.tiles.push_back(tile->second);
   Use& use = use_of(play, player, tile->second);
-  if (!again) {
-    use.requested = requested;
-    player.tiles.push_back(tile->second);
-  }
+  use.requested = requested;
   use.begin = begin;
   use.loaded = player.now;
 }
@@ -266,15 +244,9 @@ bool has_ring(const TracedStage& stage) {
     if (copies(action)) that_copy.insert(action.thread);
     if (action.kind == Kind::multiply) that_multiply.insert(action.thread);
   }
-  const bool apart =
-      std::ranges::none_of(that_copy, [&](int thread) { return that_multiply.contains(thread); });
-  // The thread that copies arrives once for each place that it fills.
-  const auto filled =
-      std::ranges::count_if(stage.block.actions, [&](const model::RecordedAction& action) {
-        return action.kind == Kind::arrive && that_copy.contains(action.thread);
-      });
-  return apart && !that_copy.empty() && !that_multiply.empty() &&
-         filled * stage.variant->BK == stage.block.K;
+  const auto multiplies = [&](int thread) { return that_multiply.contains(thread); };
+  return !that_copy.empty() && !that_multiply.empty() &&
+         std::ranges::none_of(that_copy, multiplies);
 }
 
 Ring ring_of(const TracedStage& stage, const Pace& pace) {
@@ -334,8 +306,6 @@ double draw_places(Svg& svg, double y, const Axis& time, const Ring& ring) {
     const double at = y + tile.place * kRingHigh, begin = multiply_begin(tile);
     svg.bar(time, tile.copy_begin, tile.copy_end, at, kRingHigh, Fill::warp, k_tile(k));
     svg.bar(time, tile.copy_end, begin, at, kRingHigh, Fill::waiting);
-    if (tile.split)
-      svg.bar(time, tile.split->begin, tile.split->end, at, kRingHigh, Fill::quiet, "low");
     svg.bar(
         time, begin, released(tile), at, kRingHigh, Fill::one,
         text::printed("phase %u", tile.phase));
@@ -356,12 +326,6 @@ double draw_workers(Svg& svg, double y, const Axis& time, const Ring& ring) {
   row("copy engine", [&](const RingTile& tile, std::size_t k) {
     svg.bar(time, tile.copy_begin, tile.copy_end, y, kRingHigh, Fill::warp, k_tile(k));
   });
-  if (ring.tiles.at(0).split) {
-    row("splitting warps", [&](const RingTile& tile, std::size_t k) {
-      svg.bar(time, tile.split->requested, tile.split->begin, y, kRingHigh, Fill::waiting);
-      svg.bar(time, tile.split->begin, tile.split->end, y, kRingHigh, Fill::quiet, k_tile(k));
-    });
-  }
   for (std::size_t group = 0; group < ring.tiles.at(0).uses.size(); ++group) {
     row(text::printed("warpgroup %zu", group + 1), [&](const RingTile& tile, std::size_t) {
       const Use& use = tile.uses.at(group);
@@ -381,36 +345,27 @@ Drawing draw_ring(const TracedStage& stage, const Pace& pace) {
   const Ring ring = ring_of(stage, pace);
   const auto again = static_cast<std::size_t>(ring.places);
   const RingTile& next = ring.tiles.at(again);
-  const std::string how =
-      next.split
-          ? text::printed(
-                "Warps make the low parts of a tile of A in %.0f cycles, and a warpgroup waits for "
-                "these, too. ",
-                next.split->end - next.split->begin)
-          : text::printed(
-                "One thread has the copy engine fill all places at once. For tile %zu it waits "
-                "until both warpgroups have given back place %d, after ",
-                again, next.place) +
-                text::grouped(std::lround(next.granted)) +
-                text::printed(
-                    " cycles; all waits for that tile name phase %u instead of %u. A warpgroup "
-                    "loads the fragments of a tile while the tile before is multiplied. ",
-                    next.phase, ring.tiles.at(0).phase);
   const std::string finding =
       text::printed(
           "The ring of stage %d has %d places, and each tile along K takes %.0f cycles to copy "
           "and ",
           stage.stage->number, ring.places, pace.copy) +
-      text::grouped(std::lround(pace.multiply)) + " to multiply. " + how +
+      text::grouped(std::lround(pace.multiply)) +
       text::printed(
-          "From the first multiplication on, the tensor cores work %.0f %% of the time.",
-          100 * ring.multiplying);
+          " to multiply. One thread has the copy engine fill all places at once. For tile %zu it "
+          "waits until both warpgroups have given back place %d, after ",
+          again, next.place) +
+      text::grouped(std::lround(next.granted)) +
+      text::printed(
+          " cycles; all waits for that tile name phase %u instead of %u. A warpgroup loads the "
+          "fragments of a tile while the tile before is multiplied. From the first multiplication "
+          "on, the tensor cores work %.0f %% of the time.",
+          next.phase, ring.tiles.at(0).phase, 100 * ring.multiplying);
   Svg svg;
   double x = svg.legend(24, 66, Fill::warp, "copied");
   x = svg.legend(x, 66, Fill::one, "multiplied");
   x = svg.legend(x, 66, Fill::waiting, "waits");
-  x = svg.legend(x, 66, Fill::other, "fragments of B are loaded");
-  if (next.split) svg.legend(x, 66, Fill::quiet, "low parts of A are made");
+  svg.legend(x, 66, Fill::other, "fragments of B are loaded");
   svg.faint(
       24, 90,
       "The order, the waits and the bytes are as traced. Lengths are the ceiling model's, on an "
