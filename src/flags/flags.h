@@ -53,7 +53,7 @@ struct Flags : lab::Request {
   // --step and the flags that belong to it
   bool step = false, ascii = false, print = false;
   std::string until,
-      script;  // a place as move_to (src/show/step/navigation.h) reads it; a file of keys
+      script;  // a place as move_to (src/show/step/scene.h) reads it; a file of keys
   std::optional<int> frame;
   // --gpus and the flags that belong to it
   std::optional<int> gpus, panel;  // 1 or more

@@ -9,7 +9,7 @@
 #include "lab/measure.h"
 #include "lab/problem.h"
 #include "model/ceiling.h"
-#include "show/page/data.h"
+#include "show/page/page.h"
 #include "testing/program.h"
 
 namespace model {

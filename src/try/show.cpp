@@ -9,7 +9,7 @@
 #include "show/page/page.h"
 #include "show/pictures/block_requests.h"
 #include "show/pictures/pictures.h"
-#include "show/report/explain/source.h"
+#include "show/report/explain/explain.h"
 #include "show/report/words.h"
 #include "show/step/step_command.h"
 #include "simulator/machine/memory.h"

@@ -12,7 +12,7 @@
 #include "model/recording.h"
 #include "model/warp_access.h"
 #include "school/grade/case.h"
-#include "show/report/explain/source.h"
+#include "show/report/explain/explain.h"
 #include "show/report/words.h"
 #include "simulator/trace/source_lines.h"
 #include "text/numbers.h"

@@ -14,7 +14,7 @@
 
 #include "lab/problem.h"
 #include "school/lesson/lesson.h"
-#include "show/report/explain/source.h"
+#include "show/report/explain/explain.h"
 #include "testing/pattern.h"
 #include "testing/program.h"
 #include "text/json.h"

@@ -14,7 +14,7 @@
 #include "model/gpus.h"
 #include "model/stage.h"
 #include "model/warp_access.h"
-#include "show/page/data.h"
+#include "show/page/page.h"
 #include "testing/browser.h"
 #include "testing/program.h"
 #include "text/json.h"
@@ -279,7 +279,7 @@ Browser& with_calculators(int width, int height) {
   folder.write(
       "calculators.html",
       "<!DOCTYPE html><html lang=en><meta charset=utf-8><title>calculators</title><style>" +
-          contents("src/show/page/calculators.css") +
+          contents("src/show/page/page.css") +
           "</style><main id=root></main><script>'use strict';\n" + script +
           "\nstartCalculators(document.getElementById('root'), " + data() +
           ", words);\nconst of = (name) => "

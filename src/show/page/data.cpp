@@ -1,9 +1,18 @@
-#include "show/page/data.h"
+#include "show/page/page.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cctype>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <iterator>
+#include <map>
 #include <set>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "lab/measure.h"
 #include "lab/problem.h"
@@ -14,10 +23,345 @@
 #include "show/report/facts.h"
 #include "show/report/known.h"
 #include "show/report/quantities.h"
+#include "show/step/scene.h"
+#include "simulator/cuda/wmma_layout.h"
 #include "text/json.h"
 #include "text/numbers.h"
 
 namespace page {
+
+namespace {
+
+constexpr std::size_t kShortest = 3;         // a shorter repetition is no shorter as text
+constexpr std::size_t kMostCandidates = 16;  // of the latest places that begin alike
+
+struct Repetition {
+  std::size_t distance = 0, length = 0;
+};
+
+// The longest repetition of what was before `at`, among the latest places that begin alike.
+Repetition longest(
+    std::span<const std::int64_t> numbers, std::size_t at, const std::vector<std::size_t>& places) {
+  Repetition best;
+  const std::size_t first = places.size() - std::min(places.size(), kMostCandidates);
+  for (std::size_t i = places.size(); i-- > first;) {
+    std::size_t length = 0;
+    while (at + length < numbers.size() && numbers[places[i] + length] == numbers[at + length]) {
+      ++length;
+    }
+    if (length > best.length) best = {at - places[i], length};
+  }
+  return best;
+}
+
+}  // namespace
+
+std::string packed(std::span<const std::int64_t> numbers) {
+  std::string text = "[";
+  std::map<std::array<std::int64_t, kShortest>, std::vector<std::size_t>> places;
+  const auto remember = [&](std::size_t at) {
+    if (at + kShortest <= numbers.size()) {
+      places[{numbers[at], numbers[at + 1], numbers[at + 2]}].push_back(at);
+    }
+  };
+  for (std::size_t at = 0; at < numbers.size();) {
+    Repetition found;
+    if (at + kShortest <= numbers.size()) {
+      const auto known = places.find({numbers[at], numbers[at + 1], numbers[at + 2]});
+      if (known != places.end()) found = longest(numbers, at, known->second);
+    }
+    if (at > 0) text += ",";
+    const std::size_t taken = std::max<std::size_t>(found.length, 1);
+    text += found.length == 0
+                ? std::to_string(numbers[at])
+                : "[" + std::to_string(found.distance) + "," + std::to_string(found.length) + "]";
+    for (std::size_t i = 0; i < taken; ++i) remember(at + i);
+    at += taken;
+  }
+  return text + "]";
+}
+
+namespace {
+
+using Numbers = std::vector<std::int64_t>;
+
+std::string array_of(const std::vector<std::string>& items) {
+  std::string text = "[";
+  for (const std::string& item : items) text += (text.size() > 1 ? "," : "") + item;
+  return text + "]";
+}
+
+// Equal texts get one number, in the order in which they come. A text is JSON, or with kWords words
+// that become JSON.
+enum class Texts { kJson, kWords };
+class Dictionary {
+ public:
+  explicit Dictionary(Texts texts = Texts::kJson) : are_words_(texts == Texts::kWords) {}
+
+  std::int64_t number_of(std::string text) {
+    const auto [known, is_new] = numbers_.try_emplace(std::move(text), texts_.size());
+    if (is_new) texts_.push_back(are_words_ ? text::json_string(known->first) : known->first);
+    return static_cast<std::int64_t>(known->second);
+  }
+  std::string json() const { return array_of(texts_); }
+
+ private:
+  bool are_words_;
+  std::map<std::string, std::size_t> numbers_;
+  std::vector<std::string> texts_;
+};
+
+// The first active lane's address, to which the others' are relative.
+std::int64_t base_of(const model::WarpAccess& access) {
+  return access.active == 0
+             ? 0
+             : static_cast<std::int64_t>(access.address[std::countr_zero(access.active)]);
+}
+
+// A lane mask as JavaScript's bit operations need it.
+std::string mask(std::uint32_t lanes) {
+  return std::to_string(static_cast<std::int32_t>(lanes));
+}
+
+// The offsets of the lanes' addresses, and the request's cost.
+std::string pattern_of(const step::StepScene& scene, std::size_t at) {
+  const model::RecordedEvent& event = scene.recording.events[at];
+  Numbers steps;
+  std::int64_t before = base_of(event.access);
+  model::for_each_lane(event.access.active, [&](int lane) {
+    const auto address = static_cast<std::int64_t>(event.access.address[lane]);
+    steps.push_back(address - before);
+    before = address;
+  });
+  std::vector<std::string> wavefronts;
+  const bool is_request = event.kind == model::RecordedEvent::Kind::request;
+  if (is_request && scene.recording.array_of(event).shared) {
+    for (const model::Wavefront& one : wavefronts_of(pictures::request_at(scene.recording, at))) {
+      wavefronts.push_back(mask(one.lanes));
+      wavefronts.push_back(std::to_string(one.group));
+    }
+  }
+  return array_of(
+      {std::to_string(event.access.bytes), mask(event.access.active), packed(steps),
+       std::to_string(event.pieces), std::to_string(event.bank_conflicts), array_of(wavefronts),
+       std::to_string(event.access.matrices)});
+}
+
+// What the step does, and its sentence, as numbers in `texts`. The warp's number is left to the
+// page.
+std::array<std::int64_t, 2> texts_of(
+    const step::StepScene& scene, std::size_t at, Dictionary& texts) {
+  const model::RecordedEvent& event = scene.recording.events[at];
+  std::string text = step::step_text(scene, at);
+  const std::string warp = text::printed("warp %d", event.warp);
+  if (event.warp >= 0) text = "warp {warp}" + text.substr(warp.size());
+  text[0] = static_cast<char>(std::toupper(text[0]));
+  const std::int64_t why = texts.number_of(step::sentence_at(scene, at));
+  const std::int64_t what = texts.number_of(text);
+  return {what, why};
+}
+
+// The block's steps, and the different operations that they are, column by column. Of texts, the
+// difference from the operation before is written.
+std::string steps_data(const step::StepScene& scene, step::BlockSteps block, Dictionary& texts) {
+  Dictionary patterns;
+  using Operation = std::array<std::int64_t, 5>;  // kind, site, pattern, text, sentence
+  std::map<Operation, std::int64_t> numbers;
+  Numbers operations[std::tuple_size_v<Operation>];
+  Operation last{};
+  Numbers what, warp, base;
+  std::map<std::pair<int, std::int64_t>, std::int64_t> latest;  // base, by warp and operation
+  for (std::size_t at = block.begin; at < block.end; ++at) {
+    const model::RecordedEvent& event = scene.recording.events[at];
+    const std::int64_t pattern = patterns.number_of(pattern_of(scene, at));
+    const auto [text, sentence] = texts_of(scene, at, texts);
+    const Operation operation{
+        static_cast<std::int64_t>(event.kind), event.site, pattern, text, sentence};
+    const auto [number, is_new] = numbers.try_emplace(operation, numbers.size());
+    for (std::size_t i = 0; is_new && i < operation.size(); ++i) {
+      operations[i].push_back(operation[i] - (i < 3 ? 0 : last[i]));
+    }
+    if (is_new) last = operation;
+    what.push_back(number->second);
+    warp.push_back(event.warp);
+    std::int64_t& before = latest[{event.warp, event.site}];
+    base.push_back(base_of(event.access) - before);
+    before = base_of(event.access);
+  }
+  std::vector<std::string> columns;
+  for (const Numbers& column : operations) columns.push_back(packed(column));
+  return "\"patterns\":" + patterns.json() + ",\"operations\":" + array_of(columns) +
+         ",\"what\":" + packed(what) + ",\"warp\":" + packed(warp) + ",\"base\":" + packed(base);
+}
+
+// The page's number of each array: -1 for those of other kernels in the program.
+std::vector<int> numbers_of_arrays(const model::Recording& recording) {
+  std::vector<int> numbers(recording.arrays.size(), -1);
+  const auto use = [&](int array) {
+    if (array >= 0) numbers[array] = 0;
+  };
+  for (const model::RecordedSite& site : recording.sites) use(site.array);
+  for (const model::RecordedAction& action : recording.actions) {
+    use(action.array);
+    use(action.matrix);
+  }
+  int next = 0;
+  for (int& number : numbers) {
+    if (number == 0) number = next++;
+  }
+  return numbers;
+}
+
+// The threads' requests to mbarriers, the copy engine and the tensor cores, column by column. A
+// step is given by how many come between it and that of the action before.
+std::string actions_data(
+    const step::StepScene& scene, step::BlockSteps block, const std::vector<int>& numbers) {
+  const auto number_of = [&](int array) { return array < 0 ? -1 : numbers[array]; };
+  constexpr int kColumns = 13;
+  Numbers columns[kColumns];
+  const std::int64_t number = scene.recording.events[block.begin].block;
+  const model::RecordedAction* before = nullptr;
+  const auto step_of = [&](const model::RecordedAction* action) {
+    return action == nullptr ? 0 : static_cast<std::int64_t>(action->events - block.begin);
+  };
+  for (const model::RecordedAction& action : scene.recording.actions) {
+    if (action.block != number || action.kind == model::RecordedAction::Kind::init) continue;
+    // Lanes that do the same in one step are one action of the page.
+    const auto what = [](const model::RecordedAction& of) {
+      return std::tie(of.events, of.kind, of.barrier, of.value, of.to, of.first);
+    };
+    if (before != nullptr && what(*before) == what(action)) continue;
+    const std::int64_t values[kColumns] = {
+        static_cast<std::int64_t>(action.kind), action.thread, step_of(&action) - step_of(before),
+        action.barrier,
+        // A descriptor is longer than a number of JavaScript may be; only its address is shown.
+        action.kind == model::RecordedAction::Kind::multiply
+            ? static_cast<std::int64_t>(action.value & 0x3fff) << 4
+            : static_cast<std::int64_t>(action.value),
+        number_of(action.matrix), static_cast<std::int64_t>(action.first), action.rows,
+        action.row_bytes, number_of(action.array), static_cast<std::int64_t>(action.to),
+        static_cast<std::int64_t>(action.bytes), static_cast<std::int64_t>(action.swizzle)};
+    for (int i = 0; i < kColumns; ++i) columns[i].push_back(values[i]);
+    before = &action;
+  }
+  std::vector<std::string> texts;
+  for (const Numbers& column : columns) texts.push_back(packed(column));
+  return array_of(texts);
+}
+
+std::string hazards_data(const step::StepScene& scene, step::BlockSteps block) {
+  std::vector<std::string> texts;
+  const auto place = [&](std::size_t event) {
+    const bool is_here = event >= block.begin && event < block.end;
+    return is_here ? std::to_string(event - block.begin) : "-1";
+  };
+  for (std::size_t i = 0; i < scene.recording.hazards.size(); ++i) {
+    const model::RecordedHazard& hazard = scene.recording.hazards[i];
+    texts.push_back(array_of(
+        {text::json_string(scene.sentences[i]), place(step::shown_at(hazard)), place(hazard.first),
+         place(hazard.second), place(hazard.found_at)}));
+  }
+  return array_of(texts);
+}
+
+// The kernel's lines, as numbers in `texts`: neighbouring kernels have most of them in common.
+std::string source_data(const step::StepScene& scene, Dictionary& texts) {
+  std::vector<std::string> lines;
+  const int last = std::min(scene.source_last, static_cast<int>(scene.source.size()));
+  for (int line = std::max(scene.source_first, 1); line <= last; ++line) {
+    lines.push_back(std::to_string(texts.number_of(scene.source[line - 1])));
+  }
+  return array_of(lines);
+}
+
+// [name, bytes, whether it is shared, words of a row]
+std::string arrays_data(const step::StepScene& scene, const std::vector<int>& numbers) {
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < scene.recording.arrays.size(); ++i) {
+    if (numbers[i] < 0) continue;
+    const model::RecordedArray& array = scene.recording.arrays[i];
+    texts.push_back(array_of(
+        {text::json_string(array.name), std::to_string(array.bytes), array.shared ? "1" : "0",
+         std::to_string(scene.row_words[i])}));
+  }
+  return array_of(texts);
+}
+
+// [array, direction, line]
+std::string sites_data(const step::StepScene& scene, const std::vector<int>& numbers) {
+  std::vector<std::string> texts;
+  for (const model::RecordedSite& site : scene.recording.sites) {
+    texts.push_back(array_of(
+        {std::to_string(site.array < 0 ? -1 : numbers[site.array]),
+         std::to_string(static_cast<int>(site.direction)), std::to_string(site.line)}));
+  }
+  return array_of(texts);
+}
+
+// [name, rows, columns, for each element row by row the lane that holds it] of the tiles that a
+// warp holds together: A (16 x 8), B (8 x 8) and the sums (16 x 8) of an mma.m16n8k8 of tf32. Each
+// warp of a wgmma holds the same of A and, for every eight columns, of the sums; B stays in shared
+// memory. (PTX ISA 9.0, "Register fragments" of wgmma.)
+std::string fragments_data(model::Multiplier multiplier) {
+  using model::Multiplier;
+  const bool from_shared =
+      multiplier == Multiplier::wgmma_bf16 || multiplier == Multiplier::wgmma_3xf16;
+  if (multiplier == Multiplier::ffma || from_shared) return "[]";
+  const auto tile = [](const char* name, simt::FragmentLayout layout, bool by_columns) {
+    const int rows = by_columns ? layout.minors : layout.majors;
+    const int columns = by_columns ? layout.majors : layout.minors;
+    Numbers lanes(rows * columns);
+    for (int lane = 0; lane < 32; ++lane) {
+      for (int i = 0; i < layout.elements(); ++i) {
+        const auto [major, minor] = layout.position(lane, i);
+        lanes[by_columns ? minor * columns + major : major * columns + minor] = lane;
+      }
+    }
+    return array_of(
+        {text::json_string(name), std::to_string(rows), std::to_string(columns), packed(lanes)});
+  };
+  const simt::WmmaType tf32 = simt::WmmaType::tf32;
+  std::vector<std::string> tiles{tile("first", simt::factor_layout(16, 8, tf32), false)};
+  if (multiplier == model::Multiplier::mma_tf32) {
+    tiles.push_back(tile("second", simt::factor_layout(8, 8, tf32), true));
+  }
+  tiles.push_back(tile("sums", simt::accumulator_layout(16, 8), false));
+  return array_of(tiles);
+}
+
+std::string scene_data(const ShownScene& shown, Dictionary& texts) {
+  const step::StepScene& scene = shown.scene;
+  const model::Recording& recording = scene.recording;
+  const step::BlockSteps block = step::steps_of_block(recording, 0);
+  const std::vector<int> numbers = numbers_of_arrays(recording);
+  const auto& [bx, by, bz] = recording.block;
+  const auto& [gx, gy, gz] = recording.grid;
+  return text::printed(
+             "{\"stage\":%d,\"M\":%d,\"N\":%d,\"K\":%d,\"BM\":%d,\"BN\":%d,\"BK\":%d,"
+             "\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u],\"number\":%lld,"
+             "\"lanes\":%d,\"sector\":%d,\"line\":%d,\"banks\":%d,\"complete\":%s,\"first\":%d",
+             shown.stage, shown.M, shown.N, shown.K, shown.BM, shown.BN, shown.BK, gx, gy, gz, bx,
+             by, bz, static_cast<long long>(recording.events[0].block), recording.warp.lanes,
+             recording.warp.sector_bytes, recording.warp.line_bytes, recording.warp.banks,
+             recording.complete ? "true" : "false", std::max(scene.source_first, 1)) +
+         ",\"name\":" + text::json_string(shown.name) +
+         ",\"idea\":" + text::json_string(shown.idea) +
+         ",\"fault\":" + text::json_string(scene.fault) +
+         ",\"source\":" + source_data(scene, texts) + ",\"arrays\":" + arrays_data(scene, numbers) +
+         ",\"sites\":" + sites_data(scene, numbers) + "," + steps_data(scene, block, texts) +
+         ",\"actions\":" + actions_data(scene, block, numbers) +
+         ",\"hazards\":" + hazards_data(scene, block) +
+         ",\"fragments\":" + fragments_data(shown.multiplier) + "}";
+}
+
+}  // namespace
+
+std::string scenes_data(const std::vector<ShownScene>& scenes) {
+  Dictionary texts(Texts::kWords);
+  std::vector<std::string> shown;
+  for (const ShownScene& scene : scenes) shown.push_back(scene_data(scene, texts));
+  return "\"scenes\":" + array_of(shown) + ",\"texts\":" + texts.json();
+}
 
 namespace {
 

@@ -1,3 +1,264 @@
+// What lanes hold in registers. Elements of A and B are followed from global memory through shared
+// memory to the loads that bring them to lanes, and elements of C back from the stores.
+
+const NEVER = 2 ** 30;       // a step after all others
+const MOST_LINES = 8;        // rows of sums that are shown one by one
+const MOST_RUNS = 16;        // and neighbouring rows that are shown as one; also the most columns
+
+// A row of A or a column of B, and the place of an element along K. Elements are numbers: twice the
+// word of A, or twice that of B and 1; -1 is none.
+function elementOf(isB, word) {
+  return word < 0 ? -1 : 2 * word + (isB ? 1 : 0);
+}
+
+class Registers {
+  constructor(recording) {
+    this.recording = recording;
+    const {warps, arrays, scene} = recording;
+    this.factors = [recording.array("A"), recording.array("B")];
+    this.sums = Array.from({length: recording.threads}, () => []);  // of each thread: words of C
+    // Of each warp, for each row of A and column of B: the steps that brought the elements.
+    this.brought = Array.from({length: warps}, () => [new Map(), new Map()]);
+    this.loads = Array.from({length: warps}, () => []);  // {at, elements, count: of each lane}
+    this.copies = new Map();  // by tile along K: its cp.async copies
+    this.origin = new Map(arrays.filter(({shared}) => shared).map((array) => [array, new Int32Array(array.words).fill(-1)]));
+    if (scene.M > 0) this.follow();
+    const places = [...new Set([...this.copies.values()].map(({first}) => first))].sort((a, b) => a - b);
+    for (const copy of this.copies.values()) copy.place = places.indexOf(copy.first);
+    for (const lines of this.brought.flat()) for (const steps of lines.values()) steps.sort();
+  }
+
+  // [line, k] of an element.
+  placeOf(element) {
+    const {K, N} = this.recording.scene, word = element >> 1;
+    return element & 1 ? [word % N, Math.floor(word / N)] : [Math.floor(word / K), word % K];
+  }
+
+  // Whose elements come to the words that a step accesses: 0 is A, 1 is B; -1 if it is not known.
+  holds(step) {
+    let element = -1;
+    this.recording.forEachWord(step, (word) => element = Math.max(element, this.origin.get(step.site.array)[word] ?? -1));
+    return element < 0 ? -1 : element & 1;
+  }
+
+  // The tile along K in which an element is.
+  tileOf(element) {
+    return Math.floor(this.placeOf(element)[1] / this.recording.scene.BK);
+  }
+
+  follow() {
+    const {recording, origin} = this, C = recording.array("C");
+    const isRequest = ({kind}) => kind === Kind.request;
+    for (const step of recording.steps.filter(isRequest)) {
+      if (step.site.array !== C || step.site.direction !== Direction.store) continue;
+      recording.forEachWord(step, (word, lane) => this.sums[step.warp * recording.lanes + lane].push(word));
+    }
+    const hasShared = origin.size > 0;
+    // In the order of each thread's requests: what it has loaded and not yet stored, and where its
+    // copies go. And of each warp, the tiles of its cp.async copies, by group.
+    const loaded = this.sums.map(() => []), targets = this.sums.map(() => []);
+    const groups = this.brought.map(() => [new Set()]);
+    let done = 0;
+    recording.steps.forEach((step, at) => {
+      for (; done < recording.actionsBefore[at]; ++done) this.act(recording.actions[done], at);
+      if (step.kind === Kind.commit) this.end(groups[step.warp], step.warp, "committed", at);
+      if (step.kind === Kind.commit) groups[step.warp].push(new Set());
+      const firstLane = 31 - Math.clz32(step.pattern.active & -step.pattern.active);
+      if (step.kind === Kind.wait) this.end(groups[step.warp].slice(0, -1 - recording.address(step, firstLane)), step.warp, "waited", at);
+      if (!isRequest(step)) return;
+      const {array, direction} = step.site, factor = this.factors.indexOf(array), to = origin.get(array);
+      const isLoad = direction === Direction.load, isCopy = direction === Direction.copy;
+      if (isLoad && (array.shared || (factor >= 0 && !hasShared))) {
+        return this.bring(step, at, (word) => array.shared ? to[word] : elementOf(factor, word));
+      }
+      recording.forEachWord(step, (word, lane) => {
+        const thread = step.warp * recording.lanes + lane;
+        if (array.shared && isCopy) targets[thread].push([to, word]);
+        else if (array.shared) to[word] = loaded[thread].shift() ?? -1;
+        else if (factor >= 0 && isLoad) loaded[thread].push(elementOf(factor, word));
+        else if (factor >= 0 && isCopy) this.copy(targets[thread].shift(), elementOf(factor, word), step.warp, groups[step.warp].at(-1), at);
+      });
+    });
+  }
+
+  // A word of a cp.async.
+  copy([to, target], element, warp, group, at) {
+    to[target] = element;
+    const tile = this.tileOf(element);
+    group.add(tile);
+    if (!this.copies.has(tile)) this.copies.set(tile, {first: target, started: new Map(), committed: new Map(), waited: new Map()});
+    const copy = this.copies.get(tile);
+    copy.first = Math.min(copy.first, target);
+    if (!copy.started.has(warp)) copy.started.set(warp, at);
+  }
+
+  // The tiles of these groups of a warp are committed or waited for, from that step on.
+  end(groups, warp, what, at) {
+    for (const tile of groups.flatMap((group) => [...group])) {
+      const known = this.copies.get(tile)[what];
+      if (!known.has(warp)) known.set(warp, at);
+    }
+  }
+
+  // A load brings elements to the lanes of a warp. An ldmatrix gives each lane a word of the row
+  // that another lane names.
+  bring(step, at, originOf) {
+    const {recording} = this, {matrices, bytes} = step.pattern;
+    const count = matrices || Math.ceil(bytes / 4), elements = new Int32Array(recording.lanes * count).fill(-1);
+    let last = -1, next = 0, of = -1;
+    const give = (word, lane) => {
+      const element = originOf(word);
+      next = lane === of ? next + 1 : lane * count;
+      of = lane;
+      elements[next] = element;
+      if (element >= 0 && element !== last) this.mark(step.warp, last = element, at);
+    };
+    if (matrices === 0) recording.forEachWord(step, give);
+    for (let i = 0; i < 32 * matrices; ++i) {
+      const lane = Math.floor(i / matrices), matrix = i % matrices;
+      give(recording.address(step, 8 * matrix + (lane >> 2)) / 4 + lane % 4, lane);
+    }
+    if (last >= 0) this.loads[step.warp].push({at, elements, count});
+  }
+
+  // The elements that a load brings to a lane.
+  elementsOf({elements, count}, lane) {
+    return elements.subarray(lane * count, (lane + 1) * count).filter((element) => element >= 0);
+  }
+
+  mark(warp, element, at) {
+    const [line, k] = this.placeOf(element), lines = this.brought[warp][element & 1];
+    if (!lines.has(line)) lines.set(line, new Int32Array(this.recording.scene.K).fill(NEVER));
+    lines.get(line)[k] = at;
+  }
+
+  // A box brings rows of a matrix to shared memory, swizzled. A wgmma reads 32 bytes of each row of
+  // A there, for all sums of its warps.
+  act({kind, array, to, matrix, first, rows, rowBytes, bytes, swizzle, thread, value}, at) {
+    const factor = this.factors.indexOf(matrix);
+    if (kind === ActionKind.box && factor >= 0 && rows * rowBytes === bytes) {
+      for (let byte = 0; byte < bytes; byte += 4) {
+        const address = to + byte, word = first / 4 + Math.floor(byte / rowBytes) * matrix.columns + byte % rowBytes / 4;
+        this.origin.get(array)[(address ^ (address >> 7 & (1 << swizzle) - 1) << 4) >> 2] = elementOf(factor, word);
+      }
+    }
+    if (kind !== ActionKind.multiply) return;
+    const warp = Math.floor(thread / this.recording.lanes), {K} = this.recording.scene;
+    for (const origin of this.origin.values()) {
+      const element = origin[value / 4] ?? -1;
+      if (element < 0 || element & 1) continue;
+      for (const row of this.linesOf(warp)[0]) {
+        for (let k = 0; k < 8; ++k) this.mark(warp, elementOf(false, row * K + this.placeOf(element)[1] + k), at);
+      }
+    }
+  }
+
+  // [rows, columns] of C of which a warp, or one lane of it, holds sums.
+  linesOf(warp, lane = -1) {
+    const {lanes, scene: {N}} = this.recording, first = warp * lanes;
+    const words = (lane < 0 ? this.sums.slice(first, first + lanes).flat() : this.sums[first + lane] ?? []);
+    const sorted = (numbers) => [...new Set(numbers)].sort((a, b) => a - b);
+    return [sorted(words.map((word) => Math.floor(word / N))), sorted(words.map((word) => word % N))];
+  }
+
+  // Whether all elements were followed that the warp's sums need.
+  knows(warp) {
+    return this.linesOf(warp).every((lines, i) => lines.every((line) => this.brought[warp][i].has(line)));
+  }
+
+  // How many products a warp's sum in that row and column has at a step: as many as both of its
+  // factors have come for.
+  productsAt(warp, row, column, step) {
+    const [A, B] = this.brought[warp];
+    return Math.min(countUpTo(A.get(row), step), countUpTo(B.get(column), step));
+  }
+}
+
+// The registers of one lane: the elements of A and B that it loaded last, and its sums, each with
+// the number of its products.
+class RegistersView {
+  constructor(life) {
+    const {recording, registers} = this.life = life;
+    this.registers = registers;
+    // The elements of one row along K that an instruction multiplies: of a wgmma all of a tile.
+    const isWarpgroup = life.multiplications.some(({length}) => length > 0);
+    this.depth = isWarpgroup ? recording.scene.BK : recording.scene.fragments.length > 0 ? 8 : 1;
+    this.isWarpgroup = isWarpgroup;
+    this.title = make("h3");
+    this.factors = [make("p"), make("p")];
+    this.table = make("div", {class: "sums-box"});
+    this.about = make("p", {class: "about"});
+    this.element = make("div", {class: "registers"}, this.title, ...this.factors, this.table, this.about);
+  }
+
+  // "A[0–3][13] A[4–7][12]": the last element of each line, and of each place within the depth.
+  held(warp, lane, step, isB) {
+    const places = new Map();
+    let isNow = false;
+    for (const load of this.registers.loads[warp]) {
+      const {at} = load;
+      if (at > step) break;
+      for (const element of this.registers.elementsOf(load, lane)) {
+        if ((element & 1) !== isB) continue;
+        const [line, k] = this.registers.placeOf(element);
+        if (!places.has(line)) places.set(line, new Map());
+        places.get(line).set(k % this.depth, k);
+        isNow = at === step;
+      }
+    }
+    const lines = new Map();  // by the places along K that they have
+    for (const line of [...places.keys()].sort((a, b) => a - b)) {
+      const ks = numberRanges(places.get(line).values());
+      lines.set(ks, [...lines.get(ks) ?? [], line]);
+    }
+    const text = [...lines].map(([ks, of]) => isB ? `B[${ks}][${numberRanges(of)}]` : `A[${numberRanges(of)}][${ks}]`);
+    return {text: text.join(" "), isNow};
+  }
+
+  everLoads(warp, isB) {
+    return this.registers.loads[warp].some(({elements}) => elements.some((element) => element >= 0 && (element & 1) === isB));
+  }
+
+  draw(step, warp, lane) {
+    const text = words.registers, {registers, life} = this, [rows, columns] = registers.linesOf(warp, lane);
+    setText(this.title, say(text.title, {warp, lane, sums: rows.length * columns.length}));
+    this.factors.forEach((element, isB) => {
+      const {text: held, isNow} = this.held(warp, lane, step, isB);
+      setText(element, held ? text.loaded[isB] + held : this.isWarpgroup && !this.everLoads(warp, isB) ? text.shared[isB] : text.nothing[isB]);
+      element.className = isNow ? "now" : "";
+    });
+    const products = rows.map((row) => columns.map((column) =>
+      life.isKnown[warp] ? registers.productsAt(warp, row, column, step) : life.productsOf(warp, step)));
+    setText(this.about, say(rows.length === 0 ? text.none : text.about, {of: life.products, warp}));
+    // Rows that have as many products are one row, if there are many: neighbours, or all.
+    const alike = (lines, keyOf) => {
+      const groups = new Map();
+      lines.forEach((line, i) => groups.set(keyOf(line, i), [...groups.get(keyOf(line, i)) ?? [], i]));
+      return [...groups.values()];
+    };
+    const shown = alike(rows, (row, i) =>
+      rows.length > MOST_RUNS ? products[i].join() : rows.length > MOST_LINES ? [row - i, products[i]].join() : row);
+    // So are columns.
+    const shownColumns = alike(columns, (column, j) => columns.length > MOST_RUNS ? products.map((row) => row[j]).join() : column);
+    const key = [warp, lane, products].join();
+    if (this.drawn === key) return;
+    this.drawn = key;
+    const cell = (count) => {
+      const element = make("td", {}, String(count));
+      element.style.setProperty("--share", 100 * count / life.products + "%");
+      return element;
+    };
+    const head = (of, words = text.rows) => runsOf(of).length > 4 ? say(words, {count: of.length, first: of[0], last: of.at(-1)}) : numberRanges(of);
+    const heads = shownColumns.length < columns.length ? shownColumns.map((of) => [head(of.map((j) => columns[j]), text.columns), 1])
+      : runsOf(columns).map(([first, count]) => [count > 1 ? `${first}–${first + count - 1}` : String(first), count]);
+    this.table.replaceChildren(make("table", {class: shownColumns.length > 8 ? "sums many" : "sums"},
+      make("thead", {}, make("tr", {}, make("td", {}, text.corner), ...heads.map(([words, count]) =>
+        make("th", {scope: "colgroup", colspan: count}, words)))),
+      make("tbody", {}, ...shown.map((of) => make("tr", {}, make("th", {scope: "row"}, head(of.map((i) => rows[i]))),
+        ...shownColumns.map((columnsOf) => cell(products[of[0]][columnsOf[0]])))))));
+  }
+}
+
 // The life of a block: its chapters, the time that play takes for each step, and what its sums are
 // made of so far.
 

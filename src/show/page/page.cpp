@@ -12,7 +12,6 @@
 #include "model/recording.h"
 #include "model/refusal.h"
 #include "model/stage.h"
-#include "show/page/data.h"
 #include "show/pictures/pictures.h"
 #include "show/pictures/svg.h"
 #include "show/step/step_command.h"
@@ -30,15 +29,12 @@
 #define FILE_OF_PAGE(file) ".incbin \"src/show/page/" file "\"\n"
 
 EMBED(page_html, FILE_OF_PAGE("page.html"));
+EMBED(page_css, FILE_OF_PAGE("page.css"));
 EMBED(
-    page_css, FILE_OF_PAGE("page.css") FILE_OF_PAGE("player.css") FILE_OF_PAGE("calculators.css"));
-EMBED(
-    page_js,
-    FILE_OF_PAGE("words.js") FILE_OF_PAGE("dom.js") FILE_OF_PAGE("rules.js")
-        FILE_OF_PAGE("recording.js") FILE_OF_PAGE("registers.js") FILE_OF_PAGE("life.js")
-            FILE_OF_PAGE("code_view.js") FILE_OF_PAGE("block_view.js") FILE_OF_PAGE("opening.js")
-                FILE_OF_PAGE("race.js") FILE_OF_PAGE("player.js") FILE_OF_PAGE("predict.js")
-                    FILE_OF_PAGE("calculators.js") FILE_OF_PAGE("page.js"));
+    page_js, FILE_OF_PAGE("words.js") FILE_OF_PAGE("dom.js") FILE_OF_PAGE("rules.js")
+                 FILE_OF_PAGE("recording.js") FILE_OF_PAGE("life.js") FILE_OF_PAGE("block_view.js")
+                     FILE_OF_PAGE("player.js") FILE_OF_PAGE("compare.js") FILE_OF_PAGE("predict.js")
+                         FILE_OF_PAGE("calculators.js") FILE_OF_PAGE("page.js"));
 #undef FILE_OF_PAGE
 #undef EMBED
 

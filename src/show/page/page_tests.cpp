@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "lab/problem.h"
-#include "show/page/data.h"
 #include "show/page/page.h"
 #include "show/pictures/recorded_gpus.h"
 #include "testing/browser.h"

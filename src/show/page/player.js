@@ -320,73 +320,154 @@ class Player {
   }
 }
 
-// Two blocks of the same product side by side, at the same share of their steps.
+// The kernel's source: coloured, and a long line continues below its first parameter.
 
-const SHARES = 1000;  // places of the slider
+const CODE = [
+  ["comment", /\/\/.*|\/\*.*?\*\//y],
+  ["text", /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'/y],
+  ["number", /\b(?:0[xX][\da-fA-F]+|\d[\d.]*(?:[eE][+-]?\d+)?)[uUlLfF]*\b/y],
+  ["cuda", /\b(?:__\w+|threadIdx|blockIdx|blockDim|gridDim|warpSize)\b|#\w+/y],
+  ["keyword", /\b(?:auto|bool|break|case|char|class|const|constexpr|continue|do|double|else|enum|false|float[24]?|for|if|inline|int[24]?|long|namespace|return|short|signed|size_t|sizeof|static|static_assert|struct|switch|template|true|typedef|typename|u?int\d+_t|union|unsigned|using|void|volatile|while)\b/y],
+  ["", /\w+|\s+|[^\w\s]/y],
+];
 
-class Compare {
-  constructor(root, scenes, predictions, start, onmove) {
-    Object.assign(this, {scenes, predictions, onmove, race: new Race()});
-    const text = words.compare;
-    this.slider = make("input", {type: "range", min: 0, max: SHARES, class: "run", "aria-label": text.share,
-      oninput: () => this.goTo(Number(this.slider.value))});
-    this.share = make("p", {class: "where"});
-    this.finding = make("p", {class: "sentence", "aria-live": "polite"});
-    this.sides = [text.left, text.right].map((label, i) => this.side(label, start.sides?.[i] ?? Math.min(i * 2, scenes.length - 1)));
-    root.replaceChildren(make("p", {class: "muted"}, say(text.about, scenes[0])), this.slider, this.share, this.finding,
-      make("div", {class: "sides"}, ...this.sides.map(({element}) => element)), this.race.element);
-    for (const side of this.sides) side.block.load(scenes[side.scene]);
-    this.loadRace();
-    this.goTo(start.share ?? SHARES / 2);
+const LONGEST_PART = 24;  // characters; a longer part may be broken at any blank
+
+// Parts of a line that stay together: each ends behind a comma or an opening bracket.
+function codeParts(line) {
+  const parts = [[]];
+  for (let at = 0; at < line.length;) {
+    for (const [kind, pattern] of CODE) {
+      pattern.lastIndex = at;
+      const found = pattern.exec(line)?.[0];
+      if (!found) continue;
+      parts.at(-1).push(kind ? make("span", {class: "code-" + kind}, found) : found);
+      at += found.length;
+      if (found === "(" || (/^\s/.test(found) && line[at - found.length - 1] === ",")) parts.push([]);
+      break;
+    }
+  }
+  return parts.flatMap((part) => {
+    const element = make("span", {}, ...part);
+    if (element.textContent.length <= LONGEST_PART) element.className = "part";
+    return [element, make("wbr")];
+  });
+}
+
+class CodeView {
+  constructor(label) {
+    this.element = make("pre", {class: "source", tabindex: 0, "aria-label": label});
   }
 
-  side(label, scene) {
-    const block = new BlockView(() => {});
-    const side = {scene, block, sentence: make("p", {class: "muted"})};
-    const names = this.scenes.map(({name}) => name);
-    const chosen = choice(label, names, scene, (number) => {
-      side.scene = number;
-      block.load(this.scenes[number]);
-      this.loadRace();
-      this.goTo(this.at);
+  load(lines, first) {
+    this.first = first;
+    this.now = null;
+    this.lines = lines.map((line, i) => {
+      const blanks = line.length - line.trimStart().length;
+      const element = make("span", {class: "line"}, make("span", {class: "number"}, String(first + i)),
+        ...codeParts(line.trimStart()), "\n");
+      element.style.setProperty("--blanks", blanks);
+      return element;
     });
-    side.element = make("div", {}, chosen.element, side.sentence, make("div", {class: "side"},
-      make("div", {}, section(words.player.matrices, block.matrices, block.aboutMatrices), block.request, block.actions),
-      make("div", {}, section(words.player.counters, block.counters), section(words.player.shared, block.shared, block.aboutShared))));
-    return side;
+    this.element.replaceChildren(...(this.lines.length > 0 ? this.lines : [words.player.sourceMissing]));
+    this.element.scrollTop = 0;
   }
 
-  loadRace() {
-    this.race.load(this.sides.map(({scene}) => ({...this.scenes[scene], ...this.predictions[scene]})));
-  }
-
-  goTo(at) {
-    this.at = Math.max(0, Math.min(at, SHARES));
-    this.slider.value = this.at;
-    setText(this.share, say(words.compare.percent, {percent: (100 * this.at / SHARES).toFixed(1)}));
-    const floats = this.sides.map(({block, sentence}) => {
-      block.goTo(Math.round(block.recording.last * this.at / SHARES), 0);
-      setText(sentence, [block.sentence, block.reason].filter(Boolean).join(". "));
-      return floatsPerResult(block).toFixed(2);
-    });
-    const isWhole = this.sides.every(({block}) => block.recording.scene.complete);
-    setText(this.finding, say(words.compare.finding, {left: floats[0], right: floats[1]}) +
-      (isWhole ? "" : " " + words.compare.incomplete));
-    this.onmove(this);
-  }
-
-  // Returns whether the key means something.
-  press(key) {
-    const by = {ArrowRight: 1, n: 1, ArrowLeft: -1, PageUp: 50, PageDown: -50}[key];
-    if (by === undefined) return false;
-    this.goTo(this.at + by);
-    return true;
+  mark(number) {
+    const line = this.lines[number - this.first] ?? null;
+    if (line === this.now) return;
+    this.now?.classList.remove("now");
+    this.now?.removeAttribute("aria-current");
+    this.now = line;
+    if (line === null) return;
+    line.classList.add("now");
+    line.setAttribute("aria-current", "step");
+    const {scrollTop, clientHeight} = this.element, top = line.offsetTop;
+    if (top < scrollTop + 40 || top > scrollTop + clientHeight - 60) this.element.scrollTop = top - clientHeight / 3;
   }
 }
 
-// What the block has loaded from global memory, with what the copy engine has fetched for it.
-function floatsPerResult({recording, replay}) {
-  const {BM, BN, M, N} = recording.scene;
-  const results = Math.min(BM, M) * Math.min(BN, N);
-  return (replay.counts.gmem.loads.words + replay.boxBytes / 4) / results;
+// A kernel's idea as a picture, drawn from the recorded block: which part of C belongs to the block,
+// to a warp and to a lane, and the way of the elements from global memory to their products.
+
+const TILE_PIXELS = 150, WHOLE_PIXELS = 84;
+
+// [first, count] of each run of neighbours in an ascending list.
+function runsOf(numbers) {
+  const runs = [];
+  for (const number of numbers) {
+    if (runs.length > 0 && runs.at(-1)[0] + runs.at(-1)[1] === number) ++runs.at(-1)[1];
+    else runs.push([number, 1]);
+  }
+  return runs;
+}
+
+// A to the left of C and B above it, `scale` pixels per element. `marks` are {name, rows, columns}:
+// runs of C's, with the rows of A and the columns of B that they need.
+function productPicture(scale, rows, columns, depth, marks) {
+  const GAP = 8, deep = Math.min(TILE_PIXELS / 4, Math.max(5, depth * scale)), left = deep + GAP, top = deep + GAP;
+  const width = left + columns * scale, height = top + rows * scale;
+  const rect = (name, x, y, w, h) => makeSvg("rect", {class: name, x, y, width: Math.max(w, 1.5), height: Math.max(h, 1.5)});
+  const svg = makeSvg("svg", {width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": true},
+    rect("ground", left, top, columns * scale, rows * scale), rect("ground", 0, top, deep, rows * scale),
+    rect("ground", left, 0, columns * scale, deep));
+  for (const {name, rows: of, columns: across} of marks) {
+    for (const [y, tall] of of) svg.append(rect(name, 0, top + y * scale, deep, tall * scale));
+    for (const [x, wide] of across) svg.append(rect(name, left + x * scale, 0, wide * scale, deep));
+    for (const [y, tall] of of) for (const [x, wide] of across) svg.append(rect(name, left + x * scale, top + y * scale, wide * scale, tall * scale));
+  }
+  return svg;
+}
+
+// What brings the elements on, place by place; null where nothing does.
+function wayOf(life) {
+  const text = words.opening, {recording, registers} = life, {actions, steps, scene} = recording;
+  const has = (kind) => actions.some((action) => action.kind === kind);
+  const requests = steps.filter(({kind, site}) => kind === Kind.request && site.array !== recording.array("C"));
+  const bytes = (of) => [...new Set(of.map(({pattern}) => pattern.bytes))].sort((a, b) => a - b).join(text.and);
+  const from = (shared, direction) => requests.filter(({site}) => site.array.shared === shared && site.direction === direction);
+  const loads = from(false, Direction.load), copies = from(true, Direction.copy), reads = from(true, Direction.load);
+  const plain = reads.filter(({pattern}) => pattern.matrices === 0);
+  const places = new Set([...registers.copies.values()].map(({place}) => place)).size ||
+    new Set(actions.filter(({kind}) => kind === ActionKind.box).map(({barrier}) => barrier)).size || 1;
+  const isWarpgroup = has(ActionKind.multiply), sums = Math.max(...registers.sums.map(({length}) => length));
+  const warp = life.lines.findIndex(([rows]) => rows.length > 0);
+  const [rows, columns] = registers.linesOf(warp, 0);
+  return [
+    text.gmem,
+    has(ActionKind.box) ? text.box : copies.length > 0 ? say(text.async, {bytes: bytes(copies)}) : say(text.load, {bytes: bytes(loads)}),
+    life.hasShared ? say(text.smem, {places}) : null,
+    !life.hasShared ? null : [plain.length > 0 ? say(text.read, {bytes: bytes(plain)}) : "", reads.length > plain.length ? text.ldmatrix : "",
+      isWarpgroup ? text.inShared[Math.min(plain.length, 1)] : ""].filter(Boolean).join("; "),
+    say(text.registers, {sums, rows: rows.length, columns: columns.length}),
+    isWarpgroup ? text.wgmma : scene.fragments.length > 0 ? text.mma : text.ffma,
+    life.roles || null,
+  ];
+}
+
+const ways = new WeakMap();  // of scenes
+
+function wayOfScene(scene, life = null) {
+  if (!ways.has(scene)) ways.set(scene, wayOf(life ?? new Life(new Recording(scene))));
+  return ways.get(scene);
+}
+
+// The picture of a scene, with what the stage before has otherwise. Null if it is no product, or its tile is not known.
+function openingPicture(scene, life, before) {
+  const text = words.opening, {M, N, K, BM, BN, BK} = scene, {registers} = life;
+  const warp = life.lines.findLastIndex(([rows]) => rows.length > 0);
+  if (!M || !BM || !BN || warp < 0) return null;
+  const [allRows, allColumns] = ["rows", "columns"].map((_, i) => [...new Set(life.lines.flatMap((lines) => lines[i]))].sort((a, b) => a - b));
+  const mark = (name, [rows, columns]) => ({name, rows: runsOf(rows), columns: runsOf(columns)});
+  const shift = ([rows, columns]) => [rows.map((row) => row - allRows[0]), columns.map((column) => column - allColumns[0])];
+  const lines = registers.linesOf(warp, 9 % scene.lanes);
+  const panel = (picture, ...captions) => make("figure", {}, picture, ...captions.map((caption) => make("figcaption", {}, caption)));
+  const sign = (name, words) => make("span", {class: "sign"}, make("i", {class: name, "aria-hidden": true}), words);
+  const way = wayOfScene(scene, life), old = before && before.M > 0 ? wayOfScene(before) : way;
+  return make("div", {class: "idea-picture"},
+    panel(productPicture(WHOLE_PIXELS / Math.max(M, N), M, N, K, [mark("block", [allRows, allColumns])]),
+      say(text.whole, scene), sign("block", text.ofBlock)),
+    panel(productPicture(TILE_PIXELS / Math.max(BM, BN), BM, BN, BK || K, [mark("warp", shift(life.lines[warp])), mark("lane", shift(lines))]),
+      say(text.tile, scene), sign("warp", say(text.ofWarp, {warp})), sign("lane", text.ofLane)),
+    make("ol", {class: "way"}, ...way.map((words, i) => words && make("li", {class: words !== old[i] ? "new" : null}, words))));
 }

@@ -1,4 +1,4 @@
-// The recorded block, as src/show/page/scene_data.cpp writes it.
+// The recorded block, as src/show/page/data.cpp writes it.
 
 const Kind = {blockBegin: 0, request: 1, warpBarrier: 2, commit: 3, wait: 4, barrier: 5, blockEnd: 6, action: 7};
 const Direction = {load: 0, store: 1, copy: 2};

@@ -1,4 +1,4 @@
-#include "show/step/navigation.h"
+#include "show/step/scene.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "model/warp_access.h"
-#include "show/report/explain/source.h"
+#include "show/report/explain/explain.h"
 #include "text/numbers.h"
 
 namespace step {

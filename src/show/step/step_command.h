@@ -12,7 +12,6 @@
 #include "flags/flags.h"
 #include "model/recording.h"
 #include "model/stage.h"
-#include "show/step/navigation.h"
 #include "show/step/scene.h"
 #include "simulator/trace/trace.h"
 

@@ -8,7 +8,7 @@
 #include "model/gpus.h"
 #include "model/refusal.h"
 #include "show/pictures/block_requests.h"
-#include "show/step/navigation.h"
+#include "show/step/scene.h"
 #include "testing/fuzz.h"
 #include "testing/golden.h"
 #include "testing/program.h"

@@ -6,7 +6,6 @@
 
 #include "lab/run.h"
 #include "show/report/explain/explain.h"
-#include "show/report/explain/source.h"
 #include "show/report/quantities.h"
 #include "show/report/words.h"
 #include "text/numbers.h"

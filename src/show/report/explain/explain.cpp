@@ -11,7 +11,6 @@
 
 #include "lab/run.h"
 #include "model/tensor_core.h"
-#include "show/report/explain/source.h"
 #include "show/report/known.h"
 #include "show/report/words.h"
 #include "text/echoed.h"

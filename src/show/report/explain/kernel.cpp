@@ -8,7 +8,6 @@
 #include "model/stage.h"
 #include "model/warp_access.h"
 #include "show/report/explain/explain.h"
-#include "show/report/explain/source.h"
 #include "show/report/words.h"
 #include "simulator/trace/source_lines.h"
 #include "text/numbers.h"

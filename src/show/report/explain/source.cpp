@@ -1,4 +1,4 @@
-#include "show/report/explain/source.h"
+#include "show/report/explain/explain.h"
 
 #include <algorithm>
 #include <bit>
