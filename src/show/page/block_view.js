@@ -512,12 +512,8 @@ function copiesTable(copies, warps, step) {
 
 // "0-3, 8"
 function numberRanges(numbers) {
-  const sorted = [...numbers].sort((a, b) => a - b), parts = [];
-  for (const number of sorted) {
-    if (parts.length > 0 && parts.at(-1)[1] === number - 1) parts.at(-1)[1] = number;
-    else parts.push([number, number]);
-  }
-  return parts.map(([first, last]) => first === last ? String(first) : `${first}–${last}`).join(", ");
+  const runs = runsOf([...numbers].sort((a, b) => a - b));
+  return runs.map(([first, count]) => count === 1 ? String(first) : `${first}–${first + count - 1}`).join(", ");
 }
 
 // The block's requests so far.
@@ -727,7 +723,7 @@ function tileOf({BM, BN, M, N, K}, array) {
 
 function legend() {
   const text = words.player;
-  const sign = (name, words) => make("span", {class: "sign"}, make("i", {class: name, "aria-hidden": true}), words);
+  const sign = (name, words) => make("span", {class: "sign"}, make("i", {class: name, "aria-hidden": "true"}), words);
   return make("p", {class: "legend"}, sign("empty", text.empty), sign("coming", text.coming), sign("filled", text.filled),
     sign("sums", text.sums), sign("now", text.now), sign("lane", text.lanes), sign("conflict", text.conflict), sign("tile", text.tileOfBlock));
 }

@@ -82,7 +82,7 @@ class Race {
     this.about = make("p", {class: "muted"});
     this.lanes = [0, 1].map(() => ({done: makeSvg("path", {class: "block"}), told: make("p")}));
     this.busy = make("div");
-    const square = {class: "race-c", viewBox: `0 0 ${RACE_PIXELS} ${RACE_PIXELS}`, "aria-hidden": true};
+    const square = {class: "race-c", viewBox: `0 0 ${RACE_PIXELS} ${RACE_PIXELS}`, "aria-hidden": "true"};
     this.element = make("section", {class: "race"}, make("h3", {}, words.race.title), this.about, this.button, make("div", {class: "lanes"},
       ...this.lanes.map(({done, told}) => make("div", {}, told, makeSvg("svg", square,
         makeSvg("rect", {class: "ground", width: RACE_PIXELS, height: RACE_PIXELS}), done))), this.busy));

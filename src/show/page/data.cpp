@@ -30,6 +30,12 @@
 
 namespace page {
 
+std::string array_of(const std::vector<std::string>& items) {
+  std::string text = "[";
+  for (const std::string& item : items) text += (text.size() > 1 ? "," : "") + item;
+  return text + "]";
+}
+
 namespace {
 
 constexpr std::size_t kShortest = 3;         // a shorter repetition is no shorter as text
@@ -84,12 +90,6 @@ std::string packed(std::span<const std::int64_t> numbers) {
 namespace {
 
 using Numbers = std::vector<std::int64_t>;
-
-std::string array_of(const std::vector<std::string>& items) {
-  std::string text = "[";
-  for (const std::string& item : items) text += (text.size() > 1 ? "," : "") + item;
-  return text + "]";
-}
 
 // Equal texts get one number, in the order in which they come. A text is JSON, or with kWords words
 // that become JSON.
@@ -371,12 +371,6 @@ std::string object(const Facts& members) {
   return "{" + report::json_members(members) + "}";
 }
 
-std::string array(const std::vector<std::string>& elements) {
-  std::string json;
-  for (const std::string& element : elements) json += (json.empty() ? "[" : ",\n") + element;
-  return (json.empty() ? "[" : json) + "]";
-}
-
 std::string gpu_json(const model::Gpu& gpu) {
   return object(
       {{"name", gpu.name},
@@ -433,7 +427,7 @@ std::string calculator_data(const model::StageTable& traced) {
       kernels.push_back(kernel_json(stage, variant));
     }
   }
-  return "{\"gpus\": " + array(gpus) + ",\n\"kernels\": " + array(kernels) + "}";
+  return "{\"gpus\": " + array_of(gpus) + ",\"kernels\": " + array_of(kernels) + "}";
 }
 
 namespace {

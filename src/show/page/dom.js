@@ -8,7 +8,10 @@ function say(text, values = {}) {
 
 // An element with attributes, listeners ("onclick") and children: elements, texts or null.
 function make(tag, attributes = {}, ...children) {
-  const element = document.createElement(tag);
+  return filled(document.createElement(tag), attributes, children);
+}
+
+function filled(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else if (value !== null && value !== false) element.setAttribute(name, value === true ? "" : value);
@@ -48,13 +51,7 @@ const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
 
 // As make(), for elements of a picture.
 function makeSvg(tag, attributes = {}, ...children) {
-  const element = document.createElementNS(SVG_NAMESPACE, tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (value !== null) element.setAttribute(name, value);
-  }
-  element.append(...children.filter((child) => child !== null));
-  return element;
+  return filled(document.createElementNS(SVG_NAMESPACE, tag), attributes, children);
 }
 
 // Three significant digits: 0.0213, 5.31, 387; 2748 is "2,748".

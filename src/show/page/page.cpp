@@ -42,12 +42,6 @@ namespace page {
 
 namespace {
 
-std::string joined(const std::vector<std::string>& items) {
-  std::string text;
-  for (const std::string& item : items) text += (text.empty() ? "" : ",\n") + item;
-  return "[" + text + "]";
-}
-
 std::string data_of(const LessonPage& lesson) {
   std::vector<std::string> complaints;
   for (const std::string& complaint : lesson.complaints) {
@@ -55,8 +49,8 @@ std::string data_of(const LessonPage& lesson) {
   }
   return "{\"title\":" + text::json_string(lesson.title) +
          ",\"verdict\":" + text::json_string(lesson.verdict) +
-         ",\"complaints\":" + joined(complaints) + "," + scenes_data(lesson.scenes) +
-         ",\"predictions\":" + joined(lesson.predictions) +
+         ",\"complaints\":" + array_of(complaints) + "," + scenes_data(lesson.scenes) +
+         ",\"predictions\":" + array_of(lesson.predictions) +
          ",\"calculators\":" + (lesson.calculators.empty() ? "null" : lesson.calculators) + "}";
 }
 

@@ -30,6 +30,8 @@ struct ShownScene {
 // members and explains them.
 std::string scenes_data(const std::vector<ShownScene>& scenes);
 
+std::string array_of(const std::vector<std::string>& items);  // as JSON
+
 // A JSON array. A number is itself; [d, n] repeats n numbers, one by one, from d places before:
 // 4, 4, 4, 4 is [4,[1,3]]. src/show/page/recording.js reads it.
 std::string packed(std::span<const std::int64_t> numbers);

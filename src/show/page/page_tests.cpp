@@ -40,6 +40,37 @@ const std::string& ladder_page() {
   return path;
 }
 
+// What the tests ask of a page, in fewer words; and a clock that they set, for one run of a script.
+constexpr const char* kHelpers = R"(
+window.one = (selector) => document.querySelector(selector);
+window.all = (selector) => [...document.querySelectorAll(selector)];
+window.texts = (selector) => all(selector).map(({textContent}) => textContent).join('|');
+window.style = (selector, name) => getComputedStyle(one(selector))[name];
+window.painted = () =>
+  new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+window.isCut = ({scrollWidth, clientWidth, scrollHeight, clientHeight}) =>
+  [scrollWidth > clientWidth + 1, scrollHeight > clientHeight + 1];
+window.withClock = (run) => {
+  const real = [requestAnimationFrame, performance.now], clock = {time: 0, frame: null};
+  window.requestAnimationFrame = (tick) => { clock.frame = tick; return 1; };
+  performance.now = () => clock.time;
+  const result = run(clock);
+  [window.requestAnimationFrame, performance.now] = real;
+  return result;
+};)";
+
+// The browser, at that place of the ladder's page.
+Browser& ladder_at(const std::string& place = "", int width = 1280, int height = 720) {
+  Browser& browser = testing::shared_browser();
+  browser.open(ladder_page() + place, width, height);
+  browser.evaluate(kHelpers);
+  return browser;
+}
+
+std::string words_of(Browser& browser, const std::string& selector) {
+  return browser.text("one(`" + selector + "`).textContent");
+}
+
 std::vector<int> stages_with_kernels() {
   std::vector<int> numbers;
   for (const model::Stage& stage : stage_table_plain.stages) {
@@ -91,12 +122,11 @@ std::vector<std::string> counters_of_page(Browser& browser) {
   std::vector<std::string> counters;
   for (int row = 0; row < 4; ++row) {
     for (const int cell : {0, 2}) {
-      counters.push_back(browser.text(
-          "document.querySelectorAll('.counters tbody tr')[" + std::to_string(row) +
-          "].querySelectorAll('td')[" + std::to_string(cell) + "].textContent"));
+      counters.push_back(browser.text(text::printed(
+          "all('.counters tbody tr')[%d].querySelectorAll('td')[%d].textContent", row, cell)));
     }
   }
-  counters.push_back(browser.text("document.querySelector('.counters').nextSibling.textContent"));
+  counters.push_back(browser.text("one('.counters').nextSibling.textContent"));
   return counters;
 }
 
@@ -113,9 +143,8 @@ void go_to_stage(Browser& browser, int stage, const std::string& step = "0") {
 
 // The opening step shows the kernel's idea, and what the stage before has otherwise.
 void check_opening(Browser& browser, int stage) {
-  CHECK(number(browser, "document.querySelectorAll('.idea-picture svg .lane').length") >= 3);
-  const std::string marked = browser.text(
-      "[...document.querySelectorAll('.way .new')].map((one) => one.textContent).join('|')");
+  CHECK(number(browser, "all('.idea-picture svg .lane').length") >= 3);
+  const std::string marked = browser.text("texts('.way .new')");
   if (stage == 1) CHECK(marked == "");
   if (stage == 5) CHECK(marked == "Registers: 64 sums per lane, 8 x 8");
   if (stage == 14) CHECK(marked == "the copy engine, box by box, for one thread");
@@ -145,16 +174,12 @@ void check_play(Browser& browser) {
           "page.player.life.ends.every((end, i, all) => i === 0 || end > all[i - 1])") == "true");
   CHECK(number(browser, "page.player.life.chapters.length") >= 2);
   // All K = 192 products of each element that the block stores, and none before it begins.
-  const std::string products =
-      "(() => { const {life, recording} = page.player; const at = (step) => "
-      "[...new Set([...life.warpOf].filter((warp) => warp >= 0).map((warp) => "
-      "life.productsOf(warp, step)))]"
-      ".join(); return at(0) + ' ' + at(recording.last); })()";
-  CHECK(browser.text(products) == "0 192");
-  CHECK(
-      browser.evaluate("page.player.life.warpOf.filter((warp) => warp >= 0).length === "
-                       "page.player.recording.scene.BM * page.player.recording.scene.BN") ==
-      "true");
+  CHECK(browser.text(R"((() => {
+    const {life, recording: {last, scene: {BM, BN}}} = page.player;
+    const stored = [...life.warpOf].filter((warp) => warp >= 0);
+    const at = (step) => [...new Set(stored.map((warp) => life.productsOf(warp, step)))].join();
+    return [at(0), at(last), stored.length === BM * BN].join(' ');
+  })())") == "0 192 true");
 }
 
 // The elements that come to a warp's registers are those that its sums need, each once.
@@ -163,29 +188,33 @@ void check_registers(Browser& browser, int stage) {
   const bool is_followed = browser.evaluate("page.player.recording.array('A') !== null") == "true";
   CHECK(is_followed == (stage < 18));
   if (!is_followed) return;
-  CHECK(
-      browser.text(
-          "(() => { const {life, recording} = page.player; let warps = 0;"
-          "life.registers.brought.forEach((factors, warp) => { const lines = life.lines[warp];"
-          "  if (lines[0].length === 0) return; ++warps;"
-          "  factors.forEach((of, i) => { if ([...of.keys()].sort((a, b) => a - b).join() !=="
-          "    lines[i].join()) throw new Error('warp ' + warp);"
-          "    for (const steps of of.values()) if (countUpTo(steps, recording.last) !== 192)"
-          "      throw new Error('K of warp ' + warp); }); });"
-          "return warps > 0 ? 'all' : 'none'; })()") == "all");
+  CHECK(browser.text(R"((() => {
+    const {life: {lines, registers}, recording: {last}} = page.player;
+    let warps = 0;
+    registers.brought.forEach((factors, warp) => {
+      if (lines[warp][0].length === 0) return;
+      ++warps;
+      factors.forEach((of, i) => {
+        const brought = [...of.keys()].sort((a, b) => a - b).join();
+        if (brought !== lines[warp][i].join()) throw new Error('warp ' + warp);
+        const isWhole = [...of.values()].every((steps) => countUpTo(steps, last) === 192);
+        if (!isWhole) throw new Error('K of warp ' + warp);
+      });
+    });
+    return warps > 0 ? 'all' : 'none';
+  })())") == "all");
   // Without tensor cores each lane loads what its own sums need, A and B in the same order of k.
   if (stage > 10) return;
-  CHECK(
-      browser.text(
-          "(() => { const {registers} = page.player.life; const lines = registers.linesOf(0, 9);"
-          "const places = [0, 1].map((isB) => registers.loads[0].flatMap((load) => "
-          "[...registers.elementsOf(load, 9)]).filter((one) => (one & 1) === isB).map((one) => "
-          "registers.placeOf(one)));"
-          "const of = places.map((some) => [...new Set(some.map(([line]) => line))].sort((a, b) "
-          "=> a - b).join()), order = places.map((some) => [...new Set(some.map(([, k]) => "
-          "k))].join());"
-          "return [of[0] === lines[0].join(), of[1] === lines[1].join(), order[0] === "
-          "order[1]].join(); })()") == "true,true,true");
+  CHECK(browser.text(R"((() => {
+    const {registers} = page.player.life, lines = registers.linesOf(0, 9);
+    const loaded = registers.loads[0].flatMap((load) => [...registers.elementsOf(load, 9)]);
+    const [a, b] = [0, 1].map((isB) =>
+      loaded.filter((one) => (one & 1) === isB).map((one) => registers.placeOf(one)));
+    const linesOf = (of) => [...new Set(of.map(([line]) => line))].sort((a, b) => a - b).join();
+    const order = (of) => [...new Set(of.map(([, k]) => k))].join();
+    const areAll = linesOf(a) === lines[0].join() && linesOf(b) === lines[1].join();
+    return [areAll, order(a) === order(b)].join();
+  })())") == "true,true");
 }
 
 }  // namespace
@@ -219,8 +248,7 @@ TEST_CASE("the page needs no other file and no network") {
 
 TEST_CASE("at chosen steps of every stage the page counts what --step counts") {
   if (there_is_no_browser()) return;
-  Browser& browser = testing::shared_browser();
-  browser.open(ladder_page());
+  Browser& browser = ladder_at();
   for (const int stage : stages_with_kernels()) {
     CAPTURE(stage);
     go_to_stage(browser, stage);
@@ -252,8 +280,7 @@ TEST_CASE("at chosen steps of every stage the page counts what --step counts") {
 
 TEST_CASE("keys lead to the steps that the same keys of --step lead to") {
   if (there_is_no_browser()) return;
-  Browser& browser = testing::shared_browser();
-  browser.open(ladder_page() + "#stage=5");
+  Browser& browser = ladder_at("#stage=5");
   const std::string keys = "nnbpbnBGpgb3n";
   std::string script;
   for (const char key : keys) script += key == '3' ? "3" : std::string(1, key) + " print ";
@@ -271,31 +298,26 @@ TEST_CASE("keys lead to the steps that the same keys of --step lead to") {
   browser.press("t");
   browser.press("T");
   CHECK(number(browser, "page.player.now") == tile);
-  CHECK(
-      browser.text("document.querySelector('.sentence').textContent").find("from A") !=
-      std::string::npos);
+  CHECK(testing::contains(words_of(browser, ".sentence"), "from A"));
   browser.press("l");
-  CHECK(browser.text("location.hash").find("lane=1") != std::string::npos);
+  CHECK(testing::contains(browser.text("location.hash"), "lane=1"));
   browser.press("w");
-  CHECK(browser.text("location.hash").find("warp=0") != std::string::npos);
+  CHECK(testing::contains(browser.text("location.hash"), "warp=0"));
   for (const char* key : {"?", "h"}) {
     browser.press(key);
-    CHECK(
-        browser.evaluate("document.querySelector('.keys').hidden") ==
-        (*key == '?' ? "false" : "true"));
+    CHECK(browser.evaluate("one('.keys').hidden") == (*key == '?' ? "false" : "true"));
   }
   browser.press(" ");
   CHECK(browser.evaluate("page.player.playing !== null") == "true");
   browser.press(" ");
   CHECK(browser.evaluate("page.player.playing") == "null");
   browser.press("s");
-  CHECK(browser.text("location.hash").find("stage=6") != std::string::npos);
+  CHECK(testing::contains(browser.text("location.hash"), "stage=6"));
 }
 
 TEST_CASE("an address leads to a stage, a step and a lane, and nonsense in it to the beginning") {
   if (there_is_no_browser()) return;
-  Browser& browser = testing::shared_browser();
-  browser.open(ladder_page() + "#stage=7&step=123&lane=5");
+  Browser& browser = ladder_at("#stage=7&step=123&lane=5");
   CHECK(
       browser.evaluate("[page.player.recording.scene.stage, page.player.now, page.player.lane]") ==
       "[7,123,5]");
@@ -303,21 +325,20 @@ TEST_CASE("an address leads to a stage, a step and a lane, and nonsense in it to
        {"#stage=99&step=-1&lane=abc", "#step=999999999&lane=77", "#view=no", "#%%%",
         "#view=compare&left=99&share=5000"}) {
     CAPTURE(nonsense);
-    browser.open(ladder_page() + nonsense);
+    ladder_at(nonsense);
     CHECK(browser.complaints() == std::vector<std::string>{});
-    CHECK(number(browser, "document.querySelectorAll('.view:not([hidden]) canvas').length") > 2);
+    CHECK(number(browser, "all('.view:not([hidden]) canvas').length") > 2);
   }
 }
 
 TEST_CASE("two stages stand side by side at the same share of their steps") {
   if (there_is_no_browser()) return;
-  Browser& browser = testing::shared_browser();
-  browser.open(ladder_page() + "#view=compare&left=2&right=6&share=1000");
+  Browser& browser = ladder_at("#view=compare&left=2&right=6&share=1000");
   CHECK(browser.complaints() == std::vector<std::string>{});
   // At the end, each has loaded what the formulas say: 2 * K floats per result in stage 2, and
   // K * (1 / BM + 1 / BN) in stage 6.
   CHECK(
-      browser.text("document.querySelector('#view-compare .sentence').textContent") ==
+      words_of(browser, "#view-compare .sentence") ==
       "Floats loaded from global memory per result: 384.00 and 3.00.");
   browser.press("ArrowLeft");
   CHECK(browser.text("location.hash") == "#view=compare&left=2&right=6&share=999");
@@ -325,8 +346,7 @@ TEST_CASE("two stages stand side by side at the same share of their steps") {
 
 TEST_CASE("two stages race as the model predicts, and C fills up") {
   if (there_is_no_browser()) return;
-  Browser& browser = testing::shared_browser();
-  browser.open(ladder_page() + "#view=compare&left=5&right=16");
+  Browser& browser = ladder_at("#view=compare&left=5&right=16");
   // As --explain says of the same product.
   const std::string tflops = browser.text(
       "page.compare.race.runs.map(({race}) => significant(2e-9 * 4096 ** 3 / race.ms)).join()");
@@ -341,35 +361,32 @@ TEST_CASE("two stages race as the model predicts, and C fills up") {
   }
   CHECK(tflops == explained);
   // By a clock of our own: at half of the slower one's time, the faster one is in a later round.
-  const std::string raced = browser.text(
-      "(() => { const real = [requestAnimationFrame, performance.now]; let frame = null;"
-      "window.requestAnimationFrame = (tick) => { frame = tick; return 1; };"
-      "performance.now = () => 0; const {race} = page.compare; race.button.click(); frame(4000);"
-      "[window.requestAnimationFrame, performance.now] = real;"
-      "const [left, right] = race.runs.map(({race}) => race.ms), sentence = "
-      "race.lanes[1].told.textContent;"
-      "const half = race.lanes[0].done.getAttribute('d'); race.button.click();"
-      "return [half, sentence.endsWith(`done ${Math.floor(left / 2 / right)} times`), "
-      "race.frame].join(); })()");
+  const std::string raced = browser.text(R"(withClock((clock) => {
+    const {race} = page.compare, [left, right] = race.runs.map(({race}) => race.ms);
+    race.button.click();
+    clock.frame(4000);
+    const half = race.lanes[0].done.getAttribute('d'), sentence = race.lanes[1].told.textContent;
+    race.button.click();
+    const laps = Math.floor(left / 2 / right);
+    return [half, sentence.endsWith(`done ${laps} times`), race.frame].join();
+  }))");
   CHECK(raced == "M0 0H128V64H0V68H0Z,true,");
   CHECK(browser.complaints() == std::vector<std::string>{});
 }
 
 TEST_CASE("the page asks for a number before it shows it, and keeps what was typed") {
   if (there_is_no_browser()) return;
-  Browser& browser = testing::shared_browser();
-  browser.open(ladder_page() + "#view=predict&stage=2");
-  const std::string first = "document.querySelector('.asked li')";
-  CHECK(browser.text(first + ".querySelector('.verdict').textContent").empty());
-  browser.evaluate(first + ".querySelector('input').focus()");
+  Browser& browser = ladder_at("#view=predict&stage=2");
+  CHECK(words_of(browser, ".asked li .verdict").empty());
+  browser.evaluate("one('.asked li input').focus()");
   for (const char key : std::string("2*K")) browser.press(std::string(1, key));
   browser.press("Enter");
-  CHECK(browser.text(first + ".querySelector('.verdict').textContent") == "Right: it is 384.");
+  CHECK(words_of(browser, ".asked li .verdict") == "Right: it is 384.");
   CHECK(browser.text("location.hash") == "#view=predict&stage=2");  // the keys were no commands
-  browser.open(ladder_page() + "#view=predict&stage=2");
-  CHECK(browser.text(first + ".querySelector('input').value") == "2*K");
-  browser.evaluate("document.querySelector('.asked ~ button').click()");
-  CHECK(browser.text(first + ".querySelector('input').value").empty());
+  ladder_at("#view=predict&stage=2");
+  CHECK(browser.text("one('.asked li input').value") == "2*K");
+  browser.evaluate("one('.asked ~ button').click()");
+  CHECK(browser.text("one('.asked li input').value").empty());
 }
 
 TEST_CASE("a user's text cannot become markup of the page") {
@@ -416,8 +433,7 @@ TEST_CASE("a user's text cannot become markup of the page") {
 
 TEST_CASE("while all stages are stepped through, the heap stays below 200 MB") {
   if (there_is_no_browser()) return;
-  Browser& browser = testing::shared_browser();
-  browser.open(ladder_page() + "#stage=16&step=0");
+  Browser& browser = ladder_at("#stage=16&step=0");
   CHECK(number(browser, "page.player.recording.threads") == 384);
   const std::string median = browser.evaluate(
       "(() => { const times = []; for (let i = 0; i < 100; ++i) { const begin = performance.now(); "
@@ -438,7 +454,7 @@ TEST_CASE("the page fits a projector and a phone, in the light and in the dark")
     browser.media(dark, true, false);
     for (const auto& [width, height] : {std::pair(1280, 720), {390, 844}, {1920, 1080}}) {
       CAPTURE(width);
-      browser.open(ladder_page() + "#stage=5&step=700", width, height);
+      ladder_at("#stage=5&step=700", width, height);
       for (const std::string view : {"player", "predict", "compare", "calculators", "charts"}) {
         CAPTURE(view);
         browser.evaluate(
@@ -447,14 +463,9 @@ TEST_CASE("the page fits a projector and a phone, in the light and in the dark")
       }
       CHECK(browser.complaints() == std::vector<std::string>{});
       // No picture is left empty, even after the page's size changed.
-      browser.evaluate(
-          "page.show('player'), new Promise((done) => requestAnimationFrame(() => "
-          "requestAnimationFrame(done)))");
-      CHECK(
-          number(
-              browser,
-              "[...document.querySelectorAll('#view-player canvas')].filter((canvas) => "
-              "canvas.getContext('2d').getImageData(4, 4, 1, 1).data[3] !== 255).length") == 0);
+      browser.evaluate("page.show('player'), painted()");
+      CHECK(number(browser, R"(all('#view-player canvas').filter((canvas) =>
+        canvas.getContext('2d').getImageData(4, 4, 1, 1).data[3] !== 255).length)") == 0);
     }
   }
   browser.media(false, false, false);
@@ -463,79 +474,59 @@ TEST_CASE("the page fits a projector and a phone, in the light and in the dark")
 TEST_CASE("the player fills the window, and no text is cut") {
   if (there_is_no_browser()) return;
   Browser& browser = testing::shared_browser();
-  const std::string of_player = "[...document.querySelectorAll('#view-player ";
-  const std::string wider =
-      "')].filter((one) => one.offsetParent && one.scrollWidth > one.clientWidth + 1)"
-      ".map((one) => one.className).join()";
+  // The names of those that are wider, or higher, than their boxes.
+  const auto cut = [&](const std::string& selectors, const char* is_cut) {
+    return browser.text(
+        "all('" + selectors + "').filter((one) => { const [wide, high] = isCut(one);" +
+        " return one.offsetParent && (" + is_cut + "); }).map((one) => one.className).join()");
+  };
+  const auto size_of_source = [&] {
+    return number(browser, "parseFloat(getComputedStyle(page.player.source.element).fontSize)");
+  };
   for (const auto& [width, height] : {std::pair(1280, 720), {1920, 1080}, {390, 844}}) {
     CAPTURE(width);
-    browser.open(ladder_page(), width, height);
+    ladder_at("", width, height);
     for (const int stage : stages_with_kernels()) {
       // The smallest window for large type has all stages; the others have one of each layout.
       constexpr int kLayouts[] = {1, 3, 9, 12, 14, 18};
       if (width != 1280 && std::ranges::count(kLayouts, stage) == 0) continue;
       CAPTURE(stage);
       go_to_stage(browser, stage);
-      for (const char* place : {"0", "1", "page.player.recording.last >> 1"}) {
+      for (const std::string place : {"0", "1", "page.player.recording.last >> 1"}) {
         CAPTURE(place);
-        browser.evaluate(
-            std::string("page.player.goTo(") + place +
-            "), new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+        browser.evaluate("page.player.goTo(" + place + "), painted()");
         CHECK(number(browser, "document.documentElement.scrollWidth") <= width);
-        if (width > 1000) CHECK(number(browser, "document.documentElement.scrollHeight") <= height);
         if (width > 1000) {
-          CHECK(
-              browser.text(
-                  of_player +
-                  ".opening, .acting')]"
-                  ".filter((one) => one.scrollHeight > one.clientHeight + 1).map((one) => "
-                  "one.className).join()") == "");
+          CHECK(number(browser, "document.documentElement.scrollHeight") <= height);
+          CHECK(cut(".opening, .acting", "high") == "");
         }
-        CHECK(browser.text(of_player + ".source .line" + wider) == "");
         CHECK(
-            browser.text(of_player + ".counters, .telling, .telling p, .about, .opening" + wider) ==
-            "");
+            cut("#view-player :is(.source .line, .counters, .telling, .telling p, .about, "
+                ".opening)",
+                "wide") == "");
       }
-      if (width > 1000) {
-        for (const char* side : {"1", "2"}) {
-          browser.evaluate(
-              "page.player.block.turnTo(" + std::string(side) +
-              "), new Promise((done) => requestAnimationFrame(done))");
-          CHECK(
-              browser.text(
-                  of_player +
-                  ".registers-box, .fragments-box')].filter((one) => one.scrollHeight > "
-                  "one.clientHeight + 1 || "
-                  "one.scrollWidth > one.clientWidth + 1).map((one) => one.textContent).join()") ==
-              "");
-        }
+      for (const std::string side : {"1", "2"}) {
+        if (width < 1000) break;
+        browser.evaluate("page.player.block.turnTo(" + side + "), painted()");
+        CHECK(cut(".registers-box, .fragments-box", "wide || high") == "");
       }
-      CHECK(
-          number(browser, "parseFloat(getComputedStyle(page.player.source.element).fontSize)") >=
-          16);
+      CHECK(size_of_source() >= 16);
     }
     if (width < 1000) continue;
     browser.press("p");
-    CHECK(
-        number(browser, "parseFloat(getComputedStyle(page.player.source.element).fontSize)") >= 20);
+    CHECK(size_of_source() >= 20);
     CHECK(number(browser, "document.documentElement.scrollWidth") <= width);
     for (const int stage : stages_with_kernels()) {
       CAPTURE(stage);
       browser.evaluate("page.player.load(" + std::to_string(stage - 1) + ", 9999, 0, -1)");
-      for (const char* side : {"0", "1", "2"}) {
+      for (const std::string side : {"0", "1", "2"}) {
         browser.evaluate(
-            "page.player.goTo(page.player.recording.last >> 1), page.player.block.turnTo(" +
-            std::string(side) +
-            "), new Promise((done) => setTimeout(() => requestAnimationFrame(() => "
-            "requestAnimationFrame(() => requestAnimationFrame(done))), 30))");
+            "page.player.goTo(page.player.recording.last >> 1), page.player.block.turnTo(" + side +
+            "), new Promise((done) => setTimeout(() => painted().then(done), 30))");
         CHECK(
-            browser.text(
-                of_player +
-                ".registers-box, .fragments-box, .counters, .arrays, .acting, "
-                "pre.source')].filter((one) => "
-                "one.offsetParent && (one.scrollWidth > one.clientWidth + 1 || one.tagName !== "
-                "'PRE' && one.scrollHeight > one.clientHeight + 1)).map((one) => "
-                "one.className).join()") == "");
+            cut("#view-player :is(.registers-box, .fragments-box, .counters, .arrays, .acting, "
+                "pre.source)",
+                "wide || one.tagName !== 'PRE' && high") == "");
       }
     }
     browser.press("p");
@@ -544,8 +535,7 @@ TEST_CASE("the player fills the window, and no text is cut") {
 
 TEST_CASE("every stage has an opening, rows as wide as the banks, a minute of play and registers") {
   if (there_is_no_browser()) return;
-  Browser& browser = testing::shared_browser();
-  browser.open(ladder_page());
+  Browser& browser = ladder_at();
   for (const int stage : stages_with_kernels()) {
     CAPTURE(stage);
     go_to_stage(browser, stage);
@@ -558,18 +548,21 @@ TEST_CASE("every stage has an opening, rows as wide as the banks, a minute of pl
 
 TEST_CASE("play goes on by the clock, follows the reader and ends at the end") {
   if (there_is_no_browser()) return;
-  Browser& browser = testing::shared_browser();
-  browser.open(ladder_page() + "#stage=3");
+  Browser& browser = ladder_at("#stage=3");
   // Frames of a sixtieth of a second by a clock of our own; at half time the reader goes back.
-  const std::string played = browser.text(
-      "(() => { const real = [requestAnimationFrame, performance.now]; let frame = null, clock = 0;"
-      "window.requestAnimationFrame = (tick) => { frame = tick; return 1; };"
-      "performance.now = () => clock; page.player.setSpeed(3); page.player.press(' ');"
-      "let frames = 0, back = 0; while (page.player.playing !== null && frames < 2000) {"
-      "  if (++frames === 240) { back = page.player.now; page.player.press('g'); }"
-      "  frame(clock += 1000 / 60); if (frames === 240) back -= page.player.now; }"
-      "[window.requestAnimationFrame, performance.now] = real;"
-      "return [frames, back > 100, page.player.now === page.player.recording.last].join(); })()");
+  const std::string played = browser.text(R"(withClock((clock) => {
+    const {player} = page;
+    let frames = 0, back = 0;
+    player.setSpeed(3);
+    player.press(' ');
+    while (player.playing !== null && frames < 2000) {
+      const isHalf = ++frames === 240, before = player.now;
+      if (isHalf) player.press('g');
+      clock.frame(clock.time += 1000 / 60);
+      if (isHalf) back = before - player.now;
+    }
+    return [frames, back > 100, player.now === player.recording.last].join();
+  }))");
   // A minute in 8 times the speed is 450 frames, and the first 239 are played twice.
   CHECK(std::abs(std::atoi(played.c_str()) - 689) <= 10);
   CHECK(played.ends_with(",true,true"));
@@ -578,12 +571,11 @@ TEST_CASE("play goes on by the clock, follows the reader and ends at the end") {
 
 TEST_CASE("the ring shows which tile is in which place, and which warps copy") {
   if (there_is_no_browser()) return;
-  Browser& browser = testing::shared_browser();
-  browser.open(ladder_page());
+  Browser& browser = ladder_at();
   const auto ring = [&](int stage, const char* step) {
     go_to_stage(browser, stage, step);
     return browser.text(
-        "[...document.querySelectorAll('.ring tbody tr')].map((row) => "
+        "all('.ring tbody tr').map((row) => "
         "[...row.children].slice(0, 3).map((cell) => cell.textContent).join(' ')).join()");
   };
   // All places are there from the start, and empty again at the end.
@@ -608,13 +600,11 @@ TEST_CASE(
   Browser& browser = testing::shared_browser();
   // In stage 5 lane 5 of warp 4 is thread (5, 8): rows 64 to 71 and columns 40 to 47. It has B's
   // elements of k = 3 up to column 42.
-  browser.open(ladder_page() + "#stage=5&step=700&lane=5");
+  ladder_at("#stage=5&step=700&lane=5");
   CHECK(browser.evaluate("page.player.block.registers.hidden") == "true");
   browser.press("r");
   const auto words = [&](const std::string& selector) {
-    return browser.text(
-        "[...document.querySelectorAll('.registers " + selector +
-        "')].map((one) => one.textContent).join('|')");
+    return browser.text("texts('.registers " + selector + "')");
   };
   CHECK(words("h3") == "Registers of lane 5 of warp 4");
   CHECK(words("p:not(.about)") == "Last from A: A[64–71][3]|Last from B: B[3][40–42] B[2][43–47]");
@@ -627,23 +617,22 @@ TEST_CASE(
   browser.press("r");
   CHECK(browser.evaluate("page.player.block.registers.hidden") == "true");
   // An ldmatrix gives lane 9 the second word of row 2 of each matrix.
-  browser.open(ladder_page() + "#stage=13&step=651&lane=9");
+  ladder_at("#stage=13&step=651&lane=9");
   browser.press("r");
   CHECK(words(".now") == "Last from A: A[2, 10][17, 21] A[18, 26, 34, 42, 50, 58][9, 13]");
   // The many rows of a wgmma have equally many products.
-  browser.open(ladder_page() + "#stage=15&step=224");
+  ladder_at("#stage=15&step=224");
   browser.press("r");
   CHECK(words("tbody tr") == "64 rows, 0 to 2493232");
 }
 
 TEST_CASE("the ring of cp.async copies says which warps have started, committed and awaited them") {
   if (there_is_no_browser()) return;
-  Browser& browser = testing::shared_browser();
-  browser.open(ladder_page());
+  Browser& browser = ladder_at();
   const auto ring = [&](int stage, const char* step) {
     go_to_stage(browser, stage, step);
     return browser.text(
-        "[...document.querySelectorAll('.ring tbody tr')].map((row) => "
+        "all('.ring tbody tr').map((row) => "
         "[...row.children].map((cell) => cell.textContent).join(' ')).join('|')");
   };
   // Six of eight warps have begun the fourth tile; the others follow before the next barrier.
@@ -665,10 +654,9 @@ TEST_CASE("large type and dark paper are for all views") {
       "#stage=5&step=700", "#view=predict", "#view=compare", "#view=calculators", "#view=charts"};
   for (const std::string& place : places) {
     CAPTURE(place);
-    browser.open(ladder_page() + place, 1280, 720);
-    const std::string size =
-        "parseFloat(getComputedStyle(document.querySelector('main')).fontSize)";
-    const std::string paper = "getComputedStyle(document.body).backgroundColor";
+    ladder_at(place);
+    const std::string size = "parseFloat(style('main', 'fontSize'))";
+    const std::string paper = "style('body', 'backgroundColor')";
     CHECK(number(browser, size) == 16);
     const std::string light = browser.text(paper);
     browser.press("p");
@@ -681,39 +669,39 @@ TEST_CASE("large type and dark paper are for all views") {
     if (&place != places) continue;
     // The banks and the actions are larger, too, the counts are there, and lines are indented.
     for (const char* what : {".request-rows", ".actions"}) {
-      CHECK(
-          number(
-              browser, std::string("parseFloat(getComputedStyle(document.querySelector('") + what +
-                           "')).fontSize)") >= 16);
+      CHECK(number(browser, text::printed("parseFloat(style('%s', 'fontSize'))", what)) >= 16);
     }
-    CHECK(browser.evaluate("document.querySelector('.counters').checkVisibility()") == "true");
+    CHECK(browser.evaluate("one('.counters').checkVisibility()") == "true");
     CHECK(
         number(
             browser,
-            "new Set([...document.querySelectorAll('.source .line')].map((line) => "
+            "new Set(all('.source .line').map((line) => "
             "getComputedStyle(line).paddingLeft)).size") >= 5);
   }
 }
 
 TEST_CASE("the marked line can be read, on light and on dark paper") {
   if (there_is_no_browser()) return;
-  Browser& browser = testing::shared_browser();
-  browser.open(ladder_page() + "#stage=9&step=1", 1280, 720);
+  Browser& browser = ladder_at("#stage=9&step=1");
   // The lowest contrast of a colour of the source with the marked line's paper (WCAG 2.2).
-  const std::string lowest =
-      "(() => { const canvas = document.createElement('canvas').getContext('2d');"
-      "const light = ([r, g, b]) => [r, g, b].map((x) => x / 255).map((x) => x <= 0.04045 ? x / "
-      "12.92 : ((x + 0.055) / 1.055) ** 2.4).reduce((sum, x, i) => sum + [0.2126, 0.7152, "
-      "0.0722][i] * x, 0);"
-      "const painted = (...colours) => { for (const colour of colours) { canvas.fillStyle = "
-      "colour; "
-      "canvas.fillRect(0, 0, 1, 1); } return light(canvas.getImageData(0, 0, 1, 1).data); };"
-      "const of = (selector, name) => getComputedStyle(document.querySelector(selector))[name];"
-      "const paper = painted(of('.source', 'backgroundColor'), of('.source .now', "
-      "'backgroundColor'));"
-      "return Math.min(...['.source .now', '.source .number', '.code-comment', '.code-keyword', "
-      "'.code-cuda', '.code-number'].map((one) => painted(of(one, 'color'))).map((ink) => "
-      "(Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05))); })()";
+  const std::string lowest = R"((() => {
+    const canvas = document.createElement('canvas').getContext('2d');
+    const linear = (x) => x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4;
+    const light = ([r, g, b]) =>
+      0.2126 * linear(r / 255) + 0.7152 * linear(g / 255) + 0.0722 * linear(b / 255);
+    const painted = (...colours) => {
+      for (const colour of colours) {
+        canvas.fillStyle = colour;
+        canvas.fillRect(0, 0, 1, 1);
+      }
+      return light(canvas.getImageData(0, 0, 1, 1).data);
+    };
+    const paper = painted(...['.source', '.source .now'].map((of) => style(of, 'backgroundColor')));
+    const inks = ['.source .now', '.source .number', '.code-comment', '.code-keyword', '.code-cuda',
+      '.code-number'].map((ink) => painted(style(ink, 'color')));
+    const contrast = (ink) => (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05);
+    return Math.min(...inks.map(contrast));
+  })())";
   CHECK(std::stod(browser.evaluate(lowest)) >= 4.5);
   browser.press("d");
   CHECK(std::stod(browser.evaluate(lowest)) >= 4.5);
@@ -721,41 +709,36 @@ TEST_CASE("the marked line can be read, on light and on dark paper") {
 
 TEST_CASE("Compare shows eight wavefronts, and a lane where several want one word") {
   if (there_is_no_browser()) return;
-  Browser& browser = testing::shared_browser();
-  browser.open(ladder_page() + "#view=compare&left=6&right=5", 1280, 720);
-  CHECK(
-      browser.evaluate(
-          "(() => { const [{block}] = page.compare.sides; block.goTo(block.recording.steps."
-          "findIndex(({pattern, site}) => site?.array?.shared && pattern.wavefronts.length === 8), "
-          "0); const [rows] = document.querySelectorAll('#view-compare .request-rows');"
-          "return rows.children.length === 9 && rows.scrollHeight <= rows.clientHeight; })()") ==
-      "true");
-  browser.open(ladder_page() + "#stage=5&step=700", 1280, 720);
-  CHECK(browser.text("document.querySelector('.wavefront u').textContent") == "0");
-  CHECK(browser.text("document.querySelector('.wavefront mark').title") == "lanes 0, 16");
-  CHECK(
-      browser.text("document.querySelector('.request-rows').textContent").find('*') ==
-      std::string::npos);
+  Browser& browser = ladder_at("#view=compare&left=6&right=5");
+  CHECK(browser.evaluate(R"((() => {
+    const [{block}] = page.compare.sides, rows = one('#view-compare .request-rows');
+    block.goTo(block.recording.steps.findIndex(
+      ({pattern, site}) => site?.array?.shared && pattern.wavefronts.length === 8), 0);
+    return rows.children.length === 9 && rows.scrollHeight <= rows.clientHeight;
+  })())") == "true");
+  ladder_at("#stage=5&step=700");
+  CHECK(words_of(browser, ".wavefront u") == "0");
+  CHECK(browser.text("one('.wavefront mark').title") == "lanes 0, 16");
+  CHECK_FALSE(testing::contains(words_of(browser, ".request-rows"), "*"));
 }
 
 TEST_CASE("what a request costs is shown after a guess") {
   if (there_is_no_browser()) return;
-  Browser& browser = testing::shared_browser();
-  browser.open(ladder_page() + "#stage=6&step=60", 1280, 720);
+  Browser& browser = ladder_at("#stage=6&step=60");
   const auto text = [&](const std::string& selector) {
-    return browser.text("document.querySelector('#view-player " + selector + "').textContent");
+    return words_of(browser, "#view-player " + selector);
   };
-  const std::string are_shown = "document.querySelector('.request-rows').checkVisibility()";
+  const std::string are_shown = "one('.request-rows').checkVisibility()";
   CHECK(browser.evaluate(are_shown) == "true");
   browser.press("v");
   CHECK(browser.evaluate(are_shown) == "false");
   CHECK(text(".sentence") == "Warp 0, 32 lanes load 16 B from Bs");
   CHECK(text(".reason") == "");
-  browser.evaluate("document.querySelector('.request form input').focus()");
+  browser.evaluate("one('.request form input').focus()");
   for (const char* key : {"4", "Enter"}) browser.press(key);
   CHECK(browser.evaluate(are_shown) == "true");
   CHECK(text(".request .verdict") == "You said 4, it is 8: 4 too few, or a factor of 2.");
-  CHECK(text(".sentence").find("8 wavefronts") != std::string::npos);
+  CHECK(testing::contains(text(".sentence"), "8 wavefronts"));
   browser.evaluate("document.activeElement.blur()");
   browser.press("n");
   CHECK(browser.evaluate(are_shown) == "false");
@@ -766,20 +749,22 @@ TEST_CASE("what a request costs is shown after a guess") {
 
 TEST_CASE("rows of shared memory can be changed, and the banks follow by the rule of the model") {
   if (there_is_no_browser()) return;
-  Browser& browser = testing::shared_browser();
-  browser.open(ladder_page());
+  Browser& browser = ladder_at();
   // Unchanged rows have the wavefronts that the program recorded.
-  const std::string requests =
-      "(() => { let found = 0; const {block, recording} = page.player, view = block.requestView;"
-      "for (const step of new Map(recording.steps.map((step) => [step.operation, step])).values()) "
-      "{"
-      "  const {kind, site, pattern} = step;"
-      "  if (kind !== Kind.request || !site.array.shared || site.direction === Direction.copy ||"
-      "    pattern.matrices > 0) continue;"
-      "  view.stride.value = site.array.columns;"
-      "  const moved = view.moved(step).pattern.wavefronts; ++found;"
-      "  if (JSON.stringify(moved) !== JSON.stringify(pattern.wavefronts)) throw step.text; }"
-      "return found; })()";
+  const std::string requests = R"((() => {
+    const {block, recording} = page.player, view = block.requestView;
+    let found = 0;
+    for (const step of new Map(recording.steps.map((step) => [step.operation, step])).values()) {
+      const {kind, site, pattern} = step;
+      if (kind !== Kind.request || !site.array.shared) continue;
+      if (site.direction === Direction.copy || pattern.matrices > 0) continue;
+      view.stride.value = site.array.columns;
+      const moved = view.moved(step).pattern.wavefronts;
+      ++found;
+      if (JSON.stringify(moved) !== JSON.stringify(pattern.wavefronts)) throw step.text;
+    }
+    return found;
+  })())";
   int checked = 0;
   for (const int stage : stages_with_kernels()) {
     CAPTURE(stage);
@@ -788,14 +773,14 @@ TEST_CASE("rows of shared memory can be changed, and the banks follow by the rul
   }
   CHECK(checked > 50);
   // Rows 0 and 4 of As begin in the same bank, unless they are padded as in stage 7.
-  browser.open(ladder_page() + "#stage=6&step=2", 1280, 720);
+  ladder_at("#stage=6&step=2");
   browser.press("c");
   const auto changed = [&](const std::string& words, bool swizzles) {
     return browser.text(
         "(() => { const view = page.player.block.requestView; view.stride.value = " + words +
         "; view.swizzle.checked = " + (swizzles ? "true" : "false") +
         "; view.stride.dispatchEvent(new Event('input')); return view.changed.textContent + ' ' + "
-        "document.querySelectorAll('.request-rows .wavefront').length; })()");
+        "all('.request-rows .wavefront').length; })()");
   };
   CHECK(changed("128", false) == "2 wavefronts, as recorded 2. 3");
   CHECK(changed("132", false) == "1 wavefront, as recorded 2. 2");
@@ -823,13 +808,12 @@ TEST_CASE("rows of shared memory can be changed, and the banks follow by the rul
 
 TEST_CASE("the opening compares what is alike in all stages, also what a stage no longer does") {
   if (there_is_no_browser()) return;
-  Browser& browser = testing::shared_browser();
-  browser.open(ladder_page());
+  Browser& browser = ladder_at();
   const auto row = [&](int stage, const std::string& name) {
     go_to_stage(browser, stage);
     return browser.text(
-        "[...document.querySelectorAll('.opening tbody tr')].map((row) => [...row.children].map("
-        "(cell) => cell.textContent)).find(([name]) => name === '" +
+        "all('.opening tbody tr').map((row) => [...row.children].map((cell) => cell.textContent))"
+        ".find(([name]) => name === '" +
         name + "').slice(1).join(' to ')");
   };
   CHECK(row(5, "SMEM loads per result") == "216 to 48");
@@ -839,28 +823,24 @@ TEST_CASE("the opening compares what is alike in all stages, also what a stage n
 
 TEST_CASE("a step in dynamic shared memory says whose tile is there, and which lanes go first") {
   if (there_is_no_browser()) return;
-  Browser& browser = testing::shared_browser();
-  browser.open(ladder_page() + "#stage=9&step=1");
-  CHECK(browser.text("document.querySelector('.sentence').textContent")
+  Browser& browser = ladder_at("#stage=9&step=1");
+  CHECK(words_of(browser, ".sentence")
             .starts_with("Warp 0, 32 lanes copy 4 B to A's tile: 4 wavefronts"));
-  CHECK(
-      browser.text("document.querySelector('.reason').textContent").find("lanes 0–7 first") !=
-      std::string::npos);
+  CHECK(testing::contains(words_of(browser, ".reason"), "lanes 0–7 first"));
 }
 
 TEST_CASE("on a projector no text is smaller than 11 pixels") {
   if (there_is_no_browser()) return;
   Browser& browser = testing::shared_browser();
-  const std::string small =
-      "[...document.querySelectorAll('body *')].filter((one) => one.checkVisibility() && "
-      "[...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim()) && "
-      "parseFloat(getComputedStyle(one).fontSize) * (one.getScreenCTM?.().a ?? 1) < 11)"
-      ".map((one) => one.tagName + '.' + one.className + ' ' + one.textContent).join('|')";
+  const std::string small = R"(all('body *').filter((one) => one.checkVisibility() &&
+      [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim()) &&
+      parseFloat(getComputedStyle(one).fontSize) * (one.getScreenCTM?.().a ?? 1) < 11)
+    .map((one) => one.tagName + '.' + one.className + ' ' + one.textContent).join('|'))";
   for (const char* place :
        {"#stage=5", "#stage=9&step=700", "#stage=13&step=560", "#stage=16&step=100",
         "#view=compare&left=5&right=13", "#view=predict", "#view=calculators", "#view=charts"}) {
     CAPTURE(place);
-    browser.open(ladder_page() + place, 1280, 720);
+    ladder_at(place);
     for (const char* key : {"r", "r"}) {
       CHECK(browser.text(small) == "");
       browser.press(key);
@@ -872,51 +852,43 @@ TEST_CASE("the charts are the figures of each recorded GPU, and tell their numbe
   if (there_is_no_browser()) return;
   Browser& browser = testing::shared_browser();
   for (const int width : {390, 1280}) {
-    browser.open(ladder_page() + "#view=charts", width, 720);
+    ladder_at("#view=charts", width, 720);
     const auto& gpus = pictures::recorded_gpus();
-    REQUIRE(
-        number(browser, "document.querySelectorAll('#view-charts details').length") == gpus.size());
-    browser.evaluate(
-        "for (const one of document.querySelectorAll('#view-charts details')) one.open = true");
+    REQUIRE(number(browser, "all('#view-charts details').length") == gpus.size());
+    browser.evaluate("for (const one of all('#view-charts details')) one.open = true");
     for (std::size_t i = 0; i < gpus.size(); ++i) {
       const pictures::RecordedLadder& run = pictures::main_run(gpus[i].ladders);
       const std::string marks = browser.text(
-          "[...document.querySelectorAll('#view-charts details')[" + std::to_string(i) +
-          "].querySelectorAll('.told title')].map(({textContent}) => textContent).join('|')");
+          text::printed("texts('#view-charts details:nth-of-type(%zu) .told title')", i + 1));
       const std::string of_2 = text::significant(run.of(2).tflops) + " TFLOP/s";
       CHECK(marks.find("Stage 2, coalesced: " + of_2 + "; at ") != marks.npos);
       CHECK(marks.find("Stage 2, coalesced, tiles 32x32: " + of_2 + " at ") != marks.npos);
     }
     // No label is cut, and none lies on another.
-    CHECK(
-        browser.text(
-            "[...document.querySelectorAll('#view-charts svg')].flatMap((svg) => {"
-            "const whole = svg.getBoundingClientRect(), boxes = [...svg.querySelectorAll('text')]"
-            ".map((one) => [one.textContent, one.getBoundingClientRect()]);"
-            "return boxes.flatMap(([text, a], i) => a.left < whole.left || a.right > whole.right ? "
-            "[text] : boxes.slice(i + 1).filter(([, b]) => a.left + 1 < b.right && b.left + 1 < "
-            "a.right && "
-            "a.top + 3 < b.bottom && b.top + 3 < a.bottom).map(([other]) => text + ' on ' + "
-            "other));"
-            "}).join()") == "");
+    CHECK(browser.text(R"(all('#view-charts svg').flatMap((svg) => {
+      const whole = svg.getBoundingClientRect(), labels = [...svg.querySelectorAll('text')]
+        .map((one) => [one.textContent, one.getBoundingClientRect()]);
+      const touch = (a, b) => a.left + 1 < b.right && b.left + 1 < a.right &&
+        a.top + 3 < b.bottom && b.top + 3 < a.bottom;
+      return labels.flatMap(([text, box], i) => box.left < whole.left || box.right > whole.right
+        ? [text] : labels.slice(i + 1).filter(([, other]) => touch(box, other))
+          .map(([other]) => text + ' on ' + other));
+    }).join())") == "");
     // Their style is theirs alone, and follows the page's switch.
-    const std::string ink =
-        "getComputedStyle(document.querySelector('#view-charts svg text')).fill";
+    const std::string ink = "style('#view-charts svg text', 'fill')";
     const std::string light = browser.text(ink);
     browser.press("d");
     CHECK(browser.text(ink) != light);
     browser.press("d");
     browser.evaluate("page.show('calculators')");
-    CHECK(
-        browser.text("getComputedStyle(document.querySelector('.plot text')).fontSize") == "12px");
+    CHECK(browser.text("style('.plot text', 'fontSize')") == "12px");
     CHECK(browser.complaints() == std::vector<std::string>{});
   }
 }
 
 TEST_CASE("stage 21's arrays have the names and the rows that the kernel knows") {
   if (there_is_no_browser()) return;
-  Browser& browser = testing::shared_browser();
-  browser.open(ladder_page() + "#stage=21&step=60", 1280, 720);
+  Browser& browser = ladder_at("#stage=21&step=60");
   CHECK(
       browser.text("page.player.recording.usedArrays.map(({name, columns}) => name + ' ' + "
                    "columns).join()") ==
@@ -931,12 +903,11 @@ TEST_CASE("stage 21's arrays have the names and the rows that the kernel knows")
 TEST_CASE("--page refuses what it cannot write") {
   const auto refused = [](const std::string& flags) { return testing::gemm_steps(flags); };
   CHECK(refused("--page /nonexistent/page.html").exit_code == 2);
-  CHECK(
-      refused("--page /nonexistent/page.html").err.find("--page /nonexistent/page.html: ") !=
-      std::string::npos);
+  CHECK(testing::contains(
+      refused("--page /nonexistent/page.html").err, "--page /nonexistent/page.html: "));
   const Folder folder;
   const std::string file = "--page '" + (folder / "page.html") + "' ";
-  CHECK(refused(file + "--stage 0").err.find("choose a stage from 1 on") != std::string::npos);
+  CHECK(testing::contains(refused(file + "--stage 0").err, "choose a stage from 1 on"));
   CHECK(refused(file + "--m 0").exit_code == 2);
   CHECK(refused(file + "--step").exit_code == 2);
   CHECK(!std::filesystem::exists(folder / "page.html"));
@@ -959,15 +930,15 @@ TEST_CASE("pages of kernels that fail or were stopped say where") {
   };
   const std::string alarm = "document.querySelector('main .complaint').textContent";
   const std::string line = "document.querySelector('.source .now').textContent";
-  CHECK(open("race").find("race on ") != std::string::npos);
+  CHECK(testing::contains(open("race"), "race on "));
   browser.press("x");
   browser.press("X");
   CHECK(browser.text(alarm).find("race on ") != std::string::npos);
   CHECK(browser.text(line).find("s[") != std::string::npos);  // As or Bs
-  CHECK(open("crash").find(" on line 7, where there is no matrix") != std::string::npos);
+  CHECK(testing::contains(open("crash"), " on line 7, where there is no matrix"));
   browser.press("G");
   CHECK(browser.text(alarm).size() > 10);
-  CHECK(open("endless").find("still running after 1 s") != std::string::npos);
+  CHECK(testing::contains(open("endless"), "still running after 1 s"));
   CHECK(
       browser.text("document.querySelector('.bad').textContent").find("k < K") !=
       std::string::npos);

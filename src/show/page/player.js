@@ -31,7 +31,7 @@ class Player {
     this.laneChoice = choice(text.lane, [], 0, (lane) => this.setLane(lane));
     this.slider = make("input", {type: "range", min: 0, class: "run", "aria-label": text.slider,
       oninput: () => this.goTo(Number(this.slider.value))});
-    this.chapters = make("div", {class: "chapters", "aria-hidden": true});
+    this.chapters = make("div", {class: "chapters", "aria-hidden": "true"});
     this.where = make("p", {class: "where"});
     this.chapter = make("p", {class: "chapter"});
     this.sentence = make("span", {class: "sentence"});
@@ -408,7 +408,7 @@ function productPicture(scale, rows, columns, depth, marks) {
   const GAP = 8, deep = Math.min(TILE_PIXELS / 4, Math.max(5, depth * scale)), left = deep + GAP, top = deep + GAP;
   const width = left + columns * scale, height = top + rows * scale;
   const rect = (name, x, y, w, h) => makeSvg("rect", {class: name, x, y, width: Math.max(w, 1.5), height: Math.max(h, 1.5)});
-  const svg = makeSvg("svg", {width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": true},
+  const svg = makeSvg("svg", {width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true"},
     rect("ground", left, top, columns * scale, rows * scale), rect("ground", 0, top, deep, rows * scale),
     rect("ground", left, 0, columns * scale, deep));
   for (const {name, rows: of, columns: across} of marks) {
@@ -462,7 +462,7 @@ function openingPicture(scene, life, before) {
   const shift = ([rows, columns]) => [rows.map((row) => row - allRows[0]), columns.map((column) => column - allColumns[0])];
   const lines = registers.linesOf(warp, 9 % scene.lanes);
   const panel = (picture, ...captions) => make("figure", {}, picture, ...captions.map((caption) => make("figcaption", {}, caption)));
-  const sign = (name, words) => make("span", {class: "sign"}, make("i", {class: name, "aria-hidden": true}), words);
+  const sign = (name, words) => make("span", {class: "sign"}, make("i", {class: name, "aria-hidden": "true"}), words);
   const way = wayOfScene(scene, life), old = before && before.M > 0 ? wayOfScene(before) : way;
   return make("div", {class: "idea-picture"},
     panel(productPicture(WHOLE_PIXELS / Math.max(M, N), M, N, K, [mark("block", [allRows, allColumns])]),

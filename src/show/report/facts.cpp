@@ -133,9 +133,6 @@ FactValue json_of_lines(
 // The lines of a user's loads from shared memory as nvcc compiled them; null if that is not known.
 FactValue json_of_shared_loads(const lab::Row& row) {
   if (!row.shared_loads || !row.shared_loads->compiled) return {};
-  const auto or_null = [](const std::optional<std::int64_t>& count) {
-    return count ? FactValue(*count) : FactValue();
-  };
   std::string text;
   for (const model::CompiledLine& line : row.shared_loads->compiled->lines) {
     std::string arrays;
@@ -147,8 +144,8 @@ FactValue json_of_shared_loads(const lab::Row& row) {
         facts.end(), {{"arrays", arrays},
                       {"requests", line.requests},
                       {"wavefronts", line.wavefronts},
-                      {"compiled_requests", or_null(line.compiled_requests)},
-                      {"compiled_wavefronts", or_null(line.compiled_wavefronts)},
+                      {"compiled_requests", line.compiled_requests},
+                      {"compiled_wavefronts", line.compiled_wavefronts},
                       {"lds_32", line.by_bytes[2]},
                       {"lds_64", line.by_bytes[3]},
                       {"lds_128", line.by_bytes[4]}});

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -127,36 +128,6 @@ void draw_by_columns(StepScene& scene, std::span<const bool, 3> by_columns, int 
     if (array.shared || matrix == names.npos || !by_columns[matrix]) continue;
     scene.row_words[i] = std::max(1, lengths[matrix]);
   }
-}
-
-Stepper::Stepper(const StepScenes& scenes, StepStyle style) : scenes_(scenes), style_(style) {
-  state_.scene = scenes.first;
-  state_.scenes = scenes.count;
-  state_ = first_state(scene(), state_);
-}
-
-const StepScene& Stepper::scene() {
-  const auto known = loaded_.find(state_.scene);
-  if (known != loaded_.end()) return known->second;
-  return loaded_.emplace(state_.scene, scenes_.load(state_.scene)).first->second;
-}
-
-void Stepper::press(Key key) {
-  const int before = state_.scene;
-  state_ = apply(scene(), state_, key);
-  if (state_.scene != before) state_ = first_state(scene(), state_);
-}
-
-void Stepper::go_to(const std::string& place, const std::string& requested) {
-  state_ = move_to(scene(), state_, place, requested);
-}
-
-std::vector<std::string> Stepper::frame(int rows, int columns) {
-  return render(scene(), state_, rows, columns, style_);
-}
-
-bool Stepper::is_faulty() {
-  return !scene().recording.hazards.empty() || !scene().fault.empty();
 }
 
 namespace {
@@ -399,6 +370,38 @@ std::optional<Key> Terminal::read_key() {
 
 namespace {
 
+class Stepper {
+ public:
+  Stepper(const StepScenes& scenes, StepStyle style) : scenes_(scenes), style_(style) {
+    state_.scene = scenes.first;
+    state_.scenes = scenes.count;
+    state_ = first_state(scene(), state_);
+  }
+  const StepScene& scene() {  // loaded when first shown
+    const auto known = loaded_.find(state_.scene);
+    if (known != loaded_.end()) return known->second;
+    return loaded_.emplace(state_.scene, scenes_.load(state_.scene)).first->second;
+  }
+  bool has_quit() const { return state_.quit; }
+  void press(Key key) {
+    const int shown = state_.scene;
+    state_ = apply(scene(), state_, key);
+    if (state_.scene != shown) state_ = first_state(scene(), state_);
+  }
+  void go_to(const std::string& place, const std::string& requested) {  // like move_to
+    state_ = move_to(scene(), state_, place, requested);
+  }
+  std::vector<std::string> frame(int rows, int columns) {
+    return render(scene(), state_, rows, columns, style_);
+  }
+
+ private:
+  const StepScenes& scenes_;
+  const StepStyle style_;
+  std::map<int, StepScene> loaded_;
+  StepState state_;
+};
+
 constexpr int kRows = 24, kColumns = 80;           // of a frame as text
 constexpr std::size_t kMostScriptBytes = 1 << 16;  // nobody types a longer one
 
@@ -413,7 +416,8 @@ int step_as_text(const flags::Flags& flags, Stepper& stepper, std::FILE* out) {
   const auto print = [&] {
     if (printed_any) std::fputs((std::string(kColumns, '=') + "\n").c_str(), out);
     printed_any = true;
-    faulty = faulty || stepper.is_faulty();
+    const StepScene& scene = stepper.scene();
+    faulty = faulty || !scene.recording.hazards.empty() || !scene.fault.empty();
     for (const std::string& line : stepper.frame(kRows, kColumns)) {
       std::fprintf(out, "%s\n", line.c_str());
     }
@@ -421,7 +425,7 @@ int step_as_text(const flags::Flags& flags, Stepper& stepper, std::FILE* out) {
   if (!flags.script.empty()) {
     for (const ScriptStep& step : parse_script(keys_in(flags.script))) {
       step.key ? stepper.press(*step.key) : print();
-      if (stepper.state().quit) break;
+      if (stepper.has_quit()) break;
     }
   }
   if (!printed_any) print();
@@ -430,7 +434,7 @@ int step_as_text(const flags::Flags& flags, Stepper& stepper, std::FILE* out) {
 
 void step_at_terminal(Stepper& stepper) {
   Terminal screen;
-  while (!stepper.state().quit) {
+  while (!stepper.has_quit()) {
     const Terminal::Size size = screen.size();
     screen.draw(stepper.frame(size.rows, size.columns));
     if (const std::optional<Key> key = screen.read_key()) stepper.press(*key);

@@ -3,7 +3,6 @@
 
 #include <cstdio>
 #include <functional>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -42,23 +41,6 @@ void draw_by_columns(StepScene& scene, std::span<const bool, 3> by_columns, int 
 struct StepScenes {
   int count = 1, first = 0;
   std::function<StepScene(int number)> load;
-};
-
-class Stepper {
- public:
-  Stepper(const StepScenes& scenes, StepStyle style);
-  const StepScene& scene();  // loaded when first shown
-  const StepState& state() const { return state_; }
-  void press(Key key);
-  void go_to(const std::string& place, const std::string& asked);  // like move_to
-  std::vector<std::string> frame(int rows, int columns);
-  bool is_faulty();  // the present scene has a hazard or a fault
-
- private:
-  const StepScenes& scenes_;
-  const StepStyle style_;
-  std::map<int, StepScene> loaded_;
-  StepState state_;
 };
 
 // Whether --step uses a terminal: printing was not requested, and there is a terminal.
