@@ -61,9 +61,9 @@ std::vector<Moved> elements_moved(const BlockRequests& block) {
     const bool copies = direction == model::Direction::copy && r > 0;
     const model::RecordedEvent& on_shared = copies ? block.events[r - 1] : request;
     auto& words = shared[block.array_of(on_shared).name];
-    for (int lane = 0; lane < block.warp.lanes; ++lane) {
+    model::for_each_lane(request.access.active, [&](int lane) {
       const int thread = block.warp.thread_of(request.warp, lane);
-      if (!is_active(request.access, lane) || thread >= block.threads()) continue;
+      if (thread >= block.threads()) return;
       Moved moved{thread, static_cast<int>(r), {}};
       for (int w = 0; w < words_of(request.access); ++w) {
         const std::uint64_t address = request.access.address[lane] + 4 * w;
@@ -84,7 +84,7 @@ std::vector<Moved> elements_moved(const BlockRequests& block) {
         moved.elements.push_back(element);
       }
       all.push_back(std::move(moved));
-    }
+    });
   }
   return all;
 }
@@ -99,15 +99,14 @@ Written written_by(const BlockRequests& block) {
   std::map<std::pair<int, int>, int> writers;  // by row and column
   for (const model::RecordedEvent& request : block.events) {
     if (!stores_result(block, request)) continue;
-    for (int lane = 0; lane < block.warp.lanes; ++lane) {
-      if (!is_active(request.access, lane)) continue;
+    model::for_each_lane(request.access.active, [&](int lane) {
       const int thread = block.warp.thread_of(request.warp, lane);
       for (int w = 0; w < words_of(request.access); ++w) {
         const MatrixElement e = element_at(block, 'C', request.access.address[lane] + 4 * w);
         const auto [at, first] = writers.try_emplace({e.row, e.col}, thread);
         if (!first && at->second != thread) at->second = Written::kSeveral;
       }
-    }
+    });
   }
   Written written;
   if (writers.empty()) return written;

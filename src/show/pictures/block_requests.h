@@ -77,10 +77,6 @@ struct Written {
 };
 Written written_by(const BlockRequests& block);
 
-inline bool is_active(const model::WarpAccess& access, int lane) {
-  return access.active >> lane & 1u;
-}
-
 // What decides the cost of a request.
 struct WarpRequest {
   const model::WarpAccess& access;

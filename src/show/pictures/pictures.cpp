@@ -43,6 +43,10 @@ lab::Measurement measured(
        .recorder = recorder});
 }
 
+// Titles of pictures of stages and of a user's kernel.
+constexpr const char* kOnCoalescing = "what a warp asks of global memory";
+constexpr const char* kOnBanks = "the banks of shared memory";
+
 constexpr int kSide = 256;   // M, N and K of what is traced: the walkthrough's
 constexpr int kShort = 128;  // another K, for the rates at a larger one
 
@@ -124,8 +128,7 @@ void refuse_if(const std::string& directory, const std::string& what, const std:
 }  // namespace
 
 std::vector<Picture> draw_pictures(const model::StageTable& table) {
-  const RecordedGpu& recorded = recorded_gpus().front();
-  const RecordedLadder& main = main_run(recorded.ladders);
+  const RecordedLadder& main = main_run(recorded_gpus().front().ladders);
   std::vector<Picture> pictures{draw_gpu()};
   std::optional<Traced> before;
   Wastes wasted;            // that the stages so far have
@@ -134,57 +137,52 @@ std::vector<Picture> draw_pictures(const model::StageTable& table) {
   for (const model::Stage& stage : table.stages) {
     if (stage.variants.empty()) continue;
     Traced latest = traced(table, stage);
-    const auto is_first = [&](const Subject& subject) {
-      return std::ranges::none_of(pictures, [&](const Picture& other) {
-        return other.name.ends_with(std::string("-") + subject.name);
-      });
+    const auto is_first = [&](const char* name) {
+      return std::ranges::none_of(
+          pictures, [&](const Picture& other) { return other.name.ends_with(name); });
     };
-    const auto add = [&](const Subject& subject, Drawing drawing) {
+    const auto add = [&](const char* name, const char* title, Drawing drawing) {
       // Where a stage draws the same as one before, that stage's picture is enough.
       if (std::ranges::count(pictures, drawing, &Picture::drawing) > 0) return;
       pictures.push_back(
-          {text::printed("stage%d-%s", stage.number, subject.name),
-           text::printed("Stage %d, %s: %s", stage.number, stage.name, subject.words),
-           std::move(drawing)});
+          {text::printed("stage%d%s", stage.number, name),
+           text::printed("Stage %d, %s: %s", stage.number, stage.name, title), std::move(drawing)});
     };
     const model::Multiplier multiplier = latest.stage.variant->multiplier;
     const BlockRequests& block = latest.stage.block;
     if (multiplier == model::Multiplier::ffma) {
-      if (auto tiles = draw_tiles(latest.stage)) add(kAboutTiles, std::move(*tiles));
+      if (auto tiles = draw_tiles(latest.stage))
+        add("-tiles", "who computes what", std::move(*tiles));
     }
     if (!is_specialized(stage)) {
       const auto ended = [&](bool shared) {
         return before && wastes(before->stage.block, shared) && !wastes(block, shared);
       };
       if (adds_waste(wasted, block) || (ended(false) && !std::exchange(coalesced, true))) {
-        add(kAboutCoalescing, draw_coalescing(block));
+        add("-coalescing", kOnCoalescing, draw_coalescing(block));
       }
       if (wastes(block, true) || (ended(true) && !std::exchange(free_banks, true))) {
-        add(kAboutBanks, draw_banks(block).value());
+        add("-banks", kOnBanks, draw_banks(block).value());
       }
     }
-    if (multiplier == model::Multiplier::mma_tf32 && is_first(kAboutFragments)) {
-      add(kAboutFragments, draw_fragments());
+    if (multiplier == model::Multiplier::mma_tf32 && is_first("-fragments")) {
+      add("-fragments", "which lane holds which element of an mma", draw_fragments());
     }
-    if (has_ring(latest.stage) && is_first(kAboutRing)) {
+    if (has_ring(latest.stage) && is_first("-ring")) {
       if (const auto known = pace(table, latest, main.size)) {
-        add(kAboutRing, draw_ring(latest.stage, *known));
+        add("-ring", "copy engine and tensor cores over time", draw_ring(latest.stage, *known));
       }
     }
-    if (latest.stage.variant->WM > 0 && is_first(kAboutLanes)) {
-      add(kAboutLanes, draw_lanes(latest.stage));
+    if (latest.stage.variant->WM > 0 && is_first("-lanes")) {
+      add("-lanes", "a warp's lanes on its tile", draw_lanes(latest.stage));
     }
-    if (latest.stage.variant->pipeline > 1 && before && is_first(kAboutPipeline)) {
+    if (latest.stage.variant->pipeline > 1 && before && is_first("-pipeline")) {
       const auto old_pace = pace(table, *before, main.size), now = pace(table, latest, main.size);
       if (old_pace && now) {
         const PacedStage old{before->stage.stage, plan_of(before->stage), *old_pace};
-        add(kAboutPipeline, draw_pipeline(old, {&stage, plan_of(latest.stage), *now}, main));
+        add("-pipeline", "copying while multiplying",
+            draw_pipeline(old, {&stage, plan_of(latest.stage), *now}, main));
       }
-    }
-    if (before && before->stage.variant->share_out == nullptr) {
-      if (auto sms =
-              draw_sm_times(*latest.stage.variant, recorded.gpu, main.size, main.size, main.size))
-        add(kAboutSms, std::move(*sms));
     }
     before = std::move(latest);
   }
@@ -430,12 +428,14 @@ std::string show_html(const Show& show) {
     if (!kernel.source.empty()) html += source_html(kernel.source, show.lines);
     if (kernel.block.events.empty()) continue;
     std::vector<Picture> drawn;
-    const auto add = [&](const Subject& subject, const Drawing& drawing) {
-      drawn.push_back({"", kernel.name + ": " + subject.words, drawing});
+    const auto add = [&](const char* title, const Drawing& drawing) {
+      drawn.push_back({"", kernel.name + ": " + title, drawing});
     };
-    add(kAboutCoalescing, draw_coalescing(kernel.block));
-    if (const auto banks = draw_banks(kernel.block)) add(kAboutBanks, *banks);
-    if (!has_another_result(kernel.block)) add(kAboutWriters, draw_writers(kernel.block));
+    add(kOnCoalescing, draw_coalescing(kernel.block));
+    if (const auto banks = draw_banks(kernel.block)) add(kOnBanks, *banks);
+    if (!has_another_result(kernel.block)) {
+      add("which thread writes which element of C", draw_writers(kernel.block));
+    }
     html += svg_on_page(drawn);
   }
   return html;

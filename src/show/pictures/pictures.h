@@ -18,43 +18,12 @@
 
 namespace pictures {
 
-// One block on its SM. Times are in K tiles.
-struct SmTime {
-  int sm;
-  int tile;   // of C
-  int parts;  // of that tile; 1: it is computed whole
-  int part;
-  int begin, end;
-};
-
-// Each SM holds one block at a time, and the next block goes to the SM that is free first. By
-// block. Starting a block and adding up the parts takes no time here.
-std::vector<SmTime> sm_times(const model::ShareOut& shares, int tiles, int k_tiles, int sms);
-
-// When the last block ends.
-int end_of(const std::vector<SmTime>& times);
-
 // A stage, and the requests of one of its blocks. The block's tile lies inside of C.
 struct TracedStage {
   const model::Stage* stage;
   const model::Variant* variant;
   BlockRequests block;
 };
-
-// The subjects of pictures of a stage or of any kernel.
-struct Subject {
-  const char* name;   // in the file's name: "stage5-tiles"
-  const char* words;  // in the title, after the stage's or the kernel's name
-};
-inline constexpr Subject kAboutTiles{"tiles", "who computes what"};
-inline constexpr Subject kAboutCoalescing{"coalescing", "what a warp asks of global memory"};
-inline constexpr Subject kAboutBanks{"banks", "the banks of shared memory"};
-inline constexpr Subject kAboutPipeline{"pipeline", "copying while multiplying"};
-inline constexpr Subject kAboutSms{"sms", "which SM works on what"};
-inline constexpr Subject kAboutLanes{"lanes", "a warp's lanes on its tile"};
-inline constexpr Subject kAboutFragments{"fragments", "which lane holds which element of an mma"};
-inline constexpr Subject kAboutRing{"ring", "copy engine and tensor cores over time"};
-inline constexpr Subject kAboutWriters{"writers", "which thread writes which element of C"};
 
 // From the matrices to the block's tile and to one thread's results, with what they read. Nothing
 // if a thread's results are several pieces.
@@ -76,11 +45,6 @@ Drawing draw_lanes(const TracedStage& stage);
 
 // Which lane holds which element of an mma, and in which register.
 Drawing draw_fragments();
-
-// Which SM computes which tile or part of a tile, if no tile is cut and if some are. Nothing if the
-// variant cuts none in such a product.
-std::optional<Drawing> draw_sm_times(
-    const model::Variant& variant, const model::Gpu& gpu, int M, int N, int K);
 
 // A column of a 32 x 32 tile, read by a warp, in three layouts.
 Picture draw_layouts();

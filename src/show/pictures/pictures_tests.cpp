@@ -608,38 +608,7 @@ TracedStage first_block(const model::Stage& stage, int tiles) {
   return {&stage, &v, requests_of_block(recorder.launches.at(0), 0, p.M, p.N, p.K)};
 }
 
-// Stage 11's variant for large products, which cuts tiles of 128 x 256.
-model::Variant balanced() {
-  return model::find_stage(stage_table_plain.stages, 11)->variants[0];
-}
-
 }  // namespace
-
-TEST_CASE("every K tile of every tile is computed once, by an SM that does nothing else then") {
-  for (const auto& [tiles, k_tiles, sms] :
-       {std::tuple{512, 512, 132}, {20, 128, 132}, {133, 256, 132}, {60, 64, 132}, {7, 100, 3}}) {
-    CAPTURE(tiles);
-    const model::ShareOut shares = balanced().share_out(tiles, k_tiles, sms);
-    std::map<int, int> computed;  // K tiles by tile
-    std::map<int, int> free;      // when an SM is, by SM
-    long long work = 0;
-    for (const SmTime& one : sm_times(shares, tiles, k_tiles, sms)) {
-      CHECK(one.begin >= free[one.sm]);
-      CHECK(one.sm < sms);
-      CHECK(one.end > one.begin);
-      free[one.sm] = one.end;
-      computed[one.tile] += one.end - one.begin;
-      work += one.end - one.begin;
-    }
-    CHECK(static_cast<int>(computed.size()) == tiles);
-    for (const auto& [tile, all] : computed) CHECK(all == k_tiles);
-    const int end = end_of(sm_times(shares, tiles, k_tiles, sms));
-    const int uncut = end_of(sm_times({tiles, 1, k_tiles}, tiles, k_tiles, sms));
-    CHECK(end >= (work + sms - 1) / sms);
-    CHECK(end <= uncut);
-    if (shares.parts > 1) CHECK(end < uncut);
-  }
-}
 
 TEST_CASE("the blocks of a grid compute C row by row, and stage 11's order is band by band") {
   constexpr int kSide = 64, kTiles = 16;  // of a tile, and of tiles in a row of C

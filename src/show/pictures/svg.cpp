@@ -322,30 +322,27 @@ std::string borders(const Owners& owner, double x, double y, double scale) {
   const int rows = static_cast<int>(owner.size());
   const int cols = owner.empty() ? 0 : static_cast<int>(owner[0].size());
   std::string d;
-  const auto differ = [&](int row, int col, int row2, int col2) {
-    return owner[row][col] != owner[row2][col2];
+  // The runs of `length` cells in which `differs`, as strokes from where `begin` says.
+  const auto draw = [&](int length, const char* stroke, auto differs, auto begin) {
+    for (int at = 0; at < length;) {
+      int last = at;
+      while (last < length && differs(last)) ++last;
+      if (last > at) d += "M" + begin(at) + stroke + pixels((last - at) * scale);
+      at = last + 1;
+    }
+  };
+  const auto point = [&](int row, int col) {
+    return pixels(x + col * scale) + " " + pixels(y + row * scale);
   };
   for (int col = 1; col < cols; ++col) {
-    for (int row = 0; row < rows;) {
-      int last = row;
-      while (last < rows && differ(last, col - 1, last, col)) ++last;
-      if (last > row) {
-        d += "M" + pixels(x + col * scale) + " " + pixels(y + row * scale) + "v" +
-             pixels((last - row) * scale);
-      }
-      row = last + 1;
-    }
+    draw(
+        rows, "v", [&](int row) { return owner[row][col - 1] != owner[row][col]; },
+        [&](int row) { return point(row, col); });
   }
   for (int row = 1; row < rows; ++row) {
-    for (int col = 0; col < cols;) {
-      int last = col;
-      while (last < cols && differ(row - 1, last, row, last)) ++last;
-      if (last > col) {
-        d += "M" + pixels(x + col * scale) + " " + pixels(y + row * scale) + "h" +
-             pixels((last - col) * scale);
-      }
-      col = last + 1;
-    }
+    draw(
+        cols, "h", [&](int col) { return owner[row - 1][col] != owner[row][col]; },
+        [&](int col) { return point(row, col); });
   }
   return d;
 }

@@ -1,7 +1,4 @@
-// The SMs of a GPU: their parts, their first blocks, and which blocks they compute when.
-#include <algorithm>
-#include <tuple>
-
+// The parts of a GPU.
 #include "model/ceiling.h"
 #include "model/gpus.h"
 #include "model/warp_access.h"
@@ -33,10 +30,6 @@ void words(Svg& svg, double x, double y, const std::string& text, bool bold = fa
   svg.text(x, y, text, {.anchor = Anchor::middle, .bold = bold, .small = true, .on_fill = true});
 }
 
-void plain_words(Svg& svg, double x, double y, const std::string& text, bool bold = false) {
-  svg.text(x, y, text, {.anchor = Anchor::middle, .bold = bold, .small = true});
-}
-
 constexpr double kX = 24, kGpuWide = 446, kSm = 84, kL1 = 306, kL2 = 432, kDram = 520, kBox = 50;
 
 // One of an SM's four parts, which issues and computes for its warps.
@@ -53,7 +46,7 @@ void draw_part(Svg& svg, double x, const model::Gpu& gpu) {
   words(svg, middle, kSm + 120, kb(4 * gpu.registers_per_sm / model::kSchedulers));
   svg.rect(x + 6, kSm + 134, kPart - 12, 44, Fill::quiet);
   svg.grid(x + 6, kSm + 134, kPart - 12, 44, lanes / 4, 4);
-  plain_words(svg, middle, kSm + 198, text::printed("%d FMA lanes", lanes));
+  svg.centred(middle, kSm + 198, text::printed("%d FMA lanes", lanes));
 }
 
 void draw_arrow(Svg& svg, double from, double to, const std::string& text) {
@@ -169,137 +162,6 @@ Picture draw_gpu() {
   draw_chip(svg, h200);
   draw_table(svg, h200, rtx3090);
   return {"gpu", "The GPU on one page", svg.with(finding, kDram + kBox + 32)};
-}
-
-std::vector<SmTime> sm_times(const model::ShareOut& shares, int tiles, int k_tiles, int sms) {
-  std::vector<int> free(sms);  // when each SM is
-  std::vector<SmTime> times;
-  const int cut = tiles - shares.whole;
-  for (int block = 0; block < model::blocks_of(shares, tiles); ++block) {
-    const auto first = std::min_element(free.begin(), free.end());
-    SmTime one{static_cast<int>(first - free.begin()), block, 1, 0, *first, *first + k_tiles};
-    if (block >= shares.whole) {
-      one.tile = shares.whole + (block - shares.whole) % cut;
-      one.parts = shares.parts;
-      one.part = (block - shares.whole) / cut;
-      const int left = k_tiles - one.part * shares.depth;
-      one.end = one.begin + std::min(shares.depth, left);
-    }
-    *first = one.end;
-    times.push_back(one);
-  }
-  return times;
-}
-
-int end_of(const std::vector<SmTime>& times) {
-  int end = 0;
-  for (const SmTime& one : times) end = std::max(end, one.end);
-  return end;
-}
-
-namespace {
-
-constexpr double kSmsLeft = 90, kSmsWide = 684, kSmHigh = 2;  // px; kSmHigh of one SM
-
-Fill fill_of(const SmTime& one) {
-  return one.parts == 1 ? Fill::warp : one.part == 0 ? Fill::one : Fill::other;
-}
-
-// Neighbouring SMs that do the same at the same time are one area. Returns the y below.
-double draw_sms(
-    Svg& svg, double y, const Axis& time, const std::vector<SmTime>& times, int sms,
-    const std::string& title) {
-  svg.bold(24, y, title);
-  y += 12;
-  std::vector<SmTime> sorted = times;
-  std::sort(sorted.begin(), sorted.end(), [](const SmTime& a, const SmTime& b) {
-    return std::tie(a.begin, a.end, a.sm) < std::tie(b.begin, b.end, b.sm);
-  });
-  for (std::size_t i = 0; i < sorted.size();) {
-    std::size_t next = i + 1;
-    while (next < sorted.size() && sorted[next].begin == sorted[i].begin &&
-           sorted[next].end == sorted[i].end && fill_of(sorted[next]) == fill_of(sorted[i]) &&
-           sorted[next].sm == sorted[next - 1].sm + 1) {
-      ++next;
-    }
-    const SmTime& one = sorted[i];
-    svg.rect(
-        time.x(one.begin), y + one.sm * kSmHigh, time.x(one.end) - time.x(one.begin),
-        static_cast<double>(next - i) * kSmHigh, fill_of(one));
-    i = next;
-  }
-  svg.rect(kSmsLeft, y, kSmsWide, sms * kSmHigh, Fill::outline);
-  svg.small(24, y + 10, "SM 0");
-  svg.small(24, y + sms * kSmHigh, text::printed("SM %d", sms - 1));
-  return y + sms * kSmHigh + 32;
-}
-
-std::string finding_of(
-    const model::ShareOut& shares, const std::vector<SmTime>& before,
-    const std::vector<SmTime>& after, int tiles, int k_tiles, int sms) {
-  const int end_before = end_of(before), end_after = end_of(after);
-  const int cut = tiles - shares.whole;
-  const int busy = static_cast<int>(std::ranges::count(before, end_before, &SmTime::end));
-  const int last = k_tiles - (shares.parts - 1) * shares.depth;
-  const int idle = sms - busy, waves = (tiles + sms - 1) / sms;
-  std::string finding =
-      text::printed(
-          "C has %d tiles with %d K tiles each. If each tile has one block, the blocks run on %d "
-          "SMs "
-          "in %d ",
-          tiles, k_tiles, sms, waves) +
-      (waves == 1 ? "wave, in which" : "waves, and in the last one") +
-      text::printed(" %d SMs are idle. Cut along K, ", idle) +
-      (cut == 1 ? std::string("the last tile") : text::printed("each of the last %d tiles", cut)) +
-      text::printed(" has %d parts", shares.parts);
-  finding += last == shares.depth ? text::printed(" of %d K tiles", last)
-             : shares.parts == 2
-                 ? text::printed(" of %d and %d K tiles", shares.depth, last)
-                 : text::printed(" of %d K tiles, the last one of %d", shares.depth, last);
-  if (cut > idle) {
-    finding += text::printed(
-        ": the %d SMs that were idle compute the second parts, up to %d of them one after the "
-        "other",
-        idle, (cut + idle - 1) / idle);
-  }
-  return finding + ". The last block ends after " + text::grouped(end_after) +
-         " K tiles instead of " + text::grouped(end_before) + ": " +
-         text::printed(
-             "%.2f waves instead of %.0f.", static_cast<double>(end_after) / k_tiles,
-             static_cast<double>(end_before) / k_tiles);
-}
-
-}  // namespace
-
-std::optional<Drawing> draw_sm_times(
-    const model::Variant& variant, const model::Gpu& gpu, int M, int N, int K) {
-  const model::ShareOut shares = model::share_out(variant, M, N, K, gpu.sms);
-  if (shares.parts == 1) return std::nullopt;
-  const model::ShareOut uncut = model::share_out(variant, M, N, K, 0);
-  const int tiles = model::tiles_of(variant, M, N), k_tiles = uncut.depth;
-  const std::vector<SmTime> before = sm_times(uncut, tiles, k_tiles, gpu.sms);
-  const std::vector<SmTime> after = sm_times(shares, tiles, k_tiles, gpu.sms);
-  const std::string finding = finding_of(shares, before, after, tiles, k_tiles, gpu.sms);
-  Svg svg;
-  double x = svg.legend(24, 66, Fill::warp, "a whole tile of C");
-  x = svg.legend(x, 66, Fill::one, "the first part of a tile");
-  x = svg.legend(x, 66, Fill::other, shares.parts == 2 ? "its second part" : "its other parts");
-  svg.legend(x, 66, Fill::paper, "idle");
-  svg.faint(
-      24, 90,
-      text::printed(
-          "A row is an SM of an %s, with one block at a time. The product is %d × %d × %d, a tile "
-          "of C %d × %d.",
-          gpu.name.c_str(), M, N, K, variant.BM, variant.BN));
-  const Axis time{kSmsLeft, kSmsWide, static_cast<double>(std::max(end_of(before), end_of(after)))};
-  double y = draw_sms(svg, 122, time, before, gpu.sms, "Before: a block for each tile");
-  y = draw_sms(svg, y, time, after, gpu.sms, "After: the tiles of the last wave are cut along K");
-  y -= 24;
-  svg.line(kSmsLeft, y, kSmsLeft + kSmsWide, y, "thin");
-  return svg.with(
-      finding, svg.ticks(time, y, k_tiles, "K tiles") + 2,
-      "Time is counted in K tiles. What it takes to start a block, and to store and add up the "
-      "sums of the parts, is left out.");
 }
 
 }  // namespace pictures
