@@ -1,6 +1,7 @@
 #include "show/step/scene.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -401,11 +402,54 @@ std::vector<Line> picture_of_banks(
   return picture;
 }
 
+// What the copy engine has brought after the step `at`: a line for each place that it fills, which
+// has the name of the mbarrier that counts its bytes.
+std::vector<Line> picture_of_ring(const StepScene& scene, std::size_t at) {
+  using enum model::RecordedAction::Kind;
+  struct Place {
+    const model::RecordedAction *any, *latest = nullptr;  // of its boxes
+    std::uint32_t waited = 0;  // warps that have waited for the phase of the latest one
+  };
+  const model::Recording& recording = scene.recording;
+  std::map<std::uint32_t, Place> places;
+  for (const model::RecordedAction& action : recording.actions) {
+    if (action.block != recording.events[at].block) continue;
+    if (action.kind == box) places.try_emplace(action.barrier, Place{&action});
+    const auto found = places.find(action.barrier);
+    if (action.events > at || found == places.end()) continue;
+    Place& place = found->second;
+    const bool is_same = place.latest != nullptr && place.latest->value == action.value;
+    if (action.kind == box) {
+      place = {place.any, &action, is_same ? place.waited : 0};
+    } else if (action.kind == wait && is_same) {
+      place.waited |= 1u << recording.warp.warp_of(action.thread);
+    }
+  }
+  std::vector<Line> lines;
+  for (const auto& [barrier, place] : places) {
+    std::string text = "empty";
+    if (place.latest != nullptr) {
+      const ActionContext& context = scene.contexts[place.latest - recording.actions.data()];
+      text = text::printed("phase %d: ", static_cast<int>(place.latest->value)) +
+             text::grouped(static_cast<std::int64_t>(context.so_far.bytes)) + " B are " +
+             (place.waited == 0 ? "coming" : "here; ");
+      const bool is_one = std::has_single_bit(place.waited);
+      if (place.waited != 0) {
+        text += (is_one ? "warp " : "warps ") + text::numbers_of_bits(place.waited) +
+                (is_one ? " has" : " have") + " waited for them";
+      }
+    }
+    lines.push_back({{"  " + text::pad_right(name_of_barrier(recording, *place.any), 10) + text}});
+  }
+  return lines;
+}
+
 // Which lane accesses which word. For global memory: rows of 128 bytes, with the fetched sectors
-// between bars. For shared memory: a row for each wavefront, with its banks side by side.
+// between bars. For shared memory: a row for each wavefront, with its banks side by side. In a step
+// without a request: the ring.
 std::vector<Line> picture_of_access(const StepScene& scene, const StepState& state) {
   const model::RecordedEvent& event = scene.recording.events[state.at];
-  if (event.kind != Kind::request) return {};
+  if (event.kind != Kind::request) return picture_of_ring(scene, state.at);
   const char chosen = pictures::lane_sign(state.lane);
   if (!scene.recording.array_of(event).shared) return picture_of_sectors(event.access, chosen);
   return picture_of_banks(

@@ -33,11 +33,8 @@ std::span<const model::RecordedAction> actions_at(
   return {found.begin(), found.end()};
 }
 
-namespace {
-
 using ActionKind = model::RecordedAction::Kind;
 
-// "full[2]"; "barrier 1", if it is a named one.
 std::string name_of_barrier(const model::Recording& recording, const model::RecordedAction& of) {
   if (of.named >= 0) return text::printed("barrier %d", of.named);
   const auto init = std::ranges::find_if(recording.actions, [&](const auto& action) {
@@ -50,6 +47,8 @@ std::string name_of_barrier(const model::Recording& recording, const model::Reco
   return array.bytes == sizeof(std::uint64_t) ? array.name
                                               : text::printed("%s[%d]", array.name.c_str(), number);
 }
+
+namespace {
 
 std::string bytes_text(std::uint64_t bytes) {
   return text::grouped(static_cast<std::int64_t>(bytes)) + " B";

@@ -61,6 +61,9 @@ void for_each_word(const model::WarpAccess& access, std::uint32_t lanes, Visit v
 std::span<const model::RecordedAction> actions_at(
     const model::Recording& recording, std::size_t at);
 
+// "full[2]" of an action; "barrier 1", if it is a named one.
+std::string name_of_barrier(const model::Recording& recording, const model::RecordedAction& of);
+
 // What happens at that step: "warp 1, 32 lanes store 4 B to As: 2 wavefronts, ideal 1 <- bank
 // conflict".
 std::string step_text(const StepScene& scene, std::size_t at);
