@@ -117,34 +117,6 @@ namespace {
 constexpr int kSide = 256, kDepth = 192, kPaperSide = 32;
 constexpr std::size_t kMostSteps = 50'000;  // of a block; nobody steps through more
 
-// A stage as it was measured, with its first block.
-struct Measured {
-  lab::Row row;
-  model::Recording recording;
-};
-
-Measured measured(
-    const model::StageTable& traced, const model::Stage& stage, const model::Variant& variant,
-    const lab::Problem& p, const lab::Run& run) {
-  model::Recorder recorder{.blocks = {0}, .most_events = kMostSteps};
-  lab::Row row{lab::traced(
-      p, traced, variant,
-      {.gpu = &run.gpu,
-       .blocks = machine::Blocks::kSample,
-       .hazards = false,
-       .recorder = &recorder})};
-  row.number = stage.number;
-  row.name = stage.name;
-  row.stage = &stage;
-  const lab::Launched launched = p.launched(variant);
-  row.aligned = launched.aligned;
-  row.variant = &variant;
-  if (model::why_not_run(stage, run.gpu).empty()) {
-    row.occupancy = lab::occupancy_of({}, run, *row.variant, launched.kernel);
-  }
-  return {std::move(row), std::move(recorder.launches.at(0))};
-}
-
 ShownScene shown(const lab::Row& row, model::Recording recording, const lab::Run& run) {
   const model::Variant& variant = *row.variant;
   ShownScene scene;
@@ -191,9 +163,14 @@ int write_page(const flags::Flags& flags, const model::StageTable& traced) {
     if (stage->variants.empty() || !model::is_traceable(*stage, run.gpu)) continue;
     const model::Variant& variant =
         flags::select_variant(*stage, sized.variant, run.gpu, p.M, p.N, p.K);
-    Measured one = measured(traced, *stage, variant, p, run);
-    rows.push_back(std::move(one.row));
-    recordings.push_back(std::move(one.recording));
+    auto [row, recording] = pictures::recorded_row(traced, *stage, variant, p, run.gpu, kMostSteps);
+    const lab::Launched launched = p.launched(variant);
+    row.aligned = launched.aligned;
+    if (model::why_not_run(*stage, run.gpu).empty()) {
+      row.occupancy = lab::occupancy_of({}, run, variant, launched.kernel);
+    }
+    rows.push_back(std::move(row));
+    recordings.push_back(std::move(recording));
   }
   trace::look_up_lines(recordings);
   // For a race, if there is another stage, a clock and room for its C.

@@ -519,21 +519,15 @@ std::string k_tile(std::size_t tile) {
 }
 
 double multiply_begin(const RingTile& tile) {
-  double begin = tile.uses.at(0).multiply_begin;
-  for (const Use& use : tile.uses) begin = std::min(begin, use.multiply_begin);
-  return begin;
+  return std::ranges::min(tile.uses, {}, &Use::multiply_begin).multiply_begin;
 }
 
 double multiply_end(const RingTile& tile) {
-  double end = 0;
-  for (const Use& use : tile.uses) end = std::max(end, use.multiply_end);
-  return end;
+  return std::ranges::max(tile.uses, {}, &Use::multiply_end).multiply_end;
 }
 
 double released(const RingTile& tile) {
-  double at = 0;
-  for (const Use& use : tile.uses) at = std::max(at, use.released);
-  return at;
+  return std::ranges::max(tile.uses, {}, &Use::released).released;
 }
 
 void name(Svg& svg, double y, const std::string& words) {

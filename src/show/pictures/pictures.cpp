@@ -24,24 +24,25 @@
 
 namespace pictures {
 
+RecordedRow recorded_row(
+    const model::StageTable& table, const model::Stage& stage, const model::Variant& variant,
+    const lab::Problem& p, const model::Gpu& gpu, std::size_t most_events) {
+  model::Recorder recorder{.blocks = {0}, .most_events = most_events};
+  lab::Row row{lab::traced(
+      p, table, variant,
+      {.gpu = &gpu, .blocks = machine::Blocks::kSample, .hazards = false, .recorder = &recorder})};
+  row.number = stage.number;
+  row.name = stage.name;
+  row.stage = &stage;
+  row.variant = &variant;
+  return {std::move(row), std::move(recorder.launches.at(0))};
+}
+
 namespace {
 
 namespace fs = std::filesystem;
 
 constexpr const char* kGpu = "H200";  // the GPU of the recorded times in the ladder's pictures
-
-// Traces some blocks of that stage's default variant; `recorder` has the first. Pictures show no
-// hazards.
-lab::Measurement measured(
-    const model::StageTable& table, const model::Stage& stage, const lab::Problem& p,
-    model::Recorder* recorder) {
-  return lab::traced(
-      p, table, stage.variants[0],
-      {.gpu = model::find_gpu(kGpu),
-       .blocks = machine::Blocks::kSample,
-       .hazards = false,
-       .recorder = recorder});
-}
 
 // Titles of pictures of stages and of a user's kernel.
 constexpr const char* kOnCoalescing = "what a warp asks of global memory";
@@ -64,8 +65,8 @@ std::optional<Pace> pace(const model::StageTable& table, const Traced& traced, i
   run.alpha = 1;
   run.gpu = *model::find_gpu(kGpu);
   const lab::Problem p = lab::random_problem({kSide, kSide, kShort}, 1, 0, 1);
-  const lab::Measurement near = measured(table, *traced.stage.stage, p, nullptr);
   lab::Row row = traced.row;
+  const lab::Row near = recorded_row(table, *row.stage, *row.variant, p, run.gpu).row;
   row.occupancy = lab::occupancy_of({}, run, *row.variant, row.variant->kernel);
   row.counts = model::extrapolated(*near.counts, *row.counts, (size - kShort) / (kSide - kShort));
   if (!lab::ceilings(run, row).compiled) return std::nullopt;
@@ -100,15 +101,11 @@ bool adds_waste(Wastes& shown, const BlockRequests& block) {
 
 Traced traced(const model::StageTable& table, const model::Stage& stage) {
   const lab::Problem p = lab::random_problem({kSide, kSide, kSide}, 1, 0, 1);
-  model::Recorder recorder{.blocks = {0}};
-  lab::Row row{measured(table, stage, p, &recorder)};
-  row.number = stage.number;
-  row.name = stage.name;
-  row.stage = &stage;
-  row.variant = &stage.variants[0];
+  const model::Variant& variant = stage.variants[0];
+  auto [row, recording] = recorded_row(table, stage, variant, p, *model::find_gpu(kGpu));
   return {
       std::move(row),
-      {&stage, &stage.variants[0], requests_of_block(recorder.launches.at(0), 0, p.M, p.N, p.K)}};
+      {&stage, &variant, requests_of_block(std::move(recording), 0, p.M, p.N, p.K)}};
 }
 
 void make_directory(const std::string& directory) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "lab/problem.h"
 #include "lab/run.h"
 #include "model/gpus.h"
 #include "model/stage.h"
@@ -17,6 +18,16 @@
 #include "text/numbers.h"
 
 namespace pictures {
+
+// A stage's variant, traced on some blocks, and what the first one did. Pictures show no hazards.
+struct RecordedRow {
+  lab::Row row;
+  model::Recording recording;
+};
+RecordedRow recorded_row(
+    const model::StageTable& table, const model::Stage& stage, const model::Variant& variant,
+    const lab::Problem& p, const model::Gpu& gpu,
+    std::size_t most_events = model::Recorder{}.most_events);
 
 // A stage, and the requests of one of its blocks. The block's tile lies inside of C.
 struct TracedStage {

@@ -44,14 +44,11 @@ struct Drawing {
   bool operator==(const Drawing&) const = default;
 };
 
-// A quantity, for example cycles, from left to right. What lies outside is drawn at its ends.
+// A quantity, for example cycles, from 0 at the left. What lies outside is drawn at the ends.
 struct Axis {
   double left, wide;  // px
   double last;        // at its right end
-  double first = 0;   // at its left end
-  double x(double at) const {
-    return left + std::clamp((at - first) / (last - first), 0.0, 1.0) * wide;
-  }
+  double x(double at) const { return left + std::clamp(at / last, 0.0, 1.0) * wide; }
 };
 
 // Lengths are in px, from the upper left corner.
