@@ -1,7 +1,6 @@
 #include "school/grade/answer.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <set>
 #include <utility>
 #include <vector>

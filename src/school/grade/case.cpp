@@ -1,8 +1,14 @@
 #include "school/grade/case.h"
 
+#include <malloc.h>
+#include <omp.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
+#include <cwchar>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <stdexcept>
@@ -156,20 +162,24 @@ class Fenced {
         name_(name),
         fence_(fence_floats(shape)),
         floats_(matrix.size()),
-        memory_(2 * fence_ + floats_, std::nanf("")) {
+        memory_(
+            static_cast<float*>(lab::allocate_guarded((2 * fence_ + floats_) * sizeof(float))),
+            lab::free_guarded) {
+    for (float* const fence : fences())
+      std::wmemset(reinterpret_cast<wchar_t*>(fence), std::bit_cast<wchar_t>(NAN), fence_);
     std::copy(matrix.begin(), matrix.end(), data());
   }
-  float* data() const { return const_cast<float*>(memory_.data()) + fence_; }
+  float* data() const { return memory_.get() + fence_; }
   machine::GlobalArray array(bool result = false) const {
     return {name_.c_str(), data(), floats_ * sizeof(float), result};
   }
   bool untouched() const {
-    const auto is_nan = [](float value) { return std::isnan(value); };
-    return std::all_of(memory_.begin(), memory_.begin() + fence_, is_nan) &&
-           std::all_of(memory_.end() - fence_, memory_.end(), is_nan);
+    return std::ranges::all_of(fences(), [&](const float* fence) {
+      return std::isnan(*fence) && std::memcmp(fence, fence + 1, (fence_ - 1) * sizeof(float)) == 0;
+    });
   }
   machine::GlobalArray before() const {
-    return {before_.c_str(), memory_.data(), fence_ * sizeof(float)};
+    return {before_.c_str(), memory_.get(), fence_ * sizeof(float)};
   }
   machine::GlobalArray behind() const {
     return {behind_.c_str(), data() + floats_, fence_ * sizeof(float)};
@@ -177,8 +187,9 @@ class Fenced {
 
  private:
   std::string before_, behind_, name_;
+  std::array<float*, 2> fences() const { return {memory_.get(), data() + floats_}; }
   std::size_t fence_, floats_;
-  lab::Floats memory_;
+  std::unique_ptr<float, decltype(&lab::free_guarded)> memory_;
 };
 
 }  // namespace
@@ -266,6 +277,7 @@ void run_watched(Case& c, bool audited) {
 }
 
 guard::Guard case_guard(double limit_s, const std::string& program_name, std::size_t runs) {
+  mallopt(M_ARENA_MAX, omp_get_max_threads());  // fresh threads need none of their own
   guard::Guard guard = attempt::kernel_guard(limit_s, program_name, "the kernel");
   // For each run the time limit of its kernel, and a minute for everything else.
   guard.whole_limit_s = 60 + static_cast<double>(runs) * (limit_s + 3);

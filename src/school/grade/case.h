@@ -1,6 +1,7 @@
 // One shape of an exercise: what the student's kernel made of it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -73,9 +74,10 @@ void measure(Case& c);
 // begin of A".
 inline constexpr const char* kOutside = "outside of ";
 inline constexpr const char* kBefore = "outside of the begin of ";
-// The floats on either side of a matrix: several of its lines.
+// The floats on either side of a matrix: as many as the largest matrix has, within limits.
 constexpr std::size_t fence_floats(const Shape& shape) {
-  return 1 << (shape.large ? 18 : 15);
+  const auto [M, N, K, variant, large] = shape;
+  return large ? std::clamp(std::max({M * N, M * K, N * K}), 1 << 15, 1 << 18) : 1 << 15;
 }
 
 // Gives the counts and hazards their lines in the student's file.

@@ -149,7 +149,8 @@ tasks=()
 
 # Adds a task for each answer that the list of edits $1 makes; the expected result is $2. The words of
 # an edit are the expected message if the answer fails, and describe an honest answer. Sets `made` to
-# their number. Wrong and honest answers are graded together, MANY at a time.
+# their number. Wrong and honest answers are graded together, MANY at a time: the shared arrays of all
+# must lie within the 256 KB that a descriptor of wgmma reaches.
 MANY=8
 add_edits() {
   local folder name answer words file exercise

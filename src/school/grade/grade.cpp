@@ -20,12 +20,10 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <random>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -72,6 +70,10 @@ T number(const std::string& name, const std::string& text, T least, T most) {
 
 Options parse_options(int argc, char** argv) {
   Options options;
+  const std::map<std::string, std::string*> texts = {
+      {"--exercise", &options.exercise},   {"--file", &options.file},
+      {"--student", &options.student},     {"--facts", &options.facts},
+      {"--inspect", &options.inspect.how}, {"--page", &options.inspect.page}};
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string name = argv[i], text = argv[i + 1];
     if (name == "--flags") {  // all that follow are for make show or make step
@@ -79,12 +81,8 @@ Options parse_options(int argc, char** argv) {
       break;
     }
     if (text.empty()) continue;
-    if (name == "--exercise") {
-      options.exercise = text;
-    } else if (name == "--file") {
-      options.file = text;
-    } else if (name == "--student") {
-      options.student = text;
+    if (const auto named = texts.find(name); named != texts.end()) {
+      *named->second = text;
     } else if (name == "--seed") {
       options.seed = number<std::uint64_t>("SEED", text, 1, 1'000'000'000);
     } else if (name == "--hint") {
@@ -93,12 +91,6 @@ Options parse_options(int argc, char** argv) {
       options.limit_s = number("LIMIT", text, 0.1, 3600.0);
     } else if (name == "--used") {
       options.used = number("--used", text, 0, 2);
-    } else if (name == "--facts") {
-      options.facts = text;
-    } else if (name == "--inspect") {
-      options.inspect.how = text;
-    } else if (name == "--page") {
-      options.inspect.page = text;
     } else if (name == "--brief") {
       options.brief = text == "1";
     } else {

@@ -4,9 +4,7 @@
 // must pass. Linked as a grader is, with this main in place of the grader's
 // (src/school/grade/check.sh).
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
-#include <cstring>
 #include <iostream>
 #include <numeric>
 #include <sstream>
