@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <set>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -50,47 +51,13 @@ const char* const kUsage =
 
 namespace {
 
-int parse_registers(const char* text) {
-  const char* end = text + std::strlen(text);
-  int registers = 0;
-  const auto parsed = std::from_chars(text, end, registers);
-  constexpr int kMost = 255;  // per thread, on every GPU of the table
-  if (parsed.ec != std::errc() || parsed.ptr != end || registers < 1 || registers > kMost) {
-    throw model::Refusal(
-        "--registers " + text::echoed(text) +
-        ": not a register count; give registers per thread, 1 to 255, for example --registers 64");
-  }
-  return registers;
-}
-
-int parse_launches(const char* text) {
-  if (std::strcmp(text, "all") == 0) return std::numeric_limits<int>::max();
-  const char* end = text + std::strlen(text);
-  int launches = 0;
-  const auto parsed = std::from_chars(text, end, launches);
-  if (parsed.ec != std::errc() || parsed.ptr != end || launches < 1) {
-    throw model::Refusal(
-        "--launches " + text::echoed(text) +
-        ": not a number of launches; give 1 or more, or all, for example --launches 3");
-  }
-  return launches;
-}
-
-std::vector<int> parse_kernels(const std::string& text) {
-  std::vector<int> kernels;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    int kernel = 0;
-    const auto parsed = std::from_chars(text.data() + begin, text.data() + end, kernel);
-    if (parsed.ec != std::errc() || parsed.ptr != text.data() + end || kernel < 1) {
-      throw model::Refusal(
-          "--kernels " + text::echoed(text) +
-          ": not rows of the table; give their numbers, for example --kernels 2,5");
-    }
-    kernels.push_back(kernel);
-    begin = end + 1;
-  }
-  return kernels;
+template <class T>
+T number(std::string_view text, T least, T most, const std::string& refusal) {
+  T value{};
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
+  if (whole && value >= least && value <= most) return value;
+  throw model::Refusal(refusal);
 }
 
 }  // namespace
@@ -99,8 +66,15 @@ Options parse_options(int argc, char** argv) {
   Options options;
   options.limit_s = simt_users_main != nullptr ? 60 : 10;
   std::vector<char*> others{argv[0]};
+  const std::set<std::string> with_value = {"--registers", "--kernels", "--show",
+                                            "--launches",  "--file",    "--limit"};
+  constexpr int kAll = std::numeric_limits<int>::max();
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
+    const std::string value = with_value.contains(argument) && i + 1 < argc ? argv[++i] : "";
+    const auto refusal = [&](const std::string& why) {
+      return argument + " " + text::echoed(value) + ": " + why;
+    };
     if (argument == "--name-threads") {
       options.name_threads = true;
     } else if (argument == "--keep-going") {
@@ -109,33 +83,37 @@ Options parse_options(int argc, char** argv) {
       }
       options.keep_going = true;
     } else if (argument == "--registers") {
-      options.registers = parse_registers(i + 1 < argc ? argv[++i] : "");
+      constexpr int kMost = 255;  // per thread, on every GPU of the table
+      options.registers = number(
+          value, 1, kMost,
+          refusal("not a register count; give registers per thread, 1 to 255, for example "
+                  "--registers 64"));
     } else if (argument == "--kernels") {
-      options.kernels = parse_kernels(i + 1 < argc ? argv[++i] : "");
-    } else if (argument == "--show") {
-      options.show = i + 1 < argc ? argv[++i] : "";
-      if (!options.show.ends_with(".html")) {
-        throw model::Refusal(
-            "--show " + text::echoed(options.show) +
-            ": give the page to write, for example show.html");
+      for (std::size_t begin = 0, end = 0; begin <= value.size(); begin = end + 1) {
+        end = std::min(value.find(',', begin), value.size());
+        options.kernels.push_back(number(
+            std::string_view(value).substr(begin, end - begin), 1, kAll,
+            refusal("not rows of the table; give their numbers, for example --kernels 2,5")));
       }
+    } else if (argument == "--show") {
+      options.show = value;
+      if (!value.ends_with(".html"))
+        throw model::Refusal(refusal("give the page to write, for example show.html"));
     } else if (argument == "--launches") {
-      options.launches = parse_launches(i + 1 < argc ? argv[++i] : "");
+      options.launches = value == "all" ? kAll
+                                        : number(
+                                              value, 1, kAll,
+                                              refusal("not a number of launches; give 1 or more, "
+                                                      "or all, for example --launches 3"));
     } else if (argument == "--file") {
-      options.file = i + 1 < argc ? argv[++i] : "";
+      options.file = value;
     } else if (argument == "--") {
       options.arguments.assign(argv + i + 1, argv + argc);
       break;
     } else if (argument == "--limit") {
-      const char* text = i + 1 < argc ? argv[++i] : "";
-      const char* end = text + std::strlen(text);
-      const auto parsed = std::from_chars(text, end, options.limit_s);
-      const bool fits = options.limit_s > 0 && options.limit_s <= 86400;
-      if (parsed.ec != std::errc() || parsed.ptr != end || !fits) {
-        throw model::Refusal(
-            "--limit " + text::echoed(text) +
-            ": not a time limit; give seconds, up to 86400, for example --limit 30");
-      }
+      options.limit_s = number(
+          value, std::numeric_limits<double>::min(), 86400.0,
+          refusal("not a time limit; give seconds, up to 86400, for example --limit 30"));
     } else {
       others.push_back(argv[i]);
     }

@@ -1,7 +1,6 @@
 #include "try/users_problem.h"
 
 #include <bit>
-#include <cmath>
 #include <limits>
 #include <utility>
 

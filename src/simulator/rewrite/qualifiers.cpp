@@ -1,7 +1,6 @@
 #include "simulator/rewrite/rewritten.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>

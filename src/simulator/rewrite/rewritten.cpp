@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cctype>
 #include <iterator>
-#include <stdexcept>
 #include <vector>
 
 #include "simulator/rewrite/tokens.h"
