@@ -188,6 +188,9 @@ struct Instructions {
   X("{ .reg .pred p; setp.lt.s32 p, %1, 0; bar.red.popc.u32 %0, 0, p; }",                          \
     static_cast<u32>(std::ranges::count_if(all.as, [](u32 x) { return s(x) < 0; })))               \
   X("{ .reg .u32 x; mov.u32 x, 5; match.any.sync.b32 %0, x, -1; }", ~0u)                           \
+  X("{ .reg .u32 x; .reg .pred p; mov.u32 x, %%laneid; and.b32 x, x, 1;\n"                         \
+    "match.all.sync.b32 x|p, x, -1; selp.u32 %0, 1, 0, p; add.u32 %0, %0, x; pmevent 1; }",        \
+    0u)                                                                                            \
   X("activemask.b32 %0;", ~0u)                                                                     \
   X("dp4a.u32.u32 %0, %1, %2, %3;", dot(a, b, c, false))                                           \
   X("dp4a.s32.s32 %0, %1, %2, %3;", dot(a, b, c, true))                                            \
@@ -495,11 +498,12 @@ __global__ void add_in_ptx(u32* out) {
   if (threadIdx.x == 0) count = 0;
   __syncthreads();
   const auto at = static_cast<u32>(__cvta_generic_to_shared(&count));
-  u32 old;
+  u32 old = 0;
   asm volatile(
-      "{ .reg .pred s, g; isspacep.shared s, %1; isspacep.global g, %1;\n"
-      "@g trap; @s red.shared.add.u32 [%0], 3; }" ::"r"(at),
-      "l"(&count)
+      "{ .reg .pred s, g, l; isspacep.shared s, %1; isspacep.global g, %1; isspacep.local l, %2;\n"
+      "@g trap; isspacep.global g, %2; @g trap; @!l trap; isspacep.global g, %3; @!g trap;\n"
+      "@s red.shared.add.u32 [%0], 3; }" ::"r"(at),
+      "l"(&count), "l"(&old), "l"(out)
       : "memory");
   asm volatile("red.relaxed.gpu.global.add.u32 [%0], %1;" ::"l"(out), "r"(threadIdx.x) : "memory");
   asm volatile("atom.global.add.u32 %0, [%1], %2;" : "=r"(old) : "l"(out + 1), "r"(0) : "memory");

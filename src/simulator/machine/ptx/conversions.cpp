@@ -88,9 +88,12 @@ constexpr PtxRow kConversions[] = {
      RUNS(const void* const pointer = pointer_to_shared(thread.word(1));
           thread.write(thread.operand(0), reinterpret_cast<std::uintptr_t>(pointer)))},
     {"cvta to? global|local|const|param u64|u32", "ds", SAME},
-    {"isspacep =global|" SHARED, "ds",
+    {"isspacep =global|local|" SHARED, "ds",
      RUNS(const auto* const pointer = reinterpret_cast<const void*>(thread.value(1));
-          thread.write(thread.operand(0), is_shared_memory(pointer) == (thread.now->mode > 0)))},
+          const auto is_there = thread.now->mode == 0   ? __isGlobal
+                                : thread.now->mode == 1 ? __isLocal
+                                                        : __isShared;
+          thread.write(thread.operand(0), is_there(pointer)))},
     {"mapa shared::cluster? u32|u64", "dss", SAME}};
 }  // namespace
 
