@@ -144,18 +144,25 @@ std::string brief(double value) {
   return std::isfinite(value) ? grouped(std::llround(value)) : printed("%g", value);
 }
 
-std::string numbers_of_bits(std::uint32_t bits) {
+std::string ranges_of(const std::set<int>& numbers) {
   std::string text;
-  for (int bit = 0; bit < 32; ++bit) {
-    if (!(bits >> bit & 1u)) continue;
-    int last = bit;
-    while (last < 31 && bits >> (last + 1) & 1u) ++last;
-    if (last == bit + 1) last = bit;  // "2, 3" is shorter to read than a range of two
-    text += (text.empty() ? "" : ", ") + std::to_string(bit);
-    if (last > bit) text += "–" + std::to_string(last);
-    bit = last;
+  for (auto at = numbers.begin(); at != numbers.end();) {
+    const int first = *at++;
+    int last = first;
+    while (at != numbers.end() && *at == last + 1) last = *at++;
+    text += (text.empty() ? "" : ", ") + std::to_string(first);
+    // "2, 3" is shorter to read than a range of two.
+    if (last > first) text += (last == first + 1 ? ", " : "–") + std::to_string(last);
   }
   return text;
+}
+
+std::string numbers_of_bits(std::uint32_t bits) {
+  std::set<int> numbers;
+  for (int bit = 0; bit < 32; ++bit) {
+    if (bits >> bit & 1u) numbers.insert(bit);
+  }
+  return ranges_of(numbers);
 }
 
 std::string scientific(double value) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,7 +40,8 @@ std::string significant(double value);  // three significant digits: 0.0213, 5.3
 std::string brief(double value);        // at most two decimals: 0.97, 98.6, 387; "131,072"
 std::string scientific(double value);   // only the magnitude: "1e-6"
 
-// "5", "0–7", "0, 16": which bits are set, such as the lanes of a mask.
+// "5", "0–7", "0, 16"; and the same of the bits that are set, such as the lanes of a mask.
+std::string ranges_of(const std::set<int>& numbers);
 std::string numbers_of_bits(std::uint32_t bits);
 
 // How the report looks on a terminal. Colour only repeats what words or signs already say.

@@ -30,6 +30,7 @@ TEST_CASE("numbers have separators, few digits and units") {
       "0 <0.01 10.0 98.6 123,456 -123,456 nan");
   CHECK(each(scientific, {1.23e-6, 0, nan}) == "1e-6 0 nan");
   CHECK(each(numbers_of_bits, {0u, 1u << 5, 0xfu, 0x80000003u, ~0u}) == "5 0–3 0, 1, 31 0–31");
+  CHECK(ranges_of({0, 1, 30, 31, 32, 33, 63}) == "0, 1, 30–33, 63");
 }
 
 TEST_CASE("a width counts characters, not bytes") {

@@ -1,7 +1,6 @@
 #include "show/step/scene.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -408,7 +407,7 @@ std::vector<Line> picture_of_ring(const StepScene& scene, std::size_t at) {
   using enum model::RecordedAction::Kind;
   struct Place {
     const model::RecordedAction *any, *latest = nullptr;  // of its boxes
-    std::uint32_t waited = 0;  // warps that have waited for the phase of the latest one
+    std::set<int> waited = {};  // warps that have waited for the phase of the latest one
   };
   const model::Recording& recording = scene.recording;
   std::map<std::uint32_t, Place> places;
@@ -420,9 +419,10 @@ std::vector<Line> picture_of_ring(const StepScene& scene, std::size_t at) {
     Place& place = found->second;
     const bool is_same = place.latest != nullptr && place.latest->value == action.value;
     if (action.kind == box) {
-      place = {place.any, &action, is_same ? place.waited : 0};
+      place.latest = &action;
+      if (!is_same) place.waited.clear();
     } else if (action.kind == wait && is_same) {
-      place.waited |= 1u << recording.warp.warp_of(action.thread);
+      place.waited.insert(recording.warp.warp_of(action.thread));
     }
   }
   std::vector<Line> lines;
@@ -432,10 +432,10 @@ std::vector<Line> picture_of_ring(const StepScene& scene, std::size_t at) {
       const ActionContext& context = scene.contexts[place.latest - recording.actions.data()];
       text = text::printed("phase %d: ", static_cast<int>(place.latest->value)) +
              text::grouped(static_cast<std::int64_t>(context.so_far.bytes)) + " B are " +
-             (place.waited == 0 ? "coming" : "here; ");
-      const bool is_one = std::has_single_bit(place.waited);
-      if (place.waited != 0) {
-        text += (is_one ? "warp " : "warps ") + text::numbers_of_bits(place.waited) +
+             (place.waited.empty() ? "coming" : "here; ");
+      const bool is_one = place.waited.size() == 1;
+      if (!place.waited.empty()) {
+        text += (is_one ? "warp " : "warps ") + text::ranges_of(place.waited) +
                 (is_one ? " has" : " have") + " waited for them";
       }
     }
