@@ -513,58 +513,21 @@ struct Tiles {
   float B[BK][BN + PAD_B];
 };
 
-// cp.async copies VEC floats to shared memory without a register in between and without waiting. If
-// `zero`, zeros arrive and nothing is read.
+// cp.async copies VEC floats to shared memory without a register in between and without waiting.
+// Outside the matrix it reads nothing, and zeros arrive.
 template <int VEC>
-__device__ inline void copy_async(float* to, const float* from, bool zero) {
-  cp_async<VEC * sizeof(float)>(to, from, zero);
+__device__ inline void copy_async_or_zero(
+    float* to, const float* matrix, int rows, int cols, int row, int col) {
+  const bool inside = row < rows && col < cols;
+  cp_async<VEC * sizeof(float)>(to, inside ? &matrix[offset(row, col, cols)] : matrix, !inside);
 }
-
-// One thread's part of all copies of a block: from left to right through BM rows of A, and down
-// through BN columns of B. Only the first tile can be short, so no later copy checks K. None checks
-// M and N: a row or column past the edge is replaced by the last one. What is computed from it is
-// never stored.
-template <int BM, int BN, int BK, int kThreads, int VEC>
-struct Copies {
-  static constexpr int kRowsA = kThreads / BK, kRowsB = VEC * kThreads / BN;  // copied at a time
-  int cols, a_m, a_k, b_k, b_n;
-  const float* from_A[BM / kRowsA];
-  const float* from_B;
-
-  __device__ Copies(
-      const float* A, const float* B, int M, int N, int K, int block_row, int block_col, int k0)
-      : cols(N) {
-    const int thread = threadIdx.x;
-    a_m = thread / BK, a_k = thread % BK;
-    b_k = VEC * thread / BN, b_n = VEC * thread % BN;
-    for (int i = 0; i < BM / kRowsA; ++i) {
-      from_A[i] = A + offset(min(block_row + a_m + i * kRowsA, M - 1), k0 + a_k, K);
-    }
-    from_B = B + offset(k0 + b_k, min(block_col + b_n, N - VEC), N);
-  }
-
-  // Starts to copy the next tile. The first `zeros` columns of A and rows of B are zeros. Where the
-  // compiler sees that there are none, it leaves out the checks.
-  template <class Tiles>
-  __device__ void start(Tiles& to, int zeros) {
-    for (int i = 0; i < BM / kRowsA; ++i) {
-      copy_async<1>(&to.A[a_k][a_m + i * kRowsA], from_A[i], zeros > 0 && a_k < zeros);
-      from_A[i] += BK;
-    }
-    for (int i = 0; i < BK; i += kRowsB) {
-      copy_async<VEC>(
-          &to.B[b_k + i][b_n], from_B + offset(i, 0, cols), zeros > 0 && b_k + i < zeros);
-    }
-    from_B += offset(BK, 0, cols);
-    __pipeline_commit();
-  }
-};
 
 // Stage 9: async pipeline
 // Until now a block copied, waited, multiplied, waited. Now shared memory is a ring of STAGES tiles
 // of A and B: while one is multiplied, the STAGES - 1 after it are in flight. One barrier per tile
 // is left. It says that a tile is complete, and that all are done with the one before, so that its
-// place in the ring is free. The last tiles have a loop of their own, which copies nothing.
+// place in the ring is free. cp.async cannot transpose four floats, so those of A are copied one by
+// one.
 template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int STAGES, int VEC>
 __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) async_pipeline(
     int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
@@ -581,13 +544,31 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) async_pipeline(
   const int row = warp_row + lane_row * 4;  // and this thread's first result
   const int col = warp_col + lane_col * 4;
 
-  const int tiles = max(1, ceil_div(K, BK));  // if K is 0, one tile of zeros
-  const int k0 = K - tiles * BK;              // where the first tile starts: it can be short
-  Copies<BM, BN, BK, kThreads, VEC> copies(A, B, M, N, K, block_row, block_col, k0);
+  const int tiles = ceil_div(K, BK);
+  const auto start_copy = [&](int tile) {
+    if (tile < tiles) {
+      auto& [As, Bs] = ring[tile % STAGES];
+      const int k0 = tile * BK;
+      for (int i = 0; i < BM; i += kThreads / BK) {
+        const int m = i + thread / BK, k = thread % BK;
+        copy_async_or_zero<1>(&As[k][m], A, M, K, block_row + m, k0 + k);
+      }
+      for (int i = 0; i < BK; i += VEC * kThreads / BN) {
+        const int k = i + VEC * thread / BN, n = VEC * thread % BN;
+        copy_async_or_zero<VEC>(&Bs[k][n], B, K, N, k0 + k, block_col + n);
+      }
+    }
+    __pipeline_commit();  // without copies, too: each tile has a group
+  };
 
   alignas(16) float sum[TM][TN] = {};
-  const auto multiply = [&](const Tiles<BM, BN, BK>& tile) {
-    const auto& [As, Bs] = tile;
+  for (int tile = 0; tile < STAGES - 1; ++tile) start_copy(tile);
+  for (int tile = 0; tile < tiles; ++tile) {
+    __pipeline_wait_prior(STAGES - 2);
+    __syncthreads();
+    start_copy(tile + STAGES - 1);
+
+    const auto& [As, Bs] = ring[tile % STAGES];
 #pragma unroll
     for (int k = 0; k < BK; ++k) {
       alignas(16) float a[TM], b[TN];
@@ -599,22 +580,6 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) async_pipeline(
         }
       }
     }
-  };
-
-  for (int tile = 0; tile < min(tiles, STAGES - 1); ++tile) {
-    copies.start(ring[tile], tile == 0 ? -k0 : 0);
-  }
-  int tile = 0;
-  for (; tile + STAGES - 1 < tiles; ++tile) {
-    __pipeline_wait_prior(STAGES - 2);
-    __syncthreads();
-    copies.start(ring[(tile + STAGES - 1) % STAGES], 0);
-    multiply(ring[tile % STAGES]);
-  }
-  for (; tile < tiles; ++tile) {
-    __pipeline_wait_prior(0);
-    __syncthreads();
-    multiply(ring[tile % STAGES]);
   }
 
 #pragma unroll
@@ -627,6 +592,44 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) async_pipeline(
     }
   }
 }
+
+// One thread's part of all copies of a block: from left to right through BM rows of A, and down
+// through BN columns of B. It keeps its addresses from tile to tile. Only K is checked. A row or
+// column past the edge is replaced by the last one: what is computed from it is never stored.
+template <int BM, int BN, int BK, int kThreads, int VEC>
+struct Copies {
+  static constexpr int kRowsA = kThreads / BK, kRowsB = VEC * kThreads / BN;  // copied at a time
+  int cols, k_left, a_m, a_k, b_k, b_n;
+  const float* from_A[BM / kRowsA];
+  const float* from_B;
+
+  __device__ Copies(
+      const float* A, const float* B, int M, int N, int K, int block_row, int block_col, int k0 = 0)
+      : cols(N), k_left(K - k0) {
+    const int thread = threadIdx.x;
+    a_m = thread / BK, a_k = thread % BK;
+    b_k = VEC * thread / BN, b_n = VEC * thread % BN;
+    for (int i = 0; i < BM / kRowsA; ++i) {
+      from_A[i] = A + offset(min(block_row + a_m + i * kRowsA, M - 1), k0 + a_k, K);
+    }
+    from_B = B + offset(k0 + b_k, min(block_col + b_n, N - VEC), N);
+  }
+
+  // Starts to copy the next tile.
+  template <class Tiles>
+  __device__ void start(Tiles& to) {
+    for (int i = 0; i < BM / kRowsA; ++i) {
+      cp_async<4>(&to.A[a_k][a_m + i * kRowsA], from_A[i], a_k >= k_left);
+      from_A[i] += BK;
+    }
+    for (int i = 0; i < BK; i += kRowsB) {
+      cp_async<4 * VEC>(&to.B[b_k + i][b_n], from_B + offset(i, 0, cols), b_k + i >= k_left);
+    }
+    from_B += offset(BK, 0, cols);
+    k_left -= BK;
+    __pipeline_commit();
+  }
+};
 
 // Stage 10: register pipeline
 // The same one level down: the floats of step k + 1 come to registers while those of step k are
@@ -650,8 +653,7 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) register_pipeline(
   const int col = warp_col + lane_col * 4;
 
   const int tiles = max(1, ceil_div(K, BK));  // if K is 0, one tile of zeros
-  const int k0 = K - tiles * BK;              // where the first tile starts: it can be short
-  Copies<BM, BN, BK, kThreads, VEC> copies(A, B, M, N, K, block_row, block_col, k0);
+  Copies<BM, BN, BK, kThreads, VEC> copies(A, B, M, N, K, block_row, block_col);
 
   alignas(16) float sum[TM][TN] = {};
   alignas(16) float a[2][TM], b[2][TN];  // one is multiplied while the other is loaded
@@ -664,7 +666,7 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) register_pipeline(
   const auto multiply = [&](int tile, bool copy) {
 #pragma unroll
     for (int k = 0; k < BK; ++k) {
-      if (k == 0 && copy) copies.start(ring[(tile + STAGES - 1) % STAGES], 0);
+      if (k == 0 && copy) copies.start(ring[(tile + STAGES - 1) % STAGES]);
       if (k + 1 < BK) {
         load(ring[tile % STAGES], k + 1);
       } else if (copy || tile + 1 < tiles) {  // the step after this one is the next tile's first
@@ -681,9 +683,7 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) register_pipeline(
     }
   };
 
-  for (int tile = 0; tile < min(tiles, STAGES - 1); ++tile) {
-    copies.start(ring[tile], tile == 0 ? -k0 : 0);
-  }
+  for (int tile = 0; tile < min(tiles, STAGES - 1); ++tile) copies.start(ring[tile]);
   __pipeline_wait_prior(0);
   __syncthreads();
   load(ring[0], 0);
@@ -757,18 +757,17 @@ struct Work {
 template <int BM, int BN, int BK>
 __device__ inline Work work_of(int block, int M, int N, int K, const Shares& shares) {
   const int rows = ceil_div(M, BM), cols = ceil_div(N, BN), all = max(1, ceil_div(K, BK));
-  int number = block, cut_tile = 0, part = 0, begin = 0, tiles = all;
+  int number = block, cut_tile = 0, part = 0, k0 = 0, tiles = all;
   if (block >= shares.whole) {
     const int cut_tiles = rows * cols - shares.whole;
     cut_tile = (block - shares.whole) % cut_tiles;
     part = (block - shares.whole) / cut_tiles;
     number = shares.whole + cut_tile;
-    begin = part * shares.depth;
-    tiles = min(shares.depth, all - begin);
+    k0 = part * shares.depth * BK;
+    tiles = min(shares.depth, all - part * shares.depth);
   }
   const Corner corner = corner_of<BM, BN>(number, M, N);
-  return {corner.row, corner.col, tiles, K - (all - begin) * BK, block >= shares.whole,
-          cut_tile,   part};
+  return {corner.row, corner.col, tiles, k0, block >= shares.whole, cut_tile, part};
 }
 
 // Where a block's results go: to C, or, if they are sums of a part, to a matrix of their own.
@@ -847,8 +846,7 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) balanced(
   const int col = warp_col + lane_col * 4;
 
   const int tiles = work.tiles;
-  const int k0 = work.k0;  // where the first tile starts: it can be short
-  Copies<BM, BN, BK, kThreads, VEC> copies(A, B, M, N, K, block_row, block_col, k0);
+  Copies<BM, BN, BK, kThreads, VEC> copies(A, B, M, N, K, block_row, block_col, work.k0);
 
   alignas(16) float sum[TM][TN] = {};
   alignas(16) float a[2][TM], b[2][TN];  // one is multiplied while the other is loaded
@@ -861,7 +859,7 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) balanced(
   const auto multiply = [&](int tile, bool copy) {
 #pragma unroll
     for (int k = 0; k < BK; ++k) {
-      if (k == 0 && copy) copies.start(ring[(tile + STAGES - 1) % STAGES], 0);
+      if (k == 0 && copy) copies.start(ring[(tile + STAGES - 1) % STAGES]);
       if (k + 1 < BK) {
         load(ring[tile % STAGES], k + 1);
       } else if (copy || tile + 1 < tiles) {  // the step after this one is the next tile's first
@@ -878,9 +876,7 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) balanced(
     }
   };
 
-  for (int tile = 0; tile < min(tiles, STAGES - 1); ++tile) {
-    copies.start(ring[tile], tile == 0 ? -k0 : 0);
-  }
+  for (int tile = 0; tile < min(tiles, STAGES - 1); ++tile) copies.start(ring[tile]);
   __pipeline_wait_prior(0);
   __syncthreads();
   load(ring[0], 0);
@@ -933,8 +929,7 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) tensor_cores(
   const int col = warp_col + lane / 4 * 4;
 
   const int tiles = max(1, ceil_div(K, BK));  // if K is 0, one tile of zeros
-  const int k0 = K - tiles * BK;              // where the first tile starts: it can be short
-  Copies<BM, BN, BK, kThreads, VEC> copies(A, B, M, N, K, block_row, block_col, k0);
+  Copies<BM, BN, BK, kThreads, VEC> copies(A, B, M, N, K, block_row, block_col);
 
   float sum[TM / 2][TN / 2][4] = {};
   alignas(16) float a[2][2][TM], b[2][2][TN / 2];  // one is multiplied while the other is loaded
@@ -950,7 +945,7 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) tensor_cores(
   const auto multiply = [&](int tile, bool copy) {
 #pragma unroll
     for (int k = 0; k < BK; k += 8) {
-      if (k == 0 && copy) copies.start(ring[(tile + STAGES - 1) % STAGES], 0);
+      if (k == 0 && copy) copies.start(ring[(tile + STAGES - 1) % STAGES]);
       if (k + 8 < BK) {
         load(tile, k + 8);
       } else if (copy || tile + 1 < tiles) {  // the step after this one is the next tile's first
@@ -971,9 +966,7 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) tensor_cores(
     }
   };
 
-  for (int tile = 0; tile < min(tiles, STAGES - 1); ++tile) {
-    copies.start(ring[tile], tile == 0 ? -k0 : 0);
-  }
+  for (int tile = 0; tile < min(tiles, STAGES - 1); ++tile) copies.start(ring[tile]);
   __pipeline_wait_prior(0);
   __syncthreads();
   load(0, 0);
@@ -1032,21 +1025,20 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) ldmatrix_fragments(
   const int col = warp_col + swizzled(lane / 8 * 4 + lane / 4 % 2 * 16, lane % 4);
 
   const int tiles = max(1, ceil_div(K, BK));  // if K is 0, one tile of zeros
-  const int k0 = K - tiles * BK;              // where the first tile starts: it can be short
   const int A_m = VEC * thread / BK, A_k = VEC * thread % BK, A_row = block_row + A_m;
   const int B_k = VEC * thread / BN, B_n = VEC * thread % BN;
-  const float* from_A = A + k0 + A_k;  // what this thread copies next
-  const float* from_B = B + offset(k0 + B_k, min(block_col + B_n, N - VEC), N);
-  const auto start_copies = [&](int tile, int zeros) {
+  const float* from_A = A + A_k;  // what this thread copies next
+  const float* from_B = B + offset(B_k, min(block_col + B_n, N - VEC), N);
+  const auto start_copies = [&](int tile) {
     auto& [As, Bs] = ring[tile % STAGES];
     for (int i = 0; i < BM; i += VEC * kThreads / BK) {
       const float* const from = from_A + offset(min(A_row + i, M - 1), 0, K);
-      copy_async<VEC>(&As[A_m + i][swizzled(A_k, A_m + i)], from, zeros > 0 && A_k < zeros);
+      cp_async<4 * VEC>(&As[A_m + i][swizzled(A_k, A_m + i)], from, tile * BK + A_k >= K);
     }
     from_A += BK;
     for (int i = 0; i < BK; i += VEC * kThreads / BN) {
       const float* const from = from_B + offset(i, 0, N);
-      copy_async<VEC>(&Bs[B_k + i][swizzled(B_n, B_k + i)], from, zeros > 0 && B_k + i < zeros);
+      cp_async<4 * VEC>(&Bs[B_k + i][swizzled(B_n, B_k + i)], from, tile * BK + B_k + i >= K);
     }
     from_B += offset(BK, 0, N);
     __pipeline_commit();
@@ -1070,7 +1062,7 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) ldmatrix_fragments(
   const auto multiply = [&](int tile, bool copy) {
 #pragma unroll
     for (int k = 0; k < BK; k += 8) {
-      if (k == 0 && copy) start_copies(tile + STAGES - 1, 0);
+      if (k == 0 && copy) start_copies(tile + STAGES - 1);
       if (k + 8 < BK) {
         load(tile, k + 8);
       } else if (copy || tile + 1 < tiles) {  // the step after this one is the next tile's first
@@ -1090,9 +1082,7 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) ldmatrix_fragments(
     }
   };
 
-  for (int tile = 0; tile < min(tiles, STAGES - 1); ++tile) {
-    start_copies(tile, tile == 0 ? -k0 : 0);
-  }
+  for (int tile = 0; tile < min(tiles, STAGES - 1); ++tile) start_copies(tile);
   __pipeline_wait_prior(0);
   __syncthreads();
   load(0, 0);
@@ -1218,9 +1208,7 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) copy_engine(
     if (copy) start_copy(tile + STAGES - 1);
   };
 
-  for (int tile = 0; tile < min(tiles, STAGES - 1); ++tile) {
-    start_copy(tile);
-  }
+  for (int tile = 0; tile < min(tiles, STAGES - 1); ++tile) start_copy(tile);
   if (tiles > 0) load(0, 0);
   int tile = 0;
   for (; tile + STAGES - 1 < tiles; ++tile) multiply(tile, true);
@@ -1303,9 +1291,7 @@ __global__ void __launch_bounds__(BN / 64 * 128, 1) warpgroups(
     if (tile + 1 < tiles) load(next, tile + 1);
   };
 
-  for (int tile = 0; tile < min(tiles, STAGES - 1); ++tile) {
-    start_copy(tile);
-  }
+  for (int tile = 0; tile < min(tiles, STAGES - 1); ++tile) start_copy(tile);
   if (tiles > 0) load(b[0], 0);
   int tile = 0;
   for (; tile + 1 < tiles; tile += 2) {

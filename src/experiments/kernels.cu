@@ -142,19 +142,13 @@ std::vector<model::Stage> experiment_stages() {
                  {any_registers<kOfWarps[0]>("any-registers"),
                   any_registers<Tile{128, 128, 8, 32, 64, 8, 8}>("any-registers-8x8"),
                   any_registers<Tile{128, 256, 8, 64, 64, 16, 8}>("any-registers-128x256")})),
-      with_more(
-          9, model::joined(
-                 variants<AsyncPipeline, kOtherRings>(),
-                 {changed<
-                      ring_checked<128, 256, 8, 64, 64, 16, 8, 4, 4>,
-                      ring_checked<128, 256, 8, 64, 64, 16, 8, 4, 1>>("checked", first(9)),
-                  changed<
-                      ring_copies_later<128, 256, 8, 64, 64, 16, 8, 4, 4>,
-                      ring_copies_later<128, 256, 8, 64, 64, 16, 8, 4, 1>>(
-                      "copies-later", first(9))})),
+      with_more(9, variants<AsyncPipeline, kOtherRings>()),
       with_more(
           10,
           {changed<
+               fragments_not_ahead<128, 256, 8, 64, 64, 16, 8, 4, 4>,
+               fragments_not_ahead<128, 256, 8, 64, 64, 16, 8, 4, 1>>("not-ahead", first(10)),
+           changed<
                fragments_forwards<128, 256, 8, 64, 64, 16, 8, 4, 4>,
                fragments_forwards<128, 256, 8, 64, 64, 16, 8, 4, 1>>("forwards", first(10)),
            changed<

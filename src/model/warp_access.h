@@ -429,6 +429,8 @@ struct Counts {
   Traffic smem_stores;  // ... and so do these;
   Traffic async_gmem;   // these count cp.async alone: its global side
   Traffic async_smem;   // and its shared side
+  // Of async_smem: what ncu leaves out where predicate P0 says which lanes copy (data/README.md).
+  std::int64_t wavefronts_beyond_fills = 0;
   // Of async_gmem: the boxes that the copy engine moves.
   std::int64_t box_requests = 0, box_sectors = 0;
   // Boxes that are outside of their matrix, and the sectors that ncu counts for all boxes
@@ -455,6 +457,7 @@ inline constexpr std::array kTraffic = {&Counts::gmem_loads, &Counts::gmem_store
                                         &Counts::smem_loads, &Counts::smem_stores,
                                         &Counts::async_gmem, &Counts::async_smem};
 inline constexpr std::array kSums = {
+    &Counts::wavefronts_beyond_fills,
     &Counts::box_bytes_in_flight,
     &Counts::blocks_traced,
     &Counts::threads_traced,

@@ -167,8 +167,10 @@ bool compare_launch(
     const bool has_to_agree = metric.compare != Compare::if_wide || as_written;
     const double more = from_ncu.value_or(0) - static_cast<double>(traced);
     const bool equal = from_ncu && more == 0;
+    const bool as_fills = more < 0 && -more <= static_cast<double>(counts.wavefronts_beyond_fills);
     const bool nearly =
-        from_ncu && std::fabs(more) < metric.tolerance * static_cast<double>(traced);
+        from_ncu && metric.tolerance > 0 &&
+        (as_fills || std::fabs(more) < metric.tolerance * static_cast<double>(traced));
     std::optional<double> made;
     if (metric.as_compiled && compiled) {
       made = std::round((*compiled).*metric.as_compiled);
@@ -237,9 +239,10 @@ bool print_profile(std::FILE* out, const std::string& ncu_csv, const lab::Run& t
   for (const auto& [sign, words] :
        {std::pair("=", "equal"),
         {"≈",
-         "less than 10 % apart: wavefronts of cp.async. They differ a little from launch to "
+         "wavefronts of cp.async, less than 10 % apart: they differ a little from launch to "
          "launch. "
-         "And where predicate P0 says which lanes copy, ncu takes it for false"},
+         "Or, where a lane's condition is predicate P0, ncu takes it for false: all lanes count as "
+         "copying, or as filling with zeros"},
         {"≠", "not equal, but should be"},
         {"c",
          "not as written, and need not be: the compiler merged loads from shared memory into wide "

@@ -235,11 +235,13 @@ TEST_CASE("ncu's counts stand beside the traced ones, as in their golden file") 
   add("equal", csv, nothing);
   add("merged otherwise", replaced_once(csv, "81,920", "81,921"), nothing);
   add("not equal", ncu_csv(kNcuName, "8,193"), nothing);
-  for (const char* copied : {"4,000", "3,600"}) {
-    add("cp.async", ncu_csv(kNcuName, "8,192", copied), [](lab::Run&, model::Counts& counts) {
+  for (const auto& [copied, beyond_fills] :
+       {std::pair("4,000", 0), {"3,600", 495}, {"3,600", 496}}) {
+    add("cp.async", ncu_csv(kNcuName, "8,192", copied), [&](lab::Run&, model::Counts& counts) {
       counts.async_gmem.requests = 4096;
       counts.async_gmem.pieces = 16384;
       counts.async_smem.pieces = 4096;
+      counts.wavefronts_beyond_fills = beyond_fills;
     });
   }
   add("boxes, ldmatrix and atomics", csv, [](lab::Run&, model::Counts& counts) {

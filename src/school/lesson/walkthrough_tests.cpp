@@ -206,7 +206,7 @@ TEST_CASE("every kernel fits on two screens, and three to six lines above it exp
   }
 }
 
-TEST_CASE("between kernels of the fp32 units at most 25 lines are added, and most change no more") {
+TEST_CASE("between kernels of the fp32 units at most 30 lines are new, and most change up to 25") {
   for_each_step([](const Kernel&, const Kernel& after, const Changed& lines) {
     if (stage_of(after).number >= first_on_tensor_cores()) return;
     const std::map<std::string, std::size_t> exceptions = {
@@ -214,11 +214,11 @@ TEST_CASE("between kernels of the fp32 units at most 25 lines are added, and mos
         {"thread_coarsening_1d", 29},
         // Every line that moves data now moves four floats.
         {"vectorized", 38},
-        // The copies move to a helper, and the loop over the tiles becomes three.
+        // Loads become copies, in a function that starts them ahead.
         {"async_pipeline", 44},
-        // Loads and multiplications, which were one loop, become two functions.
-        {"register_pipeline", 40}};
-    CHECK(lines.added.size() <= 25);
+        // Loads and multiplications become functions, and the copies move to a helper.
+        {"register_pipeline", 59}};
+    CHECK(lines.added.size() <= 30);
     // Or the recorded number for a kernel that cannot keep the limit.
     const std::size_t changed = lines.added.size() + lines.removed.size();
     const auto exception = exceptions.find(after.name);

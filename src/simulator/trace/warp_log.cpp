@@ -406,6 +406,9 @@ void BlockCounts::request(
         access.active, [&](int l) { total.worst.address[l] -= site.array->begin; });
     if (other != nullptr) total.worst_other = *other;
   }
+  if (site.traffic == kAsyncSmem && access.bytes == 16) {
+    counts_.wavefronts_beyond_fills += cost.pieces - model::shared_store(access).wavefronts;
+  }
   const auto tally = [&](Tally& of) {
     of.add(site.traffic, access.bytes);
     if (site.traffic == kAsyncGmem) of.add(kGmemLoads, access.bytes);
