@@ -17,15 +17,17 @@ class Registers {
     const {warps, arrays, scene} = recording;
     this.factors = [recording.array("A"), recording.array("B")];
     this.sums = Array.from({length: recording.threads}, () => []);  // of each thread: words of C
-    // Of each warp, for each row of A and column of B: the steps that brought the elements.
-    this.brought = Array.from({length: warps}, () => [new Map(), new Map()]);
+    // Of each warp, for each element of A and of B: the last step that brought it.
+    this.came = Array.from({length: warps}, () => this.factors.map((array) => new Int32Array(array?.words ?? 0).fill(NEVER)));
     this.loads = Array.from({length: warps}, () => []);  // {at, elements, count: of each lane}
+    this.lines = this.loads.map(() => [[], []]);  // [rows, columns] of its sums
     this.copies = new Map();  // by tile along K: its cp.async copies
     this.origin = new Map(arrays.filter(({shared}) => shared).map((array) => [array, new Int32Array(array.words).fill(-1)]));
     if (scene.M > 0) this.follow();
     const places = [...new Set([...this.copies.values()].map(({first}) => first))].sort((a, b) => a - b);
     for (const copy of this.copies.values()) copy.place = places.indexOf(copy.first);
-    for (const lines of this.brought.flat()) for (const steps of lines.values()) steps.sort();
+    // Of each warp, for each row of A and column of B: these steps in ascending order.
+    this.brought = this.came.map((factors) => factors.map((steps, isB) => this.byLine(steps, isB)));
   }
 
   // [line, k] of an element.
@@ -53,11 +55,12 @@ class Registers {
       if (step.site.array !== C || step.site.direction !== Direction.store) continue;
       recording.forEachWord(step, (word, lane) => this.sums[step.warp * recording.lanes + lane].push(word));
     }
+    this.lines = this.lines.map((_, warp) => this.linesOf(warp));
     const hasShared = origin.size > 0;
     // In the order of each thread's requests: what it has loaded and not yet stored, and where its
     // copies go. And of each warp, the tiles of its cp.async copies, by group.
     const loaded = this.sums.map(() => []), targets = this.sums.map(() => []);
-    const groups = this.brought.map(() => [new Set()]);
+    const groups = this.loads.map(() => [new Set()]);
     let done = 0;
     recording.steps.forEach((step, at) => {
       for (; done < recording.actionsBefore[at]; ++done) this.act(recording.actions[done], at);
@@ -105,20 +108,23 @@ class Registers {
   bring(step, at, originOf) {
     const {recording} = this, {matrices, bytes} = step.pattern;
     const count = matrices || Math.ceil(bytes / 4), elements = new Int32Array(recording.lanes * count).fill(-1);
-    let last = -1, next = 0, of = -1;
+    const came = this.came[step.warp];
+    let isKnown = false, next = 0, of = -1;
     const give = (word, lane) => {
       const element = originOf(word);
       next = lane === of ? next + 1 : lane * count;
       of = lane;
       elements[next] = element;
-      if (element >= 0 && element !== last) this.mark(step.warp, last = element, at);
+      if (element < 0) return;
+      came[element & 1][element >> 1] = at;
+      isKnown = true;
     };
     if (matrices === 0) recording.forEachWord(step, give);
     for (let i = 0; i < 32 * matrices; ++i) {
       const lane = Math.floor(i / matrices), matrix = i % matrices;
       give(recording.address(step, 8 * matrix + (lane >> 2)) / 4 + lane % 4, lane);
     }
-    if (last >= 0) this.loads[step.warp].push({at, elements, count});
+    if (isKnown) this.loads[step.warp].push({at, elements, count});
   }
 
   // The elements that a load brings to a lane.
@@ -126,10 +132,16 @@ class Registers {
     return elements.subarray(lane * count, (lane + 1) * count).filter((element) => element >= 0);
   }
 
-  mark(warp, element, at) {
-    const [line, k] = this.placeOf(element), lines = this.brought[warp][element & 1];
-    if (!lines.has(line)) lines.set(line, new Int32Array(this.recording.scene.K).fill(NEVER));
-    lines.get(line)[k] = at;
+  byLine(steps, isB) {
+    const lines = new Map();
+    for (let word = 0; word < steps.length; ++word) {
+      if (steps[word] === NEVER) continue;
+      const [line, k] = this.placeOf(2 * word + isB);
+      if (!lines.has(line)) lines.set(line, new Int32Array(this.recording.scene.K).fill(NEVER));
+      lines.get(line)[k] = steps[word];
+    }
+    for (const inOrder of lines.values()) inOrder.sort();
+    return lines;
   }
 
   // A box brings rows of a matrix to shared memory, swizzled. A wgmma reads 32 bytes of each row of
@@ -147,9 +159,8 @@ class Registers {
     for (const origin of this.origin.values()) {
       const element = origin[value / 4] ?? -1;
       if (element < 0 || element & 1) continue;
-      for (const row of this.linesOf(warp)[0]) {
-        for (let k = 0; k < 8; ++k) this.mark(warp, elementOf(false, row * K + this.placeOf(element)[1] + k), at);
-      }
+      const k = this.placeOf(element)[1];
+      for (const row of this.lines[warp][0]) this.came[warp][0].fill(at, row * K + k, row * K + k + 8);
     }
   }
 
@@ -163,7 +174,7 @@ class Registers {
 
   // Whether all elements were followed that the warp's sums need.
   knows(warp) {
-    return this.linesOf(warp).every((lines, i) => lines.every((line) => this.brought[warp][i].has(line)));
+    return this.lines[warp].every((lines, i) => lines.every((line) => this.brought[warp][i].has(line)));
   }
 
   // How many products a warp's sum in that row and column has at a step: as many as both of its
@@ -381,7 +392,7 @@ class Life {
     const registers = this.registers = new Registers(recording);
     this.warpOf = new Int16Array(recording.array("C")?.words ?? 0).fill(-1);
     registers.sums.forEach((words, thread) => words.forEach((word) => this.warpOf[word] = Math.floor(thread / lanes)));
-    this.lines = registers.brought.map((_, warp) => registers.linesOf(warp));
+    this.lines = registers.lines;
     this.isKnown = this.lines.map(([rows], warp) => rows.length > 0 && registers.knows(warp));
     this.multiplications = registers.brought.map(() => []);
     for (const {kind, thread, before} of recording.actions) {
