@@ -15,13 +15,15 @@ count() { "$tests" --count "$@" | sed -n 's/.*: *//p'; }
 export log=$(mktemp) || exit 2
 trap 'rm -f "$log"' EXIT
 export OMP_WAIT_POLICY=passive # threads that wait leave the cores to the others
-# Files whose test cases share a page, a browser, a book or a run: each is one process, and the first.
-together=('*/show/page/*' '*/book_tests.cpp' '*/lesson/lesson_tests.cpp')
+# Files whose test cases share a page, a browser, a book or a run, or which mostly wait: each is one
+# process, and the first.
+together=('*/show/page/*' '*/book_tests.cpp' '*/lesson/lesson_tests.cpp' '*/guard/*')
 apart=$(IFS=,; echo "${together[*]}")${but:+,$but}
 all=$(count "-sfe=$but")
 chunk=4
 # A line is a process: how many test cases it runs, and its filters. The output of each is kept
-# together. One that does not end is ended, and doctest names its test case.
+# together. One that does not end is ended, and doctest names its test case. There is one process more
+# than cores, since some tests wait.
 {
   for file in "${together[@]}"; do
     echo "$(count "-sf=$file" "-sfe=$but") -sf=$file -sfe=$but"
@@ -32,7 +34,7 @@ chunk=4
     first=$((last > chunk ? last - chunk + 1 : 1))
     echo "$((last - first + 1)) --first=$first --last=$last -sfe=$apart"
   done
-} | xargs -P "$(nproc)" -I{} bash -c '
+} | xargs -P "$(($(nproc) + 1))" -I{} bash -c '
   read -ra cases <<< "$2"
   output=$(timeout -k 10 1200 "$1" "${cases[@]:1}" --no-intro 2>&1)
   code=$?
