@@ -163,7 +163,8 @@ int write_page(const flags::Flags& flags, const model::StageTable& traced) {
     if (stage->variants.empty() || !model::is_traceable(*stage, run.gpu)) continue;
     const model::Variant& variant =
         flags::select_variant(*stage, sized.variant, run.gpu, p.M, p.N, p.K);
-    auto [row, recording] = pictures::recorded_row(traced, *stage, variant, p, run.gpu, kMostSteps);
+    auto [row, recording] = pictures::recorded_row(
+        traced, *stage, variant, p, run.gpu, machine::Blocks::kSample, kMostSteps);
     const lab::Launched launched = p.launched(variant);
     row.aligned = launched.aligned;
     if (model::why_not_run(*stage, run.gpu).empty()) {

@@ -26,11 +26,10 @@ namespace pictures {
 
 RecordedRow recorded_row(
     const model::StageTable& table, const model::Stage& stage, const model::Variant& variant,
-    const lab::Problem& p, const model::Gpu& gpu, std::size_t most_events) {
+    const lab::Problem& p, const model::Gpu& gpu, machine::Blocks blocks, std::size_t most_events) {
   model::Recorder recorder{.blocks = {0}, .most_events = most_events};
   lab::Row row{lab::traced(
-      p, table, variant,
-      {.gpu = &gpu, .blocks = machine::Blocks::kSample, .hazards = false, .recorder = &recorder})};
+      p, table, variant, {.gpu = &gpu, .blocks = blocks, .hazards = false, .recorder = &recorder})};
   row.number = stage.number;
   row.name = stage.name;
   row.stage = &stage;
@@ -50,6 +49,7 @@ constexpr const char* kOnBanks = "the banks of shared memory";
 
 constexpr int kSide = 256;   // M, N and K of what is traced: the walkthrough's
 constexpr int kShort = 128;  // another K, for the rates at a larger one
+constexpr machine::Blocks kBlocks = machine::Blocks::kFirst;  // none of these shapes cuts a tile
 
 // The counts of a stage, and what its first block did.
 struct Traced {
@@ -66,7 +66,7 @@ std::optional<Pace> pace(const model::StageTable& table, const Traced& traced, i
   run.gpu = *model::find_gpu(kGpu);
   const lab::Problem p = lab::random_problem({kSide, kSide, kShort}, 1, 0, 1);
   lab::Row row = traced.row;
-  const lab::Row near = recorded_row(table, *row.stage, *row.variant, p, run.gpu).row;
+  const lab::Row near = recorded_row(table, *row.stage, *row.variant, p, run.gpu, kBlocks).row;
   row.occupancy = lab::occupancy_of({}, run, *row.variant, row.variant->kernel);
   row.counts = model::extrapolated(*near.counts, *row.counts, (size - kShort) / (kSide - kShort));
   if (!lab::ceilings(run, row).compiled) return std::nullopt;
@@ -102,7 +102,7 @@ bool adds_waste(Wastes& shown, const BlockRequests& block) {
 Traced traced(const model::StageTable& table, const model::Stage& stage) {
   const lab::Problem p = lab::random_problem({kSide, kSide, kSide}, 1, 0, 1);
   const model::Variant& variant = stage.variants[0];
-  auto [row, recording] = recorded_row(table, stage, variant, p, *model::find_gpu(kGpu));
+  auto [row, recording] = recorded_row(table, stage, variant, p, *model::find_gpu(kGpu), kBlocks);
   return {
       std::move(row),
       {&stage, &variant, requests_of_block(std::move(recording), 0, p.M, p.N, p.K)}};

@@ -26,7 +26,7 @@ struct RecordedRow {
 };
 RecordedRow recorded_row(
     const model::StageTable& table, const model::Stage& stage, const model::Variant& variant,
-    const lab::Problem& p, const model::Gpu& gpu,
+    const lab::Problem& p, const model::Gpu& gpu, machine::Blocks blocks,
     std::size_t most_events = model::Recorder{}.most_events);
 
 // A stage, and the requests of one of its blocks. The block's tile lies inside of C.
