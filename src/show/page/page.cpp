@@ -150,7 +150,11 @@ int write_page(const flags::Flags& flags, const model::StageTable& traced) {
     sized.size = is_real ? kSide : kPaperSide;
     sized.k = flags.k.value_or(is_real ? kDepth : kPaperSide);
   }
-  if (!has_own_size && flags.variant.empty()) sized.variant = flags::kFirstVariant;
+  auto blocks = machine::Blocks::kSample;
+  if (!has_own_size && flags.variant.empty()) {
+    sized.variant = flags::kFirstVariant;
+    blocks = machine::Blocks::kFirst;  // it cuts no tile, so all blocks are alike
+  }
   const lab::Problem p = lab::load_problem(sized, false);
   if (p.results() == 0) throw model::Refusal("--page: C has no elements, so no kernel runs");
   run.M = p.M;
@@ -163,8 +167,8 @@ int write_page(const flags::Flags& flags, const model::StageTable& traced) {
     if (stage->variants.empty() || !model::is_traceable(*stage, run.gpu)) continue;
     const model::Variant& variant =
         flags::select_variant(*stage, sized.variant, run.gpu, p.M, p.N, p.K);
-    auto [row, recording] = pictures::recorded_row(
-        traced, *stage, variant, p, run.gpu, machine::Blocks::kSample, kMostSteps);
+    auto [row, recording] =
+        pictures::recorded_row(traced, *stage, variant, p, run.gpu, blocks, kMostSteps);
     const lab::Launched launched = p.launched(variant);
     row.aligned = launched.aligned;
     if (model::why_not_run(*stage, run.gpu).empty()) {
