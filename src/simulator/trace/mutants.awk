@@ -190,11 +190,11 @@ function block_end(l, d,   at) {
 function uncheck(l, stages,   rest, at, left, begin, depth, c, operator, size, what) {
   rest = text[l]
   sub(/\/\/.*/, "", rest)
-  while (match(rest, /.* (<|<=|>=) (rows|cols|M|N|K)([^A-Za-z_0-9]|$)/)) {
+  while (match(rest, /.* (<|<=|>=) (rows|cols|M|N|K|k_left)([^A-Za-z_0-9]|$)/)) {
     match(rest, /.* (<|<=|>=) /)
     at = RLENGTH
     size = substr(rest, at + 1)
-    match(size, /^[A-Za-z]+/)
+    match(size, /^[A-Za-z_]+/)
     size = substr(size, 1, RLENGTH)
     left = substr(rest, 1, at)
     operator = left ~ />= $/ ? ">=" : left ~ /<= $/ ? "<=" : "<"
@@ -204,7 +204,7 @@ function uncheck(l, stages,   rest, at, left, begin, depth, c, operator, size, w
       c = substr(left, begin, 1)
       if (c == ")") ++depth
       if (c == "(" && --depth < 0) break
-      if (c == "&" || c == "|" || c == "=") break
+      if (c == "&" || c == "|" || c == "=" || (c == "," && depth == 0)) break
       if (substr(left, 1, begin) ~ /return $/) break
     }
     what = substr(text[l], begin + 1, at + length(size) - begin)
