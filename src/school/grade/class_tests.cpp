@@ -266,7 +266,7 @@ TEST_CASE("an answer is shown and stepped through, even if it fails") {
   CHECK(shown.exit_code == 1);
   CHECK(contains(shown.out, "exercise 04-tile-and-barriers: M 16, N 32, K 16, seed 1"));
   CHECK(contains(shown.out, "race on As"));
-  CHECK(contains(shown.out, "SMEM store of As"));
+  CHECK(contains(shown.out, " lanes store 4 B to As: "));
   CHECK(contains(testing::contents(page), "<svg"));
   CHECK(contains(testing::contents(record), ",04-tile-and-barriers,1,2,shown\n"));
 

@@ -1,16 +1,20 @@
 #include "show/pictures/block_requests.h"
 
 #include <algorithm>
+#include <bit>
 #include <cctype>
 #include <cmath>
 #include <deque>
+#include <span>
 #include <sstream>
 #include <stdexcept>
 #include <string_view>
 #include <unordered_map>
 
+#include "lab/run.h"
 #include "model/stage.h"
 #include "model/warp_access.h"
+#include "text/numbers.h"
 
 namespace pictures {
 
@@ -89,16 +93,12 @@ std::vector<Moved> elements_moved(const BlockRequests& block) {
   return all;
 }
 
-bool stores_result(const BlockRequests& block, const model::RecordedEvent& request) {
-  const model::RecordedArray& array = block.array_of(request);
-  return !array.shared && array.name == "C" &&
-         block.site_of(request).direction == model::Direction::store;
-}
-
 Written written_by(const BlockRequests& block) {
   std::map<std::pair<int, int>, int> writers;  // by row and column
   for (const model::RecordedEvent& request : block.events) {
-    if (!stores_result(block, request)) continue;
+    const model::RecordedArray& array = block.array_of(request);
+    const bool stores = block.site_of(request).direction == model::Direction::store;
+    if (array.shared || array.name != "C" || !stores) continue;
     model::for_each_lane(request.access.active, [&](int lane) {
       const int thread = block.warp.thread_of(request.warp, lane);
       for (int w = 0; w < words_of(request.access); ++w) {
@@ -139,6 +139,27 @@ WarpRequest request_at(const model::Recording& recording, std::size_t at) {
   return {events[at].access, shared, direction, 0, copies ? &events[other].access : nullptr};
 }
 
+std::string counted(std::uint64_t count, const std::string& what) {
+  return text::grouped(static_cast<long long>(count)) + " " + what + (count == 1 ? "" : "s");
+}
+
+std::string request_text(const model::Recording& recording, std::size_t at) {
+  const model::RecordedEvent& event = recording.events[at];
+  const model::RecordedSite& site = recording.site_of(event);
+  const model::RecordedArray& array = recording.array_of(event);
+  const bool is_read = site.direction == model::Direction::load ||
+                       (site.direction == model::Direction::copy && !array.shared);
+  const bool is_wasteful = event.bank_conflicts + event.uncoalesced > 0;
+  return counted(std::popcount(event.access.active), "lane") +
+         (site.atomic ? " atomically " : " ") + lab::name_of(site.direction) +
+         text::printed(" %d B %s ", event.access.bytes, is_read ? "from" : "to") + array.name +
+         ": " + counted(event.pieces, array.shared ? "wavefront" : "sector") +
+         text::printed(", ideal %d", event.ideal) +
+         (!is_wasteful   ? ""
+          : array.shared ? " <- bank conflict"
+                         : " <- uncoalesced");
+}
+
 model::Sectors sectors_of(const WarpRequest& request) {
   return request.other != nullptr ? model::split_async_copy(*request.other, request.access).sectors
                                   : model::sectors(request.access);
@@ -148,6 +169,61 @@ model::Wavefronts wavefronts_of(const WarpRequest& request) {
   if (request.other) return model::split_async_copy(request.access, *request.other).wavefronts;
   return request.direction == model::Direction::load ? model::wavefronts_of_load(request.access)
                                                      : model::wavefronts_of_store(request.access);
+}
+
+namespace {
+
+std::string signs(std::span<const std::uint32_t> lanes) {
+  std::string text;
+  for (const std::uint32_t some : lanes) {
+    text += some == 0 ? '.' : std::has_single_bit(some) ? lane_sign(std::countr_zero(some)) : '*';
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<PictureRow> rows_of(const WarpRequest& request) {
+  const model::WarpAccess& access = request.access;
+  std::vector<PictureRow> rows;
+  if (request.shared) {
+    rows.push_back({"  bank           ", ""});
+    for (int bank = 0; bank < access.warp.banks; bank += 8)
+      rows[0].label += text::pad_right(std::to_string(bank), 8);
+    for (const model::Wavefront& turn : wavefronts_of(request)) {
+      rows.push_back(
+          {text::printed("  wavefront %3zu  ", rows.size()),
+           signs(model::lanes_at_banks(access, turn.lanes))});
+    }
+    return rows;
+  }
+  const std::size_t sectors_a_line = access.warp.sectors_a_line();
+  const std::size_t wide = access.warp.sector_words() + 2;
+  std::map<std::uint64_t, std::string> lines;
+  for (const model::Sector& sector : model::sectors(access)) {
+    std::string& line = lines[sector.number / sectors_a_line];
+    line.resize(sectors_a_line * wide, ' ');
+    line.replace(
+        sector.number % sectors_a_line * wide, wide,
+        "[" + signs(model::lanes_at_words(access, sector)) + "]");
+  }
+  for (const auto& [number, line] : lines) {
+    const auto byte = static_cast<unsigned long long>(number * access.warp.line_bytes);
+    rows.push_back({text::printed("  from byte %9llu ", byte), line});
+  }
+  return rows;
+}
+
+std::string picture_of(const WarpRequest& request, std::size_t most) {
+  const std::vector<PictureRow> rows = rows_of(request);
+  most += request.shared;  // the banks' own row
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most, rows.size()); ++i) {
+    const bool is_last = i + 1 == most && rows.size() > most;
+    text += text::without_trailing_spaces(rows[i].label + rows[i].signs) +
+            (is_last ? text::printed("  and %zu more", rows.size() - most) : "") + "\n";
+  }
+  return text;
 }
 
 namespace {

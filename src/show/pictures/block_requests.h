@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -65,9 +64,6 @@ std::vector<std::size_t> costliest(const BlockRequests& block, KindOf kind_of, W
 // The element at `address` of `matrix`, for the product of `block`.
 MatrixElement element_at(const BlockRequests& block, char matrix, std::uint64_t address);
 
-// Whether the request stores results to C.
-bool stores_result(const BlockRequests& block, const model::RecordedEvent& request);
-
 // Which thread stores to which element of C, in the smallest rectangle with all of them.
 struct Written {
   static constexpr int kNobody = -1, kSeveral = -2;
@@ -88,6 +84,12 @@ struct WarpRequest {
 };
 WarpRequest request_at(const model::Recording& recording, std::size_t at);
 
+// "1 lane", "1,024 bytes"
+std::string counted(std::uint64_t count, const std::string& what);
+
+// "32 lanes store 4 B to As: 2 wavefronts, ideal 1 <- bank conflict"
+std::string request_text(const model::Recording& recording, std::size_t at);
+
 // How the rules of src/model split a request to global memory, and one to shared memory.
 model::Sectors sectors_of(const WarpRequest& request);
 model::Wavefronts wavefronts_of(const WarpRequest& request);
@@ -97,10 +99,16 @@ inline char lane_sign(int lane) {
   return static_cast<char>(lane < 10 ? '0' + lane : 'a' + lane - 10);
 }
 
-// '.' is no lane, '*' more than one.
-inline char sign_of(std::uint32_t lanes) {
-  return lanes == 0 ? '.' : std::has_single_bit(lanes) ? lane_sign(std::countr_zero(lanes)) : '*';
-}
+// Which lane accesses which word, in text. For global memory: rows as long as L1's lines, with the
+// fetched sectors between brackets. For shared memory: a row for each wavefront, with its banks
+// side by side. '.' is no lane, '*' more than one.
+struct PictureRow {
+  std::string label, signs;
+};
+std::vector<PictureRow> rows_of(const WarpRequest& request);
+
+// The first `most` sectors' lines or wavefronts, a line each, and how many more there are.
+std::string picture_of(const WarpRequest& request, std::size_t most);
 
 // The 4-byte words in a row of the __shared__ array `name` of `bytes` bytes: its last dimension, as
 // declared between the lines `first` and `last` (from 1) of `source`. Names in it are looked up

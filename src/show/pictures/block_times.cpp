@@ -17,22 +17,12 @@
 
 namespace pictures {
 
-int BlockPlan::most_ahead() const {
-  std::ptrdiff_t most = 0;
-  for (int span = 0; span < spans; ++span) {
-    most = std::max(most, std::count_if(tiles.begin(), tiles.end(), [&](const Stay& s) {
-                      return s.copied <= span && span < s.first_read;
-                    }));
-  }
-  return static_cast<int>(most);
-}
-
 BlockPlan plan_of(const TracedStage& stage) {
   BlockPlan plan{{}, 0, 0, true};
   std::map<int, Stay> tiles;
   std::map<int, std::uint64_t> lowest;  // address of a tile
   const BlockRequests& block = stage.block;
-  const int BK = stage.variant->BK;
+  const int BK = stage.row.variant->BK;
   const auto copied = [&](int tile, const model::RecordedEvent& to, int lane) {
     tiles.try_emplace(tile, Stay{0, to.epoch, 1 << 30, -1});
     const auto at = lowest.try_emplace(tile, ~std::uint64_t{0}).first;
@@ -203,12 +193,23 @@ double draw_blocks(
   return y + 36;
 }
 
+// The most tiles that are copied in advance, or in flight.
+int most_ahead(const BlockPlan& plan) {
+  std::ptrdiff_t most = 0;
+  for (int span = 0; span < plan.spans; ++span) {
+    most = std::max(most, std::ranges::count_if(plan.tiles, [&](const Stay& s) {
+                      return s.copied <= span && span < s.first_read;
+                    }));
+  }
+  return static_cast<int>(most);
+}
+
 std::string finding_of(
     const PacedStage& before, const PacedStage& after, const RecordedLadder& measured) {
   const auto share = [](const PacedStage& stage, int blocks) {
     return percent(multiplying(schedule(stage.plan, stage.pace, blocks)));
   };
-  const int old_number = before.stage->number, number = after.stage->number;
+  const int old_number = before.number, number = after.number;
   return text::printed(
              "By the ceiling model, an SM needs %.0f cycles to copy a tile of stage %d and ",
              before.pace.copy, old_number) +
@@ -219,7 +220,7 @@ std::string finding_of(
          text::printed(
              ", because one copies while another multiplies. A block of stage %d copies up to %d "
              "tiles ahead: one block is enough for ",
-             number, after.plan.most_ahead()) +
+             number, most_ahead(after.plan)) +
          share(after, 1) +
          ". The model knows no latency and no waiting at barriers, so its ceilings are " +
          text::significant(before.pace.ceiling_tflops) + " and " +
@@ -248,7 +249,7 @@ Drawing draw_pipeline(
       "4096 × 4096 on an H200.");
   double y = 122;
   for (const PacedStage* stage : {&before, &after}) {
-    const std::string name = text::printed("Stage %d", stage->stage->number);
+    const std::string name = text::printed("Stage %d", stage->number);
     const bool several_places = stage->plan.places > 1;
     y = draw_blocks(svg, y, time, name, *stage, 1, several_places ? 20 : 26);
     if (stage->pace.blocks_per_sm == 1) continue;
@@ -257,7 +258,7 @@ Drawing draw_pipeline(
   }
   y -= 16;
   svg.line(kTimesLeft, y, kTimesLeft + kTimesWide, y, "thin");
-  return svg.with(finding, svg.ticks(time, y, 1000, "cycles"));
+  return svg.with(finding, svg.ticks(time, y, 1000));
 }
 
 namespace {
@@ -588,7 +589,7 @@ Drawing draw_ring(const TracedStage& stage, const Pace& pace) {
       text::printed(
           "The ring of stage %d has %d places, and each tile along K takes %.0f cycles to copy "
           "and ",
-          stage.stage->number, ring.places, pace.copy) +
+          stage.row.number, ring.places, pace.copy) +
       text::grouped(std::lround(pace.multiply)) +
       text::printed(
           " to multiply. One thread has the copy engine fill all places at once. For tile %zu it "
@@ -615,7 +616,7 @@ Drawing draw_ring(const TracedStage& stage, const Pace& pace) {
   double y = draw_places(svg, 128, time, ring);
   svg.bold(24, y + 28, "Who works when");
   y = draw_workers(svg, y + 38, time, ring);
-  return svg.with(finding, svg.ticks(time, y, last > 10'000 ? 2000 : 1000, "cycles"));
+  return svg.with(finding, svg.ticks(time, y, last > 10'000 ? 2000 : 1000));
 }
 
 }  // namespace pictures

@@ -24,9 +24,6 @@ struct BlockPlan {
   int places;
   int spans;         // from barrier to barrier
   bool copies_wait;  // a thread waits for its copies immediately: no cp.async
-
-  // The most tiles that are copied in advance, or in flight.
-  int most_ahead() const;
 };
 
 // For a stage that has tiles along K.
@@ -45,7 +42,7 @@ Pace pace_of(const lab::Run& run, const lab::Row& row);
 
 // A stage with what one of its blocks does, and how fast.
 struct PacedStage {
-  const model::Stage* stage;
+  int number;
   BlockPlan plan;
   Pace pace;
 };

@@ -198,18 +198,15 @@ Picture draw_staircase(std::span<const model::Stage> all_stages, const RecordedG
     }
     y = bottom + (ends_scale ? 38 : 18);
   }
-  const std::string finding = finding_of(groups, run);
-  y = svg.paragraph(
-      24, y + 8,
-      finding +
-          " The second column compares with the stage before. The tensor cores have another scale.",
-      752);
   return {
       "staircase",
       text::printed(
           "The staircase: TFLOP/s on an %s, %d × %d × %d", run.gpu.c_str(), run.size, run.size,
           run.size),
-      {finding, svg.elements(), y + 4}};
+      svg.with(
+          finding_of(groups, run), y + 8,
+          " The second column compares with the stage before. The tensor cores have another "
+          "scale.")};
 }
 
 namespace {

@@ -23,9 +23,8 @@ std::string summary(const BlockRequests& block, std::size_t at) {
   const model::RecordedEvent& request = block.events[at];
   const int touched = static_cast<int>(sectors_of(request_at(block, at)).size());
   return block.array_of(request).name + ", " + lab::name_of(block.site_of(request).direction) +
-         text::printed(
-             " of %d bytes per lane: %d sector%s, ", request.access.bytes, touched,
-             touched == 1 ? "" : "s") +
+         text::printed(" of %d bytes per lane: ", request.access.bytes) +
+         counted(touched, "sector") + ", " +
          (touched > request.ideal ? text::printed("%d would be enough", request.ideal)
                                   : "the fewest possible");
 }
@@ -157,9 +156,8 @@ std::string summary(const BlockRequests& block, const Shown& shown) {
       shown.matrix != 0 ? text::printed("%c's tile", shown.matrix) : block.array_of(request).name;
   return where + ", " +
          (direction == model::Direction::copy ? "cp.async" : lab::name_of(direction)) +
-         text::printed(
-             " of %d bytes per lane: %d wavefront%s, ", request.access.bytes, request.pieces,
-             request.pieces == 1 ? "" : "s") +
+         text::printed(" of %d bytes per lane: ", request.access.bytes) +
+         counted(request.pieces, "wavefront") + ", " +
          (request.pieces == request.ideal ? "no conflict"
                                           : text::printed("%d would be enough", request.ideal));
 }
@@ -348,8 +346,7 @@ model::WarpAccess load(const Layout& layout, bool of_column) {
 }
 
 std::string wavefronts_text(const model::WarpAccess& access) {
-  const int n = model::shared_load(access).wavefronts;
-  return text::printed("%d wavefront%s", n, n == 1 ? "" : "s");
+  return counted(model::shared_load(access).wavefronts, "wavefront");
 }
 
 void draw(Svg& svg, double x, double y, const Layout& layout) {

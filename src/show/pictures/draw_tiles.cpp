@@ -27,10 +27,6 @@ struct BlockTile {
   int row0, col0;            // the block's first
 };
 
-bool is_result(const BlockRequests& block, const Moved& moved) {
-  return stores_result(block, block.events[moved.request]);
-}
-
 bool loads(const BlockRequests& block, const Moved& moved, bool from_shared) {
   const model::RecordedEvent& request = block.events[moved.request];
   return block.site_of(request).direction == model::Direction::load &&
@@ -38,38 +34,29 @@ bool loads(const BlockRequests& block, const Moved& moved, bool from_shared) {
 }
 
 BlockTile tile_of(const TracedStage& stage) {
-  const model::Variant& v = *stage.variant;
+  const model::Variant& v = *stage.row.variant;
   const BlockRequests& block = stage.block;
+  const Written written = written_by(block);
   BlockTile tile{};
   tile.BM = v.BM;
   tile.BN = v.BN;
   tile.depth = v.BK > 0 ? v.BK : block.K;
-  tile.owner.assign(v.BM, std::vector<int>(v.BN, -1));
-  const std::vector<Moved> all = elements_moved(block);
-  tile.row0 = block.M;
-  tile.col0 = block.N;
-  for (const Moved& moved : all) {
-    if (!is_result(block, moved)) continue;
-    for (const MatrixElement& e : moved.elements) {
-      tile.row0 = std::min(tile.row0, e.row);
-      tile.col0 = std::min(tile.col0, e.col);
+  tile.owner = written.thread;
+  tile.owner.resize(v.BM);
+  tile.row0 = written.row;
+  tile.col0 = written.col;
+  for (int row = 0; row < v.BM; ++row) {
+    tile.owner[row].resize(v.BN, Written::kNobody);
+    for (int col = 0; col < v.BN; ++col) {
+      const int thread = tile.owner[row][col];
+      if (block.warp.warp_of(thread) == kWarp) tile.warp_C.insert({row, col});
+      if (thread == kThread) tile.thread_C.insert({row, col});
     }
   }
-  for (const Moved& moved : all) {
-    const bool is_thread = moved.thread == kThread,
-               is_warp = block.warp.warp_of(moved.thread) == kWarp;
-    if (is_result(block, moved)) {
-      for (const MatrixElement& e : moved.elements) {
-        const int row = e.row - tile.row0, col = e.col - tile.col0;
-        if (row >= v.BM || col >= v.BN) continue;
-        tile.owner[row][col] = moved.thread;
-        if (is_warp) tile.warp_C.insert({row, col});
-        if (is_thread) tile.thread_C.insert({row, col});
-      }
-      continue;
-    }
+  for (const Moved& moved : elements_moved(block)) {
     // The operands come from shared memory, if the kernel uses it.
-    if (!loads(block, moved, v.BK > 0) || !is_warp) continue;
+    if (!loads(block, moved, v.BK > 0) || block.warp.warp_of(moved.thread) != kWarp) continue;
+    const bool is_thread = moved.thread == kThread;
     for (const MatrixElement& e : moved.elements) {
       if (e.matrix == 'A' && e.col < tile.depth) {
         tile.warp_A.insert({e.row - tile.row0, e.col});
@@ -182,19 +169,16 @@ std::string finding_of(const TracedStage& stage, const BlockTile& tile) {
             of_B = static_cast<int>(tile.thread_B.size());
   std::set<int> rows, cols;
   for (const auto& [row, col] : tile.warp_C) rows.insert(row), cols.insert(col);
-  const auto number_of = [](int n, const char* one) {
-    return text::printed("%d %s%s", n, one, n == 1 ? "" : "s");
-  };
-  const bool tiles_of_K = stage.variant->BK > 0;
+  const bool tiles_of_K = stage.row.variant->BK > 0;
   return text::printed(
              "A block of %s threads computes %d × %d of C",
              text::grouped(stage.block.threads()).c_str(), tile.BM, tile.BN) +
          (tiles_of_K ? text::printed(", %d of K at a time", tile.depth) : "") +
          text::printed("; each warp computes %zu × %zu of it. ", rows.size(), cols.size()) +
-         "For each step of k, a thread reads " + number_of(of_A, "float") +
+         "For each step of k, a thread reads " + counted(of_A, "float") +
          text::printed(" of A and %d of B from ", of_B) + (tiles_of_K ? "shared" : "global") +
-         " memory: " + number_of(of_A + of_B, "float") + " for " +
-         number_of(results, "multiply-add") + ".";
+         " memory: " + counted(of_A + of_B, "float") + " for " + counted(results, "multiply-add") +
+         ".";
 }
 
 }  // namespace
@@ -230,32 +214,24 @@ struct WarpTile {
 };
 
 WarpTile warp_tile_of(const TracedStage& stage) {
-  const model::Variant& v = *stage.variant;
+  const model::Variant& v = *stage.row.variant;
   const BlockRequests& block = stage.block;
+  const BlockTile of_block = tile_of(stage);
+  const auto [top, left, rows, cols] = rectangles(of_block.warp_C).at(0);
   WarpTile tile{Owners(v.WM, std::vector<int>(v.WN, -1)), {}, {}};
-  std::vector<Moved> all = elements_moved(block);
-  std::erase_if(all, [&](const Moved& m) { return block.warp.warp_of(m.thread) != kWarp; });
-  int row0 = block.M, col0 = block.N;
-  for (const Moved& moved : all) {
-    if (!is_result(block, moved)) continue;
-    row0 = std::min(row0, moved.elements[0].row);
-    col0 = std::min(col0, moved.elements[0].col);
-  }
-  for (const Moved& moved : all) {
-    const int lane = block.warp.lane_of(moved.thread);
+  for (const auto& [row, col] : of_block.warp_C)
+    tile.lane.at(row - top).at(col - left) = block.warp.lane_of(of_block.owner[row][col]);
+  for (const Moved& moved : elements_moved(block)) {
+    if (!loads(block, moved, true) || block.warp.warp_of(moved.thread) != kWarp) continue;
+    const std::uint32_t lane = 1u << block.warp.lane_of(moved.thread);
     const MatrixElement& first = moved.elements[0];
     const int floats = static_cast<int>(moved.elements.size());
-    if (is_result(block, moved)) {
-      for (const MatrixElement& e : moved.elements)
-        tile.lane.at(e.row - row0).at(e.col - col0) = lane;
-    } else if (loads(block, moved, true)) {
-      if (first.matrix == 'A' && first.col == kStepShown) {
-        tile.of_A[first.row - row0] |= 1u << lane;
-        tile.wide_A = floats;
-      } else if (first.matrix == 'B' && first.row == kStepShown) {
-        tile.of_B[first.col - col0] |= 1u << lane;
-        tile.wide_B = floats;
-      }
+    if (first.matrix == 'A' && first.col == kStepShown) {
+      tile.of_A[first.row - of_block.row0 - top] |= lane;
+      tile.wide_A = floats;
+    } else if (first.matrix == 'B' && first.row == kStepShown) {
+      tile.of_B[first.col - of_block.col0 - left] |= lane;
+      tile.wide_B = floats;
     }
   }
   return tile;
@@ -283,7 +259,7 @@ int most_lanes(const std::map<int, Lanes>& requests) {
 }
 
 std::string finding_of(const TracedStage& stage, const WarpTile& tile, std::size_t pieces) {
-  const model::Variant& v = *stage.variant;
+  const model::Variant& v = *stage.row.variant;
   return text::printed(
       "A warp of stage %d computes %d × %d of C, and each lane %d × %d of these, in %zu pieces. "
       "For "
@@ -291,7 +267,7 @@ std::string finding_of(const TracedStage& stage, const WarpTile& tile, std::size
       "of "
       "A and %d for the same one of B. The whole warp needs %zu different float4s of A and %zu of "
       "B.",
-      stage.stage->number, v.WM, v.WN, v.TM, v.TN, pieces, loads(tile.of_A), loads(tile.of_B),
+      stage.row.number, v.WM, v.WN, v.TM, v.TN, pieces, loads(tile.of_A), loads(tile.of_B),
       most_lanes(tile.of_A), most_lanes(tile.of_B), tile.of_A.size(), tile.of_B.size());
 }
 
@@ -405,12 +381,10 @@ Drawing draw_writers(const BlockRequests& block) {
     }
   }
   const bool cut = rows < written.rows || cols < written.cols;
-  const double below = svg.paragraph(
-      24, y + rows * cell + 26,
-      finding + (cell >= 23 ? " Numbers are threads." : " Lines separate the threads.") +
-          (cut ? text::printed(" Only %d × %d are drawn.", rows, cols) : ""),
-      752);
-  return {finding, svg.elements(), below + 4};
+  return svg.with(
+      finding, y + rows * cell + 26,
+      (cell >= 23 ? " Numbers are threads." : " Lines separate the threads.") +
+          (cut ? text::printed(" Only %d × %d are drawn.", rows, cols) : ""));
 }
 
 namespace {

@@ -43,30 +43,35 @@ namespace fs = std::filesystem;
 
 constexpr const char* kGpu = "H200";  // the GPU of the recorded times in the ladder's pictures
 
+}  // namespace
+
+TracedStage traced_stage(
+    const model::StageTable& table, const model::Stage& stage, const lab::ProblemSize& sides) {
+  const lab::Problem p = lab::random_problem(sides, 1, 0, 1);
+  // None of the lesson's shapes cuts a tile, so all blocks are alike.
+  auto [row, recording] = recorded_row(
+      table, stage, stage.variants[0], p, *model::find_gpu(kGpu), machine::Blocks::kFirst);
+  return {std::move(row), requests_of_block(std::move(recording), 0, p.M, p.N, p.K)};
+}
+
+namespace {
+
 // Titles of pictures of stages and of a user's kernel.
 constexpr const char* kOnCoalescing = "what a warp asks of global memory";
 constexpr const char* kOnBanks = "the banks of shared memory";
 
 constexpr int kSide = 256;   // M, N and K of what is traced: the walkthrough's
 constexpr int kShort = 128;  // another K, for the rates at a larger one
-constexpr machine::Blocks kBlocks = machine::Blocks::kFirst;  // none of these shapes cuts a tile
-
-// The counts of a stage, and what its first block did.
-struct Traced {
-  lab::Row row;
-  TracedStage stage;
-};
 
 // The stage's speed in the product of the recorded times: its counts there follow from those of two
 // short ones. Nothing if the compiled kernel is not recorded.
-std::optional<Pace> pace(const model::StageTable& table, const Traced& traced, int size) {
+std::optional<Pace> pace(const model::StageTable& table, const TracedStage& traced, int size) {
   lab::Run run{};
   run.M = run.N = run.K = size;
   run.alpha = 1;
   run.gpu = *model::find_gpu(kGpu);
-  const lab::Problem p = lab::random_problem({kSide, kSide, kShort}, 1, 0, 1);
   lab::Row row = traced.row;
-  const lab::Row near = recorded_row(table, *row.stage, *row.variant, p, run.gpu, kBlocks).row;
+  const lab::Row near = traced_stage(table, *row.stage, {kSide, kSide, kShort}).row;
   row.occupancy = lab::occupancy_of({}, run, *row.variant, row.variant->kernel);
   row.counts = model::extrapolated(*near.counts, *row.counts, (size - kShort) / (kSide - kShort));
   if (!lab::ceilings(run, row).compiled) return std::nullopt;
@@ -99,15 +104,6 @@ bool adds_waste(Wastes& shown, const BlockRequests& block) {
   return shown.size() > before;
 }
 
-Traced traced(const model::StageTable& table, const model::Stage& stage) {
-  const lab::Problem p = lab::random_problem({kSide, kSide, kSide}, 1, 0, 1);
-  const model::Variant& variant = stage.variants[0];
-  auto [row, recording] = recorded_row(table, stage, variant, p, *model::find_gpu(kGpu), kBlocks);
-  return {
-      std::move(row),
-      {&stage, &variant, requests_of_block(std::move(recording), 0, p.M, p.N, p.K)}};
-}
-
 void make_directory(const std::string& directory) {
   std::error_code error;
   fs::create_directories(directory, error);
@@ -127,13 +123,13 @@ void refuse_if(const std::string& directory, const std::string& what, const std:
 std::vector<Picture> draw_pictures(const model::StageTable& table) {
   const RecordedLadder& main = main_run(recorded_gpus().front().ladders);
   std::vector<Picture> pictures{draw_gpu()};
-  std::optional<Traced> before;
+  std::optional<TracedStage> before;
   Wastes wasted;            // that the stages so far have
   bool coalesced = false;   // there was a stage that ends a waste of sectors
   bool free_banks = false;  // and one that ends bank conflicts
   for (const model::Stage& stage : table.stages) {
     if (stage.variants.empty()) continue;
-    Traced latest = traced(table, stage);
+    TracedStage latest = traced_stage(table, stage, {kSide, kSide, kSide});
     const auto is_first = [&](const char* name) {
       return std::ranges::none_of(
           pictures, [&](const Picture& other) { return other.name.ends_with(name); });
@@ -145,15 +141,14 @@ std::vector<Picture> draw_pictures(const model::StageTable& table) {
           {text::printed("stage%d%s", stage.number, name),
            text::printed("Stage %d, %s: %s", stage.number, stage.name, title), std::move(drawing)});
     };
-    const model::Multiplier multiplier = latest.stage.variant->multiplier;
-    const BlockRequests& block = latest.stage.block;
+    const model::Multiplier multiplier = latest.row.variant->multiplier;
+    const BlockRequests& block = latest.block;
     if (multiplier == model::Multiplier::ffma) {
-      if (auto tiles = draw_tiles(latest.stage))
-        add("-tiles", "who computes what", std::move(*tiles));
+      if (auto tiles = draw_tiles(latest)) add("-tiles", "who computes what", std::move(*tiles));
     }
     if (!is_specialized(stage)) {
       const auto ended = [&](bool shared) {
-        return before && wastes(before->stage.block, shared) && !wastes(block, shared);
+        return before && wastes(before->block, shared) && !wastes(block, shared);
       };
       if (adds_waste(wasted, block) || (ended(false) && !std::exchange(coalesced, true))) {
         add("-coalescing", kOnCoalescing, draw_coalescing(block));
@@ -165,20 +160,20 @@ std::vector<Picture> draw_pictures(const model::StageTable& table) {
     if (multiplier == model::Multiplier::mma_tf32 && is_first("-fragments")) {
       add("-fragments", "which lane holds which element of an mma", draw_fragments());
     }
-    if (has_ring(latest.stage) && is_first("-ring")) {
+    if (has_ring(latest) && is_first("-ring")) {
       if (const auto known = pace(table, latest, main.size)) {
-        add("-ring", "copy engine and tensor cores over time", draw_ring(latest.stage, *known));
+        add("-ring", "copy engine and tensor cores over time", draw_ring(latest, *known));
       }
     }
-    if (latest.stage.variant->WM > 0 && is_first("-lanes")) {
-      add("-lanes", "a warp's lanes on its tile", draw_lanes(latest.stage));
+    if (latest.row.variant->WM > 0 && is_first("-lanes")) {
+      add("-lanes", "a warp's lanes on its tile", draw_lanes(latest));
     }
-    if (latest.stage.variant->pipeline > 1 && before && is_first("-pipeline")) {
+    if (latest.row.variant->pipeline > 1 && before && is_first("-pipeline")) {
       const auto old_pace = pace(table, *before, main.size), now = pace(table, latest, main.size);
       if (old_pace && now) {
-        const PacedStage old{before->stage.stage, plan_of(before->stage), *old_pace};
+        const PacedStage old{before->row.number, plan_of(*before), *old_pace};
         add("-pipeline", "copying while multiplying",
-            draw_pipeline(old, {&stage, plan_of(latest.stage), *now}, main));
+            draw_pipeline(old, {stage.number, plan_of(latest), *now}, main));
       }
     }
     before = std::move(latest);
@@ -254,47 +249,7 @@ char sign(int number) {
   return "0123456789abcdefghijklmnopqrstuvwxyz"[number % 36];
 }
 
-// "0 1 . *"
-std::string signs(std::span<const std::uint32_t> lanes) {
-  std::string text;
-  for (const std::uint32_t mask : lanes) {
-    text += (text.empty() ? "" : " ") + std::string(1, sign_of(mask));
-  }
-  return text;
-}
-
-std::string sectors_picture(const model::WarpAccess& access, const model::Sectors& sectors) {
-  std::string text;
-  std::size_t at = 0;
-  for (const model::Sector& sector : sectors) {
-    if (at == 4 * kMostLines) {
-      return text + text::printed("\n      and %zu more sectors\n", sectors.size() - at);
-    }
-    text += at % 4 == 0 ? (at > 0 ? "\n     " : "     ") : "";
-    text += " [" + signs(model::lanes_at_words(access, sector)) + "]";
-    ++at;
-  }
-  return text + "\n";
-}
-
-std::string banks_picture(const model::WarpAccess& access, const model::Wavefronts& turns) {
-  std::string text = "      bank ";
-  for (int bank = 0; bank < access.warp.banks; ++bank) text += text::printed("%2d", bank % 10);
-  text += "\n";
-  for (std::size_t t = 0; t < turns.size(); ++t) {
-    if (t == kMostLines) {
-      return text + text::printed("      and %zu more wavefronts\n", turns.size() - t);
-    }
-    text += text::printed("      %3zu   ", t + 1) +
-            signs(model::lanes_at_banks(access, turns[t].lanes)) + "\n";
-  }
-  return text;
-}
-
 std::string requests_text(const BlockRequests& block, text::Style style) {
-  const auto excess = [](const model::RecordedEvent& request) {
-    return request.bank_conflicts + request.uncoalesced;
-  };
   const auto kind_of = [&](std::size_t r) {
     const model::RecordedEvent& request = block.events[r];
     const model::RecordedSite& site = block.site_of(request);
@@ -303,25 +258,15 @@ std::string requests_text(const BlockRequests& block, text::Style style) {
   };
   const auto waste_of = [&](std::size_t r) {
     const model::RecordedEvent& request = block.events[r];
-    return static_cast<double>(request.pieces) / std::max(request.pieces - excess(request), 1);
+    const int least = request.pieces - request.bank_conflicts - request.uncoalesced;
+    return static_cast<double>(request.pieces) / std::max(least, 1);
   };
   std::string text;
   for (const std::size_t r : costliest(block, kind_of, waste_of)) {
-    const model::RecordedEvent& request = block.events[r];
-    const auto [array, direction, bytes, number] = kind_of(r).value();
-    const bool shared = block.array_of(request).shared;
-    const std::string line = number > 0 ? text::printed(", line %d", number) : "";
-    text += "  " + text::coloured(
-                       text::printed(
-                           "%s %s of %s%s", shared ? "SMEM" : "GMEM", lab::name_of(direction),
-                           array.c_str(), line.c_str()),
-                       text::Colour::bold, style);
-    text += text::printed(
-        ": %d lanes of %d bytes, %d %s%s, ideal %d%s\n", std::popcount(request.access.active),
-        bytes, request.pieces, shared ? "wavefront" : "sector", request.pieces == 1 ? "" : "s",
-        request.ideal, excess(request) > 0 ? (shared ? " <- conflicts" : " <- uncoalesced") : "");
-    text += shared ? banks_picture(request.access, wavefronts_of(request_at(block, r)))
-                   : sectors_picture(request.access, sectors_of(request_at(block, r)));
+    const int line = block.site_of(block.events[r]).line;
+    const std::string where = line > 0 ? text::printed("line %d", line) : "a line";
+    text += "  " + text::coloured(where, text::Colour::bold, style) + ": " +
+            request_text(block, r) + "\n" + picture_of(request_at(block, r), kMostLines);
   }
   return text;
 }
@@ -406,9 +351,9 @@ void print_show(std::FILE* out, const Show& show, text::Style style) {
     text += kernel.source;
     text += heading("What a warp of the first block asks of memory: the costliest requests");
     text += text::printed(
-        "  [ ] is a sector of %d floats, a numbered row a wavefront. A sign is a lane:\n"
-        "  0-9, then a-v; * is several lanes, . none.\n",
-        kernel.block.warp.sector_words());
+        "  A row is a line of %d bytes with its sectors in [ ], or a wavefront with its banks.\n"
+        "  A sign is a lane: 0-9, then a-v; * is several lanes, . none.\n",
+        kernel.block.warp.line_bytes);
     text += requests_text(kernel.block, style);
     if (has_another_result(kernel.block)) continue;
     text += heading("Which thread of the first block writes which element of C");

@@ -29,12 +29,14 @@ RecordedRow recorded_row(
     const lab::Problem& p, const model::Gpu& gpu, machine::Blocks blocks,
     std::size_t most_events = model::Recorder{}.most_events);
 
-// A stage, and the requests of one of its blocks. The block's tile lies inside of C.
+// A stage's first variant, traced for the GPU of the recorded times, and the requests of its first
+// block. The block's tile lies inside of C.
 struct TracedStage {
-  const model::Stage* stage;
-  const model::Variant* variant;
+  lab::Row row;
   BlockRequests block;
 };
+TracedStage traced_stage(
+    const model::StageTable& table, const model::Stage& stage, const lab::ProblemSize& sides);
 
 // From the matrices to the block's tile and to one thread's results, with what they read. Nothing
 // if a thread's results are several pieces.

@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -24,15 +23,11 @@
 #include "model/gpus.h"
 #include "model/recording.h"
 #include "model/refusal.h"
-#include "model/tensor_core.h"
 #include "show/pictures/block_times.h"
 #include "show/pictures/pictures.h"
 #include "show/pictures/recorded_gpus.h"
 #include "show/pictures/svg.h"
 #include "show/report/facts.h"
-#include "simulator/cuda/instructions.h"
-#include "simulator/cuda/launch.h"
-#include "simulator/trace/trace.h"
 #include "testing/golden.h"
 #include "testing/pattern.h"
 #include "testing/program.h"
@@ -359,19 +354,6 @@ TEST_CASE("words that cannot be read are found") {
   CHECK(crossed({.on_fill = true}).empty());
 }
 
-TEST_CASE("words are broken into lines by their width") {
-  Svg svg;
-  const double y = svg.paragraph(24, 20, "iiii iiii WWWW WWWW WWWW", 60);
-  const std::vector<Box> lines = boxes_of(svg.elements());
-  REQUIRE(lines.size() == 4);
-  CHECK(lines[0].words == "iiii iiii");
-  CHECK(lines[3].words == "WWWW");
-  CHECK(y == 20 + 4 * 19);
-  Svg empty;
-  CHECK(empty.paragraph(24, 20, "", 60) == 20);
-  CHECK(empty.elements().empty());
-}
-
 namespace {
 
 std::string shown(const BlockRequests& block) {
@@ -404,111 +386,6 @@ TEST_CASE("what a block did is drawn as in its golden file, with one and with ma
   add(small, "As", true, Direction::load, 4);
   add(small, "C", false, Direction::store, 256);
   testing::compare_with_golden("show", {{"many", shown(block)}, {"few", shown(small)}});
-}
-
-namespace {
-
-struct Word {
-  std::string text;
-  double x, y;
-};
-
-// An element of a matrix: which lane holds it, in which register.
-struct Drawn {
-  int lane, number;
-};
-using DrawnMatrix = std::vector<std::vector<Drawn>>;  // [row][col]
-
-// The picture has the lanes of A's elements row by row, then B's, then the sums'. The registers are
-// named at the edges: each element has the name that is nearest, across first or, for B, down.
-struct DrawnFragments {
-  DrawnMatrix A, B, D;
-
-  explicit DrawnFragments(const std::string& svg) {
-    std::vector<Word> lanes;
-    for (const testing::Match& word : testing::all_matches(
-             svg,
-             "<text class=\"([^\"]*)\" x=\"([^\"]*)\" y=\"([^\"]*)\">(\\d+|[abd]\\d)</text>")) {
-      const Word one{word[4], std::stod(word[2]), std::stod(word[3])};
-      const bool is_faint = std::string(word[1]).find("faint") != std::string::npos;
-      if (std::isdigit(one.text[0]) && !is_faint) lanes.push_back(one);
-      if (!std::isdigit(one.text[0]) && is_faint) names_.push_back(one);
-    }
-    REQUIRE(lanes.size() == 16 * 8 + 8 * 8 + 16 * 8);
-    auto next = lanes.begin();
-    A = matrix('a', 16, next);
-    B = matrix('b', 8, next);
-    D = matrix('d', 16, next);
-  }
-
- private:
-  std::vector<Word> names_;
-
-  DrawnMatrix matrix(char letter, int rows, std::vector<Word>::iterator& next) const {
-    constexpr int kCols = 8;
-    DrawnMatrix matrix(rows);
-    for (std::vector<Drawn>& row : matrix) {
-      for (int col = 0; col < kCols; ++col, ++next) {
-        const auto distance = [&](const Word& name) {
-          const double across = std::abs(name.x - next->x), down = std::abs(name.y - next->y);
-          if (name.text[0] != letter) return 1e9;
-          return letter == 'b' ? down : 1000 * across + down;
-        };
-        const Word& name = *std::ranges::min_element(names_, {}, distance);
-        row.push_back({std::stoi(next->text), std::stoi(name.text.substr(1))});
-      }
-    }
-    return matrix;
-  }
-};
-
-std::string picture() {
-  for (const auto& entry : std::filesystem::directory_iterator("figures")) {
-    if (entry.path().stem().string().ends_with("-fragments"))
-      return testing::contents(entry.path().string());
-  }
-  FAIL("no picture of fragments");
-  return "";
-}
-
-constexpr int value_of(int lane, int number) {
-  return 1 + lane + model::kWarpSize * number;
-}
-
-// Every lane gives its values of A and B, and writes the sums that it gets.
-__global__ void multiply_values(float* sums) {
-  const int lane = static_cast<int>(threadIdx.x);
-  const auto bits = [&](int number) {
-    return std::bit_cast<unsigned>(static_cast<float>(value_of(lane, number)));
-  };
-  float d[4] = {};
-  const unsigned a[4] = {bits(0), bits(1), bits(2), bits(3)}, b[2] = {bits(0), bits(1)};
-  mma_m16n8k8_tf32(d, a, b);
-  for (int i = 0; i < 4; ++i) sums[4 * lane + i] = d[i];
-}
-
-}  // namespace
-
-TEST_CASE("the drawn lanes and registers of fragments are those with which an mma multiplies") {
-  const DrawnFragments drawn(picture());
-  std::vector<float> sums(4 * model::kWarpSize, -1.0f);
-  const machine::Machine machine{model::find_gpu("H200")};
-  const model::Counts counts = trace::trace(
-      machine, {}, [&] { launch(multiply_values, 1, model::kWarpSize, 0, sums.data()); });
-  CHECK(counts.mmas == 1);
-  for (int row = 0; row < 16; ++row) {
-    for (int col = 0; col < 8; ++col) {
-      int sum = 0;
-      for (int k = 0; k < 8; ++k) {
-        const Drawn &a = drawn.A[row][k], &b = drawn.B[k][col];
-        sum += value_of(a.lane, a.number) * value_of(b.lane, b.number);
-      }
-      CAPTURE(row);
-      CAPTURE(col);
-      const Drawn& d = drawn.D[row][col];
-      CHECK(sums.at(4 * d.lane + d.number) == static_cast<float>(sum));
-    }
-  }
 }
 
 namespace {
@@ -596,20 +473,6 @@ TEST_CASE(
   CHECK(damaged.err == "e.json: is not complete; record it again, or remove it and run make\n");
 }
 
-namespace {
-
-// With the stage's first variant, in a product of one tile of C and `tiles` tiles along K, traced
-// for the H200.
-TracedStage first_block(const model::Stage& stage, int tiles) {
-  const model::Variant& v = stage.variants[0];
-  const lab::Problem p = lab::random_problem({v.BM, v.BN, tiles * v.BK}, 1, 0, 1);
-  model::Recorder recorder{.blocks = {0}};
-  lab::traced(p, stage_table_traced, v, {.gpu = model::find_gpu("H200"), .recorder = &recorder});
-  return {&stage, &v, requests_of_block(recorder.launches.at(0), 0, p.M, p.N, p.K)};
-}
-
-}  // namespace
-
 TEST_CASE("the blocks of a grid compute C row by row, and stage 11's order is band by band") {
   constexpr int kSide = 64, kTiles = 16;  // of a tile, and of tiles in a row of C
   const auto tiles_of = [](int number) {
@@ -680,8 +543,11 @@ TEST_CASE("blocks copy and multiply in the order of their golden file") {
 
 namespace {
 
+// One tile of C and `tiles` tiles along K.
 TracedStage traced(int tiles) {
-  return first_block(*model::find_stage(stage_table_traced.stages, 16), tiles);
+  const model::Stage& stage = *model::find_stage(stage_table_traced.stages, 16);
+  const model::Variant& v = stage.variants[0];
+  return traced_stage(stage_table_traced, stage, {v.BM, v.BN, tiles * v.BK});
 }
 
 constexpr double kCopy = 100, kMultiply = 80;
@@ -715,7 +581,7 @@ TEST_CASE("a recording has the boxes, arrivals, waits and multiplications of a b
   using Kind = model::RecordedAction::Kind;
   constexpr int kTiles = 6;
   const TracedStage stage = traced(kTiles);
-  const model::Variant& v = *stage.variant;
+  const model::Variant& v = *stage.row.variant;
   const auto count = [&](Kind kind) {
     return std::count_if(
         stage.block.actions.begin(), stage.block.actions.end(),
@@ -752,15 +618,6 @@ TEST_CASE("a ring's tiles are copied, multiplied and given back, place by place"
   }
 }
 
-TEST_CASE("if multiplying takes longer, the copies wait for places in the ring") {
-  const Ring ring = ring_of(traced(10), {kCopy, 4 * kMultiply, 1, 0});
-  check_order(ring);
-  CHECK(ring.multiplying == doctest::Approx(1));
-  const RingTile& last = ring.tiles.back();
-  CHECK(last.granted > last.requested);
-  CHECK(last.copy_begin == doctest::Approx(last.granted));
-}
-
 TEST_CASE("threads that wait for each other have no schedule") {
   TracedStage stage = traced(6);
   std::vector<model::RecordedAction>& actions = stage.block.actions;
@@ -774,17 +631,6 @@ TEST_CASE("threads that wait for each other have no schedule") {
   wait.value = 0;
   actions.insert(actions.begin(), wait);
   CHECK_THROWS_AS(ring_of(stage, {kCopy, kMultiply, 1, 0}), std::logic_error);
-}
-
-TEST_CASE("the ring is that of the first stage whose warps copy or multiply") {
-  for (const model::Stage& stage : stage_table_traced.stages) {
-    if (stage.variants.empty() || stage.variants[0].BK == 0) continue;
-    CAPTURE(stage.number);
-    const bool is_it = std::string(stage.name) == "specialized warps";
-    CHECK(has_ring(first_block(stage, 4)) == is_it);
-    if (is_it) return;
-  }
-  FAIL("no stage has a ring");
 }
 
 }  // namespace pictures

@@ -94,30 +94,6 @@ void Svg::text(double x, double y, std::string_view words, TextStyle style) {
            "\" y=\"" + pixels(y) + "\">" + xml_escaped(words) + "</text>\n";
 }
 
-void Svg::small_bold(double x, double y, std::string_view words) {
-  text(x, y, words, {.bold = true, .small = true});
-}
-
-void Svg::faint(double x, double y, std::string_view words) {
-  text(x, y, words, {.small = true, .faint = true});
-}
-
-void Svg::right(double x, double y, std::string_view words) {
-  text(x, y, words, {.anchor = Anchor::end, .small = true});
-}
-
-void Svg::centred(double x, double y, std::string_view words, bool bold) {
-  text(x, y, words, {.anchor = Anchor::middle, .bold = bold, .small = true});
-}
-
-void Svg::centred_faint(double x, double y, std::string_view words) {
-  text(x, y, words, {.anchor = Anchor::middle, .small = true, .faint = true});
-}
-
-void Svg::on_fill(double x, double y, std::string_view words, bool is_filled) {
-  text(x, y, words, {.anchor = Anchor::middle, .small = true, .on_fill = is_filled});
-}
-
 void Svg::grid(double x, double y, double width, double height, int columns, int rows) {
   std::string d;
   for (int c = 0; c <= columns; ++c) {
@@ -135,26 +111,6 @@ double Svg::legend(double x, double y, Fill fill, std::string_view meaning) {
   return x + 24 + text_width(meaning, {.small = true}) + 18;
 }
 
-double Svg::paragraph(double x, double y, std::string_view words, double width, TextStyle style) {
-  const auto put = [&](std::string_view line) {
-    text(x, y, line, style);
-    y += style.small ? 16 : 19;
-  };
-  std::size_t fits = 0;  // characters, up to a space, that are known to fit
-  for (std::size_t end = 0; end < words.size();) {
-    end = std::min(words.find(' ', end + 1), words.size());
-    if (fits > 0 && text_width(words.substr(0, end), style) > width) {
-      put(words.substr(0, fits));
-      words.remove_prefix(fits + 1);
-      fits = end = 0;
-    } else {
-      fits = end;
-    }
-  }
-  if (!words.empty()) put(words);
-  return y;
-}
-
 void Svg::bar(
     const Axis& axis, double from, double to, double y, double high, Fill fill,
     std::string_view words) {
@@ -165,12 +121,12 @@ void Svg::bar(
   if (fits && !words.empty()) on_fill(x + width / 2, y + high / 2 + 4.5, words);
 }
 
-double Svg::ticks(const Axis& axis, double y, double step, const char* unit) {
+double Svg::ticks(const Axis& axis, double y, double step) {
   for (double at = 0; at <= axis.last; at += step) {
     line(axis.x(at), y, axis.x(at), y + 5, "thin");
     centred(axis.x(at), y + 18, text::grouped(std::llround(at)));
   }
-  small(24, y + 18, unit);
+  small(24, y + 18, "cycles");
   return y + 44;
 }
 
@@ -178,10 +134,25 @@ void Svg::begin_mark(std::string_view told) {
   body_ += "<g class=\"told\"><title>" + xml_escaped(told) + "</title>\n";
 }
 
-Drawing Svg::with(const std::string& finding, double y, std::string_view remark) {
-  constexpr double kWide = kPictureWidth - 48;
-  y = paragraph(24, y, finding, kWide);
-  if (!remark.empty()) y = paragraph(24, y + 6, remark, kWide, {.small = true, .faint = true});
+Drawing Svg::with(const std::string& finding, double y, const std::string& more) {
+  const std::string all = finding + more;
+  std::string_view words = all;
+  const auto put = [&](std::string_view line) {
+    text(24, y, line);
+    y += 19;
+  };
+  std::size_t fits = 0;  // characters, up to a space, that are known to fit
+  for (std::size_t end = 0; end < words.size();) {
+    end = std::min(words.find(' ', end + 1), words.size());
+    if (fits > 0 && text_width(words.substr(0, end)) > kPictureWidth - 48) {
+      put(words.substr(0, fits));
+      words.remove_prefix(fits + 1);
+      fits = end = 0;
+    } else {
+      fits = end;
+    }
+  }
+  put(words);
   return {finding, body_, y + 4};
 }
 

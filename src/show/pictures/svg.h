@@ -59,12 +59,25 @@ class Svg {
   void text(double x, double y, std::string_view words, TextStyle style = {});
   void bold(double x, double y, std::string_view words) { text(x, y, words, {.bold = true}); }
   void small(double x, double y, std::string_view words) { text(x, y, words, {.small = true}); }
-  void small_bold(double x, double y, std::string_view words);
-  void faint(double x, double y, std::string_view words);  // small
-  void right(double x, double y, std::string_view words);  // small, and ends there
-  void centred(double x, double y, std::string_view words, bool bold = false);  // small
-  void centred_faint(double x, double y, std::string_view words);
-  void on_fill(double x, double y, std::string_view words, bool is_filled = true);  // centred
+  // The others are small, too.
+  void small_bold(double x, double y, std::string_view words) {
+    text(x, y, words, {.bold = true, .small = true});
+  }
+  void faint(double x, double y, std::string_view words) {
+    text(x, y, words, {.small = true, .faint = true});
+  }
+  void right(double x, double y, std::string_view words) {  // it ends there
+    text(x, y, words, {.anchor = Anchor::end, .small = true});
+  }
+  void centred(double x, double y, std::string_view words) {
+    text(x, y, words, {.anchor = Anchor::middle, .small = true});
+  }
+  void centred_faint(double x, double y, std::string_view words) {
+    text(x, y, words, {.anchor = Anchor::middle, .small = true, .faint = true});
+  }
+  void on_fill(double x, double y, std::string_view words, bool is_filled = true) {  // centred
+    text(x, y, words, {.anchor = Anchor::middle, .small = true, .on_fill = is_filled});
+  }
   // Marks of a value, visible on any area, on light and on dark paper.
   void circle(double x, double y, double radius, Fill fill);
   void diamond(double x, double y, double radius, Fill fill);
@@ -73,21 +86,19 @@ class Svg {
   void grid(double x, double y, double width, double height, int columns, int rows);
   // A sample of a fill with what it means; returns where the next may begin.
   double legend(double x, double y, Fill fill, std::string_view meaning);
-  // Words in lines of at most `width` px; returns the y of the line after the last.
-  double paragraph(double x, double y, std::string_view words, double width, TextStyle style = {});
   // An area from one value to another, unless it is too narrow, with its words if they fit.
   void bar(
       const Axis& axis, double from, double to, double y, double high, Fill fill,
       std::string_view words = "");
-  // A value at each multiple of `step`, below y; returns the y below.
-  double ticks(const Axis& axis, double y, double step, const char* unit);
+  // The cycles at each multiple of `step`, below y; returns the y below.
+  double ticks(const Axis& axis, double y, double step);
 
   // What is drawn from begin_mark() to end_mark() tells this where a reader points at it.
   void begin_mark(std::string_view told);
   void end_mark() { body_ += "</g>\n"; }
 
-  // All so far, with its finding below, and what a reader may skip.
-  Drawing with(const std::string& finding, double y, std::string_view remark = "");
+  // All so far, with its finding below, and what else is to be said there.
+  Drawing with(const std::string& finding, double y, const std::string& more = "");
   const std::string& elements() const { return body_; }
 
  private:

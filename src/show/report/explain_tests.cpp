@@ -74,67 +74,6 @@ TEST_CASE("a formula with numbers in place of its names reads as arithmetic") {
 
 namespace {
 
-using testing::contains;
-
-lab::Row row_with(const model::LineCounts& line) {
-  lab::Row row;
-  row.counts = model::Counts{};
-  row.counts->lines = {line};
-  return row;
-}
-
-int count_of(const std::string& text, const std::string& words) {
-  int count = 0;
-  for (std::size_t at = 0; (at = text.find(words, at)) != std::string::npos; ++at) ++count;
-  return count;
-}
-
-}  // namespace
-
-TEST_CASE("a picture draws as many wavefronts as it counts, of all groups of lanes") {
-  struct Case {
-    int bytes, apart;
-    bool in_pairs;
-    model::Direction direction;
-  };
-  using model::Direction;
-  for (const Case& c :
-       {Case{16, 16, false, Direction::load},
-        {16, 32, false, Direction::load},
-        {16, 32, true, Direction::load},
-        {16, 32, true, Direction::store},
-        {8, 16, true, Direction::load},
-        {8, 8, false, Direction::store},
-        {4, 8, false, Direction::load}}) {
-    CAPTURE(c.bytes);
-    CAPTURE(c.apart);
-    CAPTURE(c.in_pairs);
-    model::LineCounts line;
-    line.array = "As";
-    line.shared = true;
-    line.direction = c.direction;
-    line.bytes = c.bytes;
-    line.requests = 1;
-    line.ideal_pieces = 1;
-    line.worst.active = ~0u;
-    line.worst.bytes = c.bytes;
-    for (int lane = 0; lane < model::kWarpSize; ++lane) {
-      line.worst.address[lane] = c.apart * (c.in_pairs ? lane / 2 : lane);
-    }
-    line.worst_pieces = (c.direction == Direction::load ? model::shared_load(line.worst)
-                                                        : model::shared_store(line.worst))
-                            .wavefronts;
-    line.pieces = line.worst_pieces;
-    line.bank_conflicts = line.pieces - 1;
-    REQUIRE(line.pieces > 1);
-    const std::string picture = worst_request(row_with(line), {}, 99);
-    CHECK(contains(picture, std::to_string(line.worst_pieces) + " wavefronts"));
-    CHECK(count_of(picture, "  wavefront ") == line.worst_pieces);
-  }
-}
-
-namespace {
-
 using lab::example::kGpu;
 using lab::example::timed_run;
 

@@ -26,39 +26,26 @@ struct ColouredText {
 
 using Line = std::vector<ColouredText>;
 
-// Replaces tabs and characters that would move a terminal's cursor.
-std::string printable(const std::string& text, bool ascii) {
-  std::string plain;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    if (c == '\t') {
-      plain.append(8 - text::display_width(plain) % 8, ' ');
-    } else if (c < ' ' || c == 127) {
-      plain += c == '\r' ? "" : "?";
-    } else if (c < 0x80 || !ascii) {
-      plain += text[i];
-    } else if (c >= 0xc0) {
-      plain += '?';  // and nothing for continuation bytes
-    }
-  }
-  return plain;
+// The rest of a character that begins before.
+bool continues(char c) {
+  return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
 }
 
-// At most `columns` columns, without control characters.
+// At most `columns` columns.
 std::string shown(const Line& line, int columns, StepStyle style) {
   std::string text;
   int left = columns;
   for (const ColouredText& span : line) {
-    if (left <= 0) break;
-    const std::string safe = printable(span.text, style.ascii);
     std::string part;
-    int width = 0;
-    for (const char c : safe) {
-      const bool continues = (static_cast<unsigned char>(c) & 0xc0) == 0x80;
-      if (!continues && width++ == left) break;
-      part += c;
+    for (const char c : span.text) {
+      if (!continues(c) && left-- <= 0) break;
+      const bool is_plain = static_cast<unsigned char>(c) < 0x80;
+      if (is_plain || !style.ascii) {
+        part += c;
+      } else if (!continues(c)) {
+        part += '?';
+      }
     }
-    left -= std::min(width, left);
     text += span.colour ? text::coloured(part, *span.colour, {style.colour}) : part;
   }
   // A colour sequence ends with a letter, so only plain blanks are removed.
@@ -126,14 +113,19 @@ Line action(const StepScene& scene, std::size_t at) {
   return {{text.substr(0, waste)}, {text.substr(waste), text::Colour::yellow}};
 }
 
+std::vector<Line> wrapped(
+    const std::string& sentence, int columns, std::optional<text::Colour> colour) {
+  std::vector<Line> lines;
+  for (const std::string& line : text::wrapped(sentence, std::max(columns, 20)))
+    lines.push_back({{line, colour}});
+  return lines;
+}
+
 // The step's sentence, on at most `most` lines; empty if it needs more.
 std::vector<Line> reason(const StepScene& scene, std::size_t at, int columns, int most) {
   const std::string sentence = sentence_at(scene, at);
   if (sentence.empty()) return {};
-  std::vector<Line> lines;
-  for (const std::string& line : text::wrapped(sentence, std::max(columns, 20))) {
-    lines.push_back({{line}});
-  }
+  const std::vector<Line> lines = wrapped(sentence, columns, {});
   return static_cast<int>(lines.size()) <= most ? lines : std::vector<Line>{};
 }
 
@@ -164,9 +156,7 @@ std::vector<Line> hazards_now(const StepScene& scene, const StepState& state, in
   const std::vector<model::RecordedHazard>& hazards = scene.recording.hazards;
   std::vector<Line> lines;
   const auto say = [&](const std::string& sentence) {
-    for (const std::string& line : text::wrapped(sentence, std::max(columns, 20))) {
-      lines.push_back({{line, text::Colour::red}});
-    }
+    append(lines, wrapped(sentence, columns, text::Colour::red));
   };
   std::size_t so_far = 0;
   for (std::size_t i = 0; i < hazards.size(); ++i) {
@@ -350,57 +340,6 @@ std::string signs_of_words(const StepScene& scene, std::size_t at, int array) {
   return signs;
 }
 
-// Rows as long as L1's lines, with the fetched sectors between bars.
-std::vector<Line> picture_of_sectors(const model::WarpAccess& access, char chosen) {
-  const std::size_t sectors_a_row = access.warp.sectors_a_line();
-  std::map<std::uint64_t, std::vector<std::string>> rows;
-  for (const model::Sector& sector : model::sectors(access)) {
-    std::vector<std::string>& row = rows[sector.number / sectors_a_row];
-    row.resize(sectors_a_row);
-    std::string& signs = row[sector.number % sectors_a_row];
-    for (const std::uint32_t lanes : model::lanes_at_words(access, sector)) {
-      signs += pictures::sign_of(lanes);
-    }
-  }
-  std::vector<Line> picture;
-  for (const auto& [number, sectors] : rows) {
-    Line line{{text::printed(
-        "  from byte %9llu ", static_cast<unsigned long long>(number * access.warp.line_bytes))}};
-    for (const std::string& signs : sectors) {
-      const bool fetched = !signs.empty();
-      line.push_back({fetched ? "[" : " "});
-      for (const char sign : fetched ? signs : std::string(access.warp.sector_words(), ' ')) {
-        line.push_back({std::string(1, sign)});
-        if (sign == chosen) line.back().colour = text::Colour::bold;
-      }
-      line.push_back({fetched ? "]" : " "});
-    }
-    picture.push_back(line);
-  }
-  return picture;
-}
-
-// A row for each wavefront in shared memory, with its banks side by side.
-std::vector<Line> picture_of_banks(
-    const model::WarpAccess& access, const model::Wavefronts& turns, char chosen) {
-  std::string banks = "  bank           ";
-  for (int bank = 0; bank < access.warp.banks; bank += 8) {
-    banks += text::pad_right(text::printed("%d", bank), 8);
-  }
-  banks.erase(banks.find_last_not_of(' ') + 1);
-  std::vector<Line> picture{{{banks}}};
-  for (std::size_t i = 0; i < turns.size(); ++i) {
-    Line line{{text::printed("  wavefront %3zu  ", i + 1)}};
-    for (const std::uint32_t lanes : model::lanes_at_banks(access, turns[i].lanes)) {
-      const char sign = pictures::sign_of(lanes);
-      line.push_back({std::string(1, sign)});
-      if (sign == chosen) line.back().colour = text::Colour::bold;
-    }
-    picture.push_back(line);
-  }
-  return picture;
-}
-
 // What the copy engine has brought after the step `at`: a line for each place that it fills, which
 // has the name of the mbarrier that counts its bytes.
 std::vector<Line> picture_of_ring(const StepScene& scene, std::size_t at) {
@@ -444,16 +383,21 @@ std::vector<Line> picture_of_ring(const StepScene& scene, std::size_t at) {
   return lines;
 }
 
-// Which lane accesses which word. For global memory: rows of 128 bytes, with the fetched sectors
-// between bars. For shared memory: a row for each wavefront, with its banks side by side. In a step
-// without a request: the ring.
+// Which lane accesses which word; in a step without a request: the ring.
 std::vector<Line> picture_of_access(const StepScene& scene, const StepState& state) {
-  const model::RecordedEvent& event = scene.recording.events[state.at];
-  if (event.kind != Kind::request) return picture_of_ring(scene, state.at);
+  if (scene.recording.events[state.at].kind != Kind::request)
+    return picture_of_ring(scene, state.at);
   const char chosen = pictures::lane_sign(state.lane);
-  if (!scene.recording.array_of(event).shared) return picture_of_sectors(event.access, chosen);
-  return picture_of_banks(
-      event.access, wavefronts_of(pictures::request_at(scene.recording, state.at)), chosen);
+  std::vector<Line> picture;
+  for (const auto& [label, signs] :
+       pictures::rows_of(pictures::request_at(scene.recording, state.at))) {
+    Line& line = picture.emplace_back(Line{{label}});
+    for (const char sign : signs) {
+      line.push_back({std::string(1, sign)});
+      if (sign == chosen) line.back().colour = text::Colour::bold;
+    }
+  }
+  return picture;
 }
 
 std::string legend(const StepScene& scene) {

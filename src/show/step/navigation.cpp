@@ -374,9 +374,8 @@ StepState move_to(
     refuse("there is no whole number after the colon; write for example barrier:2");
   }
   const auto of = [](const char* name, std::size_t count) {
-    return text::printed(
-        "there %s %zu %s%s in this block", count == 1 ? "is" : "are", count, name,
-        count == 1 ? "" : "s");
+    return (count == 1 ? "there is " : "there are ") + pictures::counted(count, name) +
+           " in this block";
   };
   if (what == "step") {
     const std::size_t steps = block.end - block.begin;

@@ -34,6 +34,7 @@ std::span<const model::RecordedAction> actions_at(
 }
 
 using ActionKind = model::RecordedAction::Kind;
+using pictures::counted;
 
 std::string name_of_barrier(const model::Recording& recording, const model::RecordedAction& of) {
   if (of.named >= 0) return text::printed("barrier %d", of.named);
@@ -88,7 +89,6 @@ std::string sentence_of_action(const StepScene& scene, std::size_t at) {
   const model::RecordedAction& now = actions_at(scene.recording, at).back();
   const auto& [so_far, in_all, completes, multiplied, box] =
       scene.contexts[&now - scene.recording.actions.data()];
-  const auto s = [](int count) { return count == 1 ? "" : "s"; };
   const std::string of_boxes =
       bytes_text(in_all.bytes) +
       text::printed(" of %d box%s", in_all.boxes, in_all.boxes == 1 ? "" : "es");
@@ -97,14 +97,12 @@ std::string sentence_of_action(const StepScene& scene, std::size_t at) {
       return "It counts arrivals, and the bytes of boxes, one phase after the other.";
     case ActionKind::arrive:
       if (!completes) return text::printed("It is arrival %d of this phase.", so_far.arrivals);
-      return text::printed(
-          "%d of %d arrival%s of this phase %s come%s.", so_far.arrivals, in_all.arrivals,
-          s(in_all.arrivals), so_far.arrivals == 1 ? "has" : "have",
-          in_all.boxes > 0 ? ("; it also counts " + of_boxes).c_str() : "");
+      return text::printed("%d of ", so_far.arrivals) + counted(in_all.arrivals, "arrival") +
+             " of this phase " + (so_far.arrivals == 1 ? "has" : "have") + " come" +
+             (in_all.boxes > 0 ? "; it also counts " + of_boxes : "") + ".";
     case ActionKind::wait:
-      return text::printed(
-          "All that this phase counts has come: %d arrival%s%s.", in_all.arrivals,
-          s(in_all.arrivals), in_all.boxes > 0 ? (" and " + of_boxes).c_str() : "");
+      return "All that this phase counts has come: " + counted(in_all.arrivals, "arrival") +
+             (in_all.boxes > 0 ? " and " + of_boxes : "") + ".";
     case ActionKind::box:
       return text::printed(
           "The copy engine moves these %s while the threads go on. %s of the %s that the barrier's "
@@ -178,15 +176,12 @@ std::vector<ActionContext> contexts_of(const model::Recording& recording) {
 std::string step_text(const StepScene& scene, std::size_t at) {
   using Kind = model::RecordedEvent::Kind;
   const model::RecordedEvent& event = scene.recording.events[at];
-  const auto s = [](int count) { return count == 1 ? "" : "s"; };
-  const int lanes = std::popcount(event.access.active);
-  const std::string warp = text::printed("warp %d, %d lane%s: ", event.warp, lanes, s(lanes));
-  const int warps = scene.recording.warps();
+  const std::string warp = text::printed("warp %d, ", event.warp) +
+                           counted(std::popcount(event.access.active), "lane") + ": ";
   switch (event.kind) {
     case Kind::block_begin:
-      return text::printed(
-          "the block begins: %d threads in %d warp%s; shared memory is empty",
-          scene.recording.threads(), warps, s(warps));
+      return text::printed("the block begins: %d threads in ", scene.recording.threads()) +
+             counted(scene.recording.warps(), "warp") + "; shared memory is empty";
     case Kind::block_end:
       return "the block ends: all its threads have left the kernel";
     case Kind::barrier:
@@ -200,29 +195,14 @@ std::string step_text(const StepScene& scene, std::size_t at) {
       model::for_each_lane(
           event.access.active, [&](int l) { groups = static_cast<int>(event.access.address[l]); });
       if (groups == 0) return warp + "wait for all their copies";
-      return warp +
-             text::printed("wait for their copies, except the last %d group%s", groups, s(groups));
+      return warp + "wait for their copies, except the last " + counted(groups, "group");
     }
     case Kind::action:
       return warp + text_of_action(scene, actions_at(scene.recording, at).front());
     case Kind::request:
       break;
   }
-  const model::RecordedSite& site = scene.recording.site_of(event);
-  const model::RecordedArray& array = scene.recording.array_of(event);
-  const bool loads = site.direction == model::Direction::load;
-  const bool copies = site.direction == model::Direction::copy;
-  const char* waste = array.shared ? " <- bank conflict" : " <- uncoalesced";
-  return text::printed(
-             "warp %d, %d lane%s %s%s %d B %s %s: %d %s%s, ideal %d", event.warp, lanes, s(lanes),
-             site.atomic ? "atomically " : "",
-             copies  ? "copy"
-             : loads ? "load"
-                     : "store",
-             event.access.bytes, loads || (copies && !array.shared) ? "from" : "to",
-             array.name.c_str(), event.pieces, array.shared ? "wavefront" : "sector",
-             s(event.pieces), event.ideal) +
-         (event.bank_conflicts + event.uncoalesced > 0 ? waste : "");
+  return text::printed("warp %d, ", event.warp) + pictures::request_text(scene.recording, at);
 }
 
 std::string sentence_at(const StepScene& scene, std::size_t at) {

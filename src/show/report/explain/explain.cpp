@@ -30,10 +30,6 @@ std::string verdict(std::string_view words) {
   return text::labelled("", 2 * kIndent, words);
 }
 
-std::string paragraph(std::string_view words) {
-  return text::labelled("", 0, words);
-}
-
 namespace {
 
 constexpr int kHidden = model::kFp32Format.fraction_bits - model::kTf32Format.fraction_bits;
@@ -91,7 +87,7 @@ std::string split_of(const Explained& explained) {
 SectionParts explain_idea(const Explained& explained) {
   const lab::Row& row = explained.row;
   const auto prose = [](std::string_view words) {
-    return SectionParts{{paragraph(words), SectionPart::prose}};
+    return SectionParts{{text::labelled("", 0, words), SectionPart::prose}};
   };
   if (row.launch) return {};
   if (row.variant && row.variant->contrast) return prose(row.variant->contrast->lesson.idea);

@@ -33,8 +33,6 @@ std::string fact(std::string_view label, std::string_view words);
 // What a line of a table means, under it.
 std::string verdict(std::string_view words);
 
-std::string paragraph(std::string_view words);
-
 struct Explained {
   const Known& known;
   const lab::Run& run;

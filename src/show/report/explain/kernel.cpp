@@ -204,8 +204,7 @@ std::string turns(const model::RowSwizzle& swizzle, int keys) {
       access.address[lane] = std::uint64_t(row * kChunks + place_of(keys, row, chunk)) * kBytes;
     }
   }
-  const int wavefronts = model::shared_load(access).wavefronts;
-  return text::printed("%d wavefront%s", wavefronts, wavefronts == 1 ? "" : "s");
+  return pictures::counted(model::shared_load(access).wavefronts, "wavefront");
 }
 
 // Which chunk lies in which banks, with those in brackets that are read together.

@@ -19,9 +19,7 @@ namespace report {
 
 namespace {
 
-std::string counted(std::uint64_t count, const std::string& what) {
-  return text::grouped(static_cast<long long>(count)) + " " + what + (count == 1 ? "" : "s");
-}
+using pictures::counted;
 
 std::string lanes_want(std::uint32_t lanes) {
   const int count = std::popcount(lanes);
@@ -364,48 +362,6 @@ std::vector<bool> essential_lines(const lab::Row& row, const std::vector<std::st
   return shown;
 }
 
-std::string signs(std::span<const std::uint32_t> lanes) {
-  std::string text;
-  for (const std::uint32_t mask : lanes) text += std::string(" ") + pictures::sign_of(mask);
-  return text;
-}
-
-std::string picture_of_sectors(const model::WarpAccess& access, int most_rows) {
-  const model::Sectors sectors = model::sectors(access);
-  std::string text;
-  int row = 0;
-  for (const model::Sector& sector : sectors) {
-    if (++row > most_rows) {
-      text.back() = ' ';
-      return text + text::printed(" ... and %zu more sectors\n", sectors.size() - most_rows);
-    }
-    text += text::printed(
-                "  byte %10llu  [",
-                static_cast<unsigned long long>(sector.number * access.warp.sector_bytes)) +
-            signs(model::lanes_at_words(access, sector)) + " ]\n";
-  }
-  return text;
-}
-
-// A line for each wavefront, 32 banks across. Of a cp.async this is the side that is written.
-std::string picture_of_banks(const WarpRequest& request, int most_rows) {
-  const model::WarpAccess& access = request.access;
-  const model::Wavefronts wavefronts = wavefronts_of(request);
-  std::string text = "  bank        ";
-  for (int bank = 0; bank < access.warp.banks; ++bank) text += text::printed("%2d", bank % 10);
-  text += "\n";
-  int row = 0;
-  for (const model::Wavefront& wavefront : wavefronts) {
-    if (++row > most_rows) {
-      text.replace(text.size() - 1, 1, text::report_width() < text::kReportWidth ? "\n " : " ");
-      return text + text::printed(" ... and %zu more\n", wavefronts.size() - most_rows);
-    }
-    text += text::printed("  wavefront %d ", row) +
-            signs(model::lanes_at_banks(access, wavefront.lanes)) + "\n";
-  }
-  return text;
-}
-
 // `title` names the picture: "One warp's load".
 std::string picture_of(
     const std::string& title, const model::LineCounts& line, const char* legend, int most_rows,
@@ -418,8 +374,7 @@ std::string picture_of(
       text::printed("%s on %s, %s.%s", title.c_str(), where.c_str(), line.array.c_str(), legend);
   return text::coloured(text::labelled("", 2, what), text::Colour::bold, style) +
          text::labelled("", 2, request_sentence(request)) +
-         (line.shared ? picture_of_banks(request, most_rows)
-                      : picture_of_sectors(line.worst, most_rows));
+         pictures::picture_of(request, most_rows);
 }
 
 std::string cost(const model::LineCounts& line) {
