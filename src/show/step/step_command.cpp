@@ -165,13 +165,14 @@ constexpr std::string_view kGiveBack = "\033[0m\033[?25h\033[?7h\033[?1049l";
 // Signals that end the process by default.
 constexpr int kFatal[] = {SIGINT, SIGTERM, SIGHUP,  SIGQUIT, SIGPIPE, SIGSEGV, SIGBUS,  SIGFPE,
                           SIGILL, SIGABRT, SIGTRAP, SIGSYS,  SIGXCPU, SIGALRM, SIGUSR1, SIGUSR2};
+// Those that read_key() waits for, and that arrive at no other time.
+constexpr int kExpected[] = {SIGTSTP, SIGCONT, SIGWINCH};
 
 // Plain variables, because signal handlers read them.
 int terminal = -1;
 volatile sig_atomic_t taken = 0, changed = 0;
 termios before, while_taken;
-struct sigaction fatal_before[std::size(kFatal)];
-struct sigaction stop_before, continue_before, resize_before;
+struct sigaction actions_before[NSIG];
 
 void write_all(std::string_view text) {
   while (!text.empty()) {
@@ -196,9 +197,7 @@ void give_back() {
 
 void on_fatal(int signal) {
   give_back();
-  for (std::size_t i = 0; i < std::size(kFatal); ++i) {
-    if (kFatal[i] == signal) sigaction(signal, &fatal_before[i], nullptr);
-  }
+  sigaction(signal, &actions_before[signal], nullptr);
   raise(signal);  // arrives when this handler returns, and then has its usual effect
 }
 
@@ -233,8 +232,9 @@ void on_resize(int) {
   changed = 1;
 }
 
-void install(int signal, void (*handler)(int), struct sigaction* old) {
+void install(int signal, void (*handler)(int)) {
   struct sigaction action {};
+  struct sigaction* const old = &actions_before[signal];
   action.sa_handler = handler;
   action.sa_flags = SA_ONSTACK;
   sigfillset(&action.sa_mask);
@@ -242,12 +242,12 @@ void install(int signal, void (*handler)(int), struct sigaction* old) {
   if (old->sa_handler == SIG_IGN) sigaction(signal, old, nullptr);  // ignored by nohup
 }
 
-// Signals that read_key() waits for, and that arrive at no other time.
-sigset_t expected_signals() {
+// SIG_BLOCK or SIG_UNBLOCK.
+void change_expected(int how) {
   sigset_t signals;
   sigemptyset(&signals);
-  for (const int signal : {SIGTSTP, SIGCONT, SIGWINCH}) sigaddset(&signals, signal);
-  return signals;
+  for (const int signal : kExpected) sigaddset(&signals, signal);
+  sigprocmask(how, &signals, nullptr);
 }
 
 }  // namespace
@@ -277,14 +277,11 @@ Terminal::Terminal() {
     stack.ss_size = sizeof stack_memory;
     sigaltstack(&stack, nullptr);
   }
-  const sigset_t expected = expected_signals();
-  sigprocmask(SIG_BLOCK, &expected, nullptr);
-  for (std::size_t i = 0; i < std::size(kFatal); ++i) {
-    install(kFatal[i], on_fatal, &fatal_before[i]);
-  }
-  install(SIGTSTP, on_stop, &stop_before);
-  install(SIGCONT, on_continue, &continue_before);
-  install(SIGWINCH, on_resize, &resize_before);
+  change_expected(SIG_BLOCK);
+  for (const int signal : kFatal) install(signal, on_fatal);
+  install(SIGTSTP, on_stop);
+  install(SIGCONT, on_continue);
+  install(SIGWINCH, on_resize);
   static const int at_exit = std::atexit(give_back);
   static_cast<void>(at_exit);
   take();
@@ -292,14 +289,9 @@ Terminal::Terminal() {
 
 Terminal::~Terminal() {
   give_back();
-  for (std::size_t i = 0; i < std::size(kFatal); ++i) {
-    sigaction(kFatal[i], &fatal_before[i], nullptr);
-  }
-  sigaction(SIGTSTP, &stop_before, nullptr);
-  sigaction(SIGCONT, &continue_before, nullptr);
-  sigaction(SIGWINCH, &resize_before, nullptr);
-  const sigset_t expected = expected_signals();
-  sigprocmask(SIG_UNBLOCK, &expected, nullptr);
+  for (const int signal : kFatal) sigaction(signal, &actions_before[signal], nullptr);
+  for (const int signal : kExpected) sigaction(signal, &actions_before[signal], nullptr);
+  change_expected(SIG_UNBLOCK);
   close(terminal);
 }
 
@@ -321,7 +313,7 @@ void Terminal::draw(const std::vector<std::string>& lines) {
 std::optional<int> Terminal::read_byte(int wait_ms) {
   sigset_t while_waiting;
   sigprocmask(SIG_SETMASK, nullptr, &while_waiting);
-  for (const int signal : {SIGTSTP, SIGCONT, SIGWINCH}) sigdelset(&while_waiting, signal);
+  for (const int signal : kExpected) sigdelset(&while_waiting, signal);
   pollfd ready{terminal, POLLIN, 0};
   const timespec wait{wait_ms / 1000, wait_ms % 1000 * 1'000'000L};
   const int events = ppoll(&ready, 1, wait_ms < 0 ? nullptr : &wait, &while_waiting);
