@@ -19,15 +19,6 @@ namespace report {
 
 namespace {
 
-Quantization quantization_of(const lab::Run& run, const model::Variant& v, lab::Grid grid) {
-  const std::int64_t count = grid.x * grid.y;
-  if (count == 0) return {};
-  const auto blocks = static_cast<double>(count);
-  const double inside = static_cast<double>(run.M) * run.N;
-  const double sms = run.gpu.sms;
-  return {count, 1 - inside / (blocks * v.BM * v.BN), 1 - blocks / (std::ceil(blocks / sms) * sms)};
-}
-
 std::optional<FirstWave> first_wave_of(const lab::Run& run, const lab::Row& row, lab::Grid grid) {
   const model::Variant& v = *row.variant;
   const long long at_once =
@@ -164,7 +155,8 @@ Known::Known(const lab::Run& of_run, const lab::Row& of_row)
   kernel = lab::kernel_name(row);
   aligned = row.aligned;
   blocks = counts ? counts->blocks : grid->x * grid->y;
-  quantization = quantization_of(run, v, *grid);
+  const auto computed = static_cast<double>(grid->x * grid->y * v.BM * v.BN);
+  wasted = computed == 0 ? 0 : 1 - static_cast<double>(run.M) * run.N / computed;
   if (row.occupancy) {
     waves = model::waves(run.gpu, *row.occupancy, grid->x * grid->y);
     first_wave = first_wave_of(run, row, *grid);

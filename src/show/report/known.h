@@ -83,13 +83,6 @@ struct AskedQuestion {
 // `conflicts` (of all SMEM requests, in the traced blocks), `blocks_per_sm` and `warps_per_sm`.
 std::vector<AskedQuestion> questions_of(const lab::Run& run, const lab::Row& row);
 
-// How the blocks fill the GPU, and how much of their work is wasted.
-struct Quantization {
-  std::int64_t blocks;
-  double wasted;  // share of the tiles' elements that are outside C
-  double idle;    // share of the SMs' time without a block, if all blocks took equally long
-};
-
 // The blocks that the GPU holds at once, in the order in which they start.
 struct FirstWave {
   long long block_rows, block_columns;  // the part of C that they span
@@ -147,8 +140,8 @@ struct Known : lab::Ceilings {
   std::optional<lab::Grid> grid;
   std::optional<SharedOut> shares;
   std::optional<Choice> choice;  // where the stage has several variants to choose from
-  std::optional<Quantization> quantization;
   std::optional<FirstWave> first_wave;
+  std::optional<double> wasted;  // share of the tiles' elements that are outside C
   std::optional<double> waves, barriers_per_block, barriers_per_k_tile;
   std::optional<PredictedCounts> predicted;
   std::optional<LoopOfWarp> loop;
