@@ -1,4 +1,4 @@
-// The page's rules beside those of the model, and the calculator in a browser.
+// The page's rules beside those of the model.
 #include <doctest/doctest.h>
 
 #include <bit>
@@ -267,60 +267,6 @@ TEST_CASE("the page's formulas have the values and the errors of the model's") {
   }
   CHECK(values > kSettings / 5);
   CHECK(errors > kSettings / 5);
-}
-
-// The calculator alone on a page.
-Browser& with_calculators(int width, int height) {
-  std::string script;
-  for (const char* file : {"words.js", "dom.js", "rules.js", "calculators.js"}) {
-    script += contents(std::string("src/show/page/") + file);
-  }
-  const testing::Folder folder;
-  folder.write(
-      "calculators.html",
-      "<!DOCTYPE html><html lang=en><meta charset=utf-8><title>calculators</title><style>" +
-          contents("src/show/page/page.css") +
-          "</style><main id=root></main><script>'use strict';\n" + script +
-          "\nstartCalculators(document.getElementById('root'), " + data() +
-          ", words);\nconst of = (name) => "
-          "document.querySelector(`[aria-labelledby=calculator-${name}]`);"
-          "const finding = (name) => of(name).querySelector('.finding').textContent;"
-          "const field = (name, i) => of(name).querySelectorAll('.fields [type=number]')[i];"
-          "</script>");
-  Browser& browser = testing::shared_browser();
-  browser.open(folder / "calculators.html", width, height);
-  CHECK(browser.complaints() == std::vector<std::string>{});
-  return browser;
-}
-
-void type(Browser& browser, const std::string& field, const std::string& keys) {
-  browser.evaluate(field + ".focus(), " + field + ".select()");
-  for (const char key : keys) browser.press(std::string(1, key));
-}
-
-TEST_CASE("the calculator answers while one types, and refuses nonsense in a sentence") {
-  if (there_is_no_browser()) return;
-  Browser& browser = with_calculators(1280, 720);
-  type(browser, "field('occupancy', 0)", "512");
-  type(browser, "field('occupancy', 1)", "64");
-  type(browser, "field('occupancy', 2)", "60000");
-  CHECK(
-      browser.text("finding('occupancy')") ==
-      "An SM of the H200 holds 2 blocks of 512 threads, which is 50 % of its warps. The limit is "
-      "the registers.");
-  CHECK(browser.evaluate("of('occupancy').querySelectorAll('svg .plot-curve').length") == "3");
-  type(browser, "field('occupancy', 0)", "1025");
-  CHECK(
-      browser.text("finding('occupancy')") ==
-      "Threads per block: give a whole number from 1 to 1,024.");
-
-  CHECK(browser.complaints() == std::vector<std::string>{});
-}
-
-TEST_CASE("the calculator fits on a phone") {
-  if (there_is_no_browser()) return;
-  Browser& browser = with_calculators(390, 800);
-  CHECK(browser.evaluate("document.documentElement.scrollWidth <= 390") == "true");
 }
 
 }  // namespace

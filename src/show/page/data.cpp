@@ -19,12 +19,12 @@
 #include "model/compiled_kernel.h"
 #include "model/gpus.h"
 #include "model/stage.h"
+#include "model/tensor_core.h"
 #include "show/pictures/recorded_gpus.h"
 #include "show/report/facts.h"
 #include "show/report/known.h"
 #include "show/report/quantities.h"
 #include "show/step/scene.h"
-#include "simulator/cuda/wmma_layout.h"
 #include "text/json.h"
 #include "text/numbers.h"
 
@@ -307,7 +307,8 @@ std::string fragments_data(model::Multiplier multiplier) {
   const bool from_shared =
       multiplier == Multiplier::wgmma_bf16 || multiplier == Multiplier::wgmma_3xf16;
   if (multiplier == Multiplier::ffma || from_shared) return "[]";
-  const auto tile = [](const char* name, simt::FragmentLayout layout, bool by_columns) {
+  constexpr model::MmaFragments kMma = model::fragments_of_mma(16, 8, 32);
+  const auto tile = [](const char* name, model::FragmentLayout layout, bool by_columns) {
     const int rows = by_columns ? layout.minors : layout.majors;
     const int columns = by_columns ? layout.majors : layout.minors;
     Numbers lanes(rows * columns);
@@ -320,12 +321,9 @@ std::string fragments_data(model::Multiplier multiplier) {
     return array_of(
         {text::json_string(name), std::to_string(rows), std::to_string(columns), packed(lanes)});
   };
-  const simt::WmmaType tf32 = simt::WmmaType::tf32;
-  std::vector<std::string> tiles{tile("first", simt::factor_layout(16, 8, tf32), false)};
-  if (multiplier == model::Multiplier::mma_tf32) {
-    tiles.push_back(tile("second", simt::factor_layout(8, 8, tf32), true));
-  }
-  tiles.push_back(tile("sums", simt::accumulator_layout(16, 8), false));
+  std::vector<std::string> tiles{tile("first", kMma.a, false)};
+  if (multiplier == Multiplier::mma_tf32) tiles.push_back(tile("second", kMma.b, true));
+  tiles.push_back(tile("sums", kMma.d, false));
   return array_of(tiles);
 }
 
