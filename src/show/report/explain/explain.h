@@ -83,7 +83,7 @@ std::string accesses_by_line(const lab::Row& row, text::Style style);
 
 // A picture of the costliest request of worst_line(): its lanes over the sectors of global memory,
 // or over the banks of shared memory. Below it is the same for row.remedy. Empty if nothing is
-// wasted. Of more than `most_rows` sectors or wavefronts only the first are drawn.
+// wasted. Of more than `most_rows` lines of sectors, or wavefronts, only the first are drawn.
 std::string worst_request(const lab::Row& row, text::Style style, int most_rows = 8);
 
 // A line of one text or of both. Lines are counted from 1; 0 if the text does not have it.
