@@ -553,15 +553,7 @@ simt_announce:
 	.cfi_offset 6, -16
 	movq	%rsp, %rbp
 	.cfi_def_cfa_register 6
-	pushq	%rax
-	pushq	%rcx
-	pushq	%rdx
-	pushq	%rsi
-	pushq	%rdi
-	pushq	%r8
-	pushq	%r9
-	pushq	%r10
-	pushq	%r11
+	pushq %rax; pushq %rcx; pushq %rdx; pushq %rsi; pushq %rdi; pushq %r8; pushq %r9; pushq %r10; pushq %r11
 	subq	$512, %rsp
 	andq	$-64, %rsp
 	fxsave64	(%rsp)
@@ -572,15 +564,7 @@ simt_announce:
 	call	simt_announced
 	fxrstor64	(%rsp)
 	leaq	-72(%rbp), %rsp
-	popq	%r11
-	popq	%r10
-	popq	%r9
-	popq	%r8
-	popq	%rdi
-	popq	%rsi
-	popq	%rdx
-	popq	%rcx
-	popq	%rax
+	popq %r11; popq %r10; popq %r9; popq %r8; popq %rdi; popq %rsi; popq %rdx; popq %rcx; popq %rax
 	popq	%rbp
 	.cfi_def_cfa 7, 8
 	ret
@@ -592,13 +576,9 @@ simt_announce:
 extern "C" __attribute__((used, visibility("hidden"))) void simt_announced(
     const void* pointer, long packed, std::size_t rcx, const void* place) {
   const auto announcement = announce::Announcement::unpacked(packed);
-  if (announcement.bytes == 0 && trace::hooks.log != nullptr) {
-    machine::fault("its access is made by an instruction that the tracer does not know", place);
-  }
-  const std::size_t bytes = announcement.bytes * (announcement.times_rcx ? rcx : 1);
-  const std::size_t widest = announcement.widest;
-  if (announcement.loads) trace::log_range(trace::Kind::kLoad, pointer, bytes, widest, place);
-  if (announcement.stores) trace::log_range(trace::Kind::kStore, pointer, bytes, widest, place);
+  trace::log_range(
+      announcement.stores ? trace::Kind::kStore : trace::Kind::kLoad, pointer,
+      announcement.bytes * (announcement.times_rcx ? rcx : 1), announcement.widest, place);
 }
 #endif
 

@@ -28,6 +28,9 @@ template <class Part>
 struct Complex {
   Part re, im;
 };
+struct One {
+  float x;
+};
 struct Doubles {
   double a, b, c;
   __device__ Doubles operator+(Doubles other) const {
@@ -43,6 +46,9 @@ struct Fields {
 
 __device__ float sum_of(Twelve v) {
   return v.x + v.y + v.z;
+}
+__device__ float value_of(One v) {
+  return v.x;
 }
 template <class Part>
 __device__ Part sum_of(Complex<Part> v) {
@@ -255,6 +261,10 @@ extern const std::vector<trace::Idiom> trace::idioms = {
      BODY { as<Complex<double>>(out)[T] = {sum_of(as<Complex<float>>(in)[T]), 0}; }>, 2, 8, 2, 16},
     {"a struct of three doubles as an argument", BODY { out[T] = sum_of(as<Doubles>(in)[T]); }>,
      3, 24, 1, 4},
+    {"a struct of one float as an argument, with an index from a local array", BODY {
+       unsigned index[2] = {T, 0};
+       out[T] = value_of(as<One>(in)[index[T % 2]]) + value_of(as<One>(in)[index[1]]);
+     }>, 2, 8, 1, 4},
     {"a large struct as an argument", BODY { out[T] = sum_of(as<Many>(in)[T / 8]); }>,
      10, 160, 1, 4},
     {"a struct that a function returns", BODY { as<Twelve>(out)[T] = twelve(in[T]); }>,
