@@ -22,8 +22,7 @@ apart=$(IFS=,; echo "${together[*]}")${but:+,$but}
 all=$(count "-sfe=$but")
 chunk=4
 # A line is a process: how many test cases it runs, and its filters. The output of each is kept
-# together. One that does not end is ended, and doctest names its test case. There is one process more
-# than cores, since some tests wait.
+# together. One that does not end is ended, and doctest names its test case.
 {
   for file in "${together[@]}"; do
     echo "$(count "-sf=$file" "-sfe=$but") -sf=$file -sfe=$but"
@@ -34,7 +33,7 @@ chunk=4
     first=$((last > chunk ? last - chunk + 1 : 1))
     echo "$((last - first + 1)) --first=$first --last=$last -sfe=$apart"
   done
-} | xargs -P "$(($(nproc) + 1))" -I{} bash -c '
+} | xargs -P "$(nproc)" -I{} bash -c '
   read -ra cases <<< "$2"
   output=$(timeout -k 10 1200 "$1" "${cases[@]:1}" --no-intro 2>&1)
   code=$?
