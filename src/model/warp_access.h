@@ -229,9 +229,8 @@ struct AsyncCopySplit {
 // instructions of __pipeline_memcpy_async where some lanes fill.
 //
 // Exact for the 873 measured copies of h200_cpasync_strided.csv, the 232 of h200_cpasync_filled.csv
-// and the 84 of h100_cpasync_tiles.csv. Not exact: in stages 9 to 11 the counters have lanes of 16
-// bytes that fill as if they copied, and in stage 12 misaligned rows of some shapes take fewer
-// wavefronts (results/h200-ncu-shapes.txt). The counters report no bank conflicts for 16 bytes.
+// and the 84 of h100_cpasync_tiles.csv. In stages 9 and 12 the counters differ at some edges, where
+// predicate P0 says which lanes copy (data/README.md). They report no bank conflicts for 16 bytes.
 // They also count lanes that a predicate switches off: of a copy in an `if` they are no measure.
 //
 // On a GPU of another geometry a "line" is what all banks give in one cycle, groups are as for
