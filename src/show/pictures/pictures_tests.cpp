@@ -618,6 +618,14 @@ TEST_CASE("a ring's tiles are copied, multiplied and given back, place by place"
   }
 }
 
+TEST_CASE("if multiplying takes longer, the copies wait for places in the ring") {
+  const Ring ring = ring_of(traced(10), {kCopy, 4 * kMultiply, 1, 0});
+  check_order(ring);
+  CHECK(ring.multiplying == doctest::Approx(1));
+  CHECK(ring.tiles.back().granted > ring.tiles.back().requested);
+  CHECK(ring.tiles.back().copy_begin == doctest::Approx(ring.tiles.back().granted));
+}
+
 TEST_CASE("threads that wait for each other have no schedule") {
   TracedStage stage = traced(6);
   std::vector<model::RecordedAction>& actions = stage.block.actions;
