@@ -46,18 +46,18 @@ CXXFLAGS := -std=c++20 -Og $(GARBAGE) $(WARNINGS) -fopenmp $(INCLUDES) $(EXTRA_C
 
 # HARDENED=build recompiles the files that hardening changes, and takes the others, and all tests, from that folder.
 ANEW := $(if $(HARDENED),$(filter-out %_tests.cpp,$(wildcard $(patsubst %,src/%/*.cpp,$(addprefix simulator/,machine machine/ptx trace guard) try school/grade))),%)
-# The files of a room in JOINED are compiled together, which takes two thirds of the time, as all.o, or
-# as hot.o if their code runs long; a wing's tests as all_tests.o. APART: files with flags of their own, or in programs without their room.
+# The files of a room in JOINED are compiled together, which takes two thirds of the time, as all.o, as hot.o if
+# their code runs long, or as users.o if only users' programs and tests need them; a wing's tests as all_tests.o. APART: files with flags of their own.
 JOINED := $(addprefix src/,$(addsuffix /,text model flags cluster try school/grade school/lesson $(addprefix simulator/,trace host guard rewrite machine machine/ptx) \
 	lab profile experiments $(addprefix show/,report report/explain step pictures page)))
 MAINS := %_tests.cpp %/alone.cpp %/mpi.cpp src/cluster/no_gpus.cpp %/update.cpp %/on_cpu.cpp
-APART = $(MAINS) $(RUNNERS) $(ANSWER) %/lesson_source.cpp %/recorded.cpp %/before_main.cpp %/tensor_core.cpp %/rewriter.cpp %/random.cpp \
-	src/simulator/host/blas% %/waiting.cpp %/architecture.cpp %/guarded_kernel.cpp %/inspect.cpp %/assemble.cpp %/similar.cpp %/ladder.cpp %/index_mutants.cpp %/time.cpp %/recorded_gpus.cpp %/block_requests.cpp src/simulator/machine/device_%
+APART = $(MAINS) $(ANSWER) %/lesson_source.cpp %/recorded.cpp %/before_main.cpp %/tensor_core.cpp %/rewriter.cpp %/waiting.cpp %/guarded_kernel.cpp \
+	%/architecture.cpp %/inspect.cpp %/assemble.cpp %/similar.cpp %/ladder.cpp %/index_mutants.cpp %/time.cpp %/recorded_gpus.cpp %/block_requests.cpp src/simulator/machine/device_%
 # Code that runs long, as a profile shows, is optimized more.
 HOT_FILES := cpu_reference.cpp $(addprefix src/,simulator/announce/pass.cpp simulator/machine/% $(addprefix simulator/trace/,hazard_watch.cpp \
 	hooks.cpp launch_watch.cpp thread_order.cpp warp_log.cpp warp_tracer.cpp watch.cpp) $(addprefix model/,tensor_core.cpp warp_access.cpp) \
 	lab/measure.cpp lab/problem.cpp)
-unit = $(if $(filter %_tests.cpp,$1),src/$(word 2,$(subst /, ,$1))/all_tests,$(if $(filter $(JOINED),$(dir $1)),$(if $(filter $(APART),$1),$(1:.cpp=),$(dir $1)$(if $(filter $(HOT_FILES),$1),hot,all)),$(1:.cpp=)))
+unit = $(if $(filter %_tests.cpp,$1),src/$(word 2,$(subst /, ,$1))/all_tests,$(if $(filter $(JOINED),$(dir $1)),$(if $(filter $(APART),$1),$(1:.cpp=),$(dir $1)$(if $(filter $(HOT_FILES),$1),hot,$(if $(filter $(RUNNERS) $(FOR_USERS),$1),users,all))),$(1:.cpp=)))
 OBJECTS = $(sort $(foreach file,$1,$(if $(filter $(ANEW),$(file)),$(BUILD),$(HARDENED))/$(call unit,$(file)).o))
 EVERY_FILE := $(wildcard $(addsuffix .cpp,$(addprefix src/,*/* */*/* */*/*/*)))
 # Code that users' programs and the tests need, but the main program does not.
@@ -98,11 +98,11 @@ $(BUILD)/%.o: %.cpp $(BUILD)/host.flags | $(BUILD)/src/standard.h.gch
 	$(call say,g++,$<)
 	mkdir -p $(@D)
 	$(CXX) $(CXXFLAGS) $(addprefix -include ,$(HEADERS)) $(DEPENDENCIES) -c $< -o $(NEW) $(KEEP)
-JOINT := $(filter $(ANEW),$(foreach file,$(EVERY_FILE),$(if $(filter %/all %/hot %/all_tests,$(call unit,$(file))),$(file))))
+JOINT := $(filter $(ANEW),$(foreach file,$(EVERY_FILE),$(if $(filter %/all %/hot %/users %/all_tests,$(call unit,$(file))),$(file))))
 # A unit is compiled anew when a file joins or leaves it: its list of files is compared, too (see below). g++ -MP leaves out the first.
 $(foreach file,$(JOINT),$(eval $(call unit,$(file)).flags += $(file))$(eval $(call OBJECTS,$(file)): $(file) $(BUILD)/$(call unit,$(file)).flags))
 $(call OBJECTS,$(JOINT)): $(BUILD)/host.flags | $(BUILD)/src/standard.h.gch
-	$(call say,g++,$(subst hot,*,$(subst all,*,$(@:$(BUILD)/%.o=%.cpp))))
+	$(call say,g++,$(subst users,*,$(subst hot,*,$(subst all,*,$(@:$(BUILD)/%.o=%.cpp)))))
 	mkdir -p $(@D)
 	printf '#include "%s"\n' $($(@:$(BUILD)/%.o=%).flags) | $(CXX) $(CXXFLAGS) $(addprefix -include ,$(HEADERS)) $(DEPENDENCIES) -x c++ -c - -o $(NEW) && echo '$(firstword $($(@:$(BUILD)/%.o=%).flags)):' >> $@.d.new$(MAKE_PID) $(KEEP)
 $(BUILD)/%.h.gch: $(BUILD)/host.flags
