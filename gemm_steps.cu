@@ -519,7 +519,7 @@ template <int VEC>
 __device__ inline void copy_async_or_zero(
     float* to, const float* matrix, int rows, int cols, int row, int col) {
   const bool inside = row < rows && col < cols;
-  cp_async<VEC * sizeof(float)>(to, inside ? &matrix[offset(row, col, cols)] : matrix, !inside);
+  cp_async<4 * VEC>(to, inside ? &matrix[offset(row, col, cols)] : matrix, !inside);
 }
 
 // Stage 9: async pipeline

@@ -8,9 +8,8 @@
 #include <math.h>
 #undef lerp
 
-// What they include brings in most of what users' files include: it is precompiled with this file.
-#include <functional>
-#include <memory>
+// Most users' files include it: it is precompiled with this file.
+#include <vector>
 
 #define SIMT_REWRITTEN
 #include "simulator/cuda/cpu.h"
