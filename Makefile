@@ -87,7 +87,7 @@ LIBRARIES += -fopenmp $(FAST)
 PROGRAMS := $(PROGRAM) $(BUILD)/ladder
 ARCHIVES := $(INSTRUMENT) $(BUILD)/ladder.a $(BUILD)/users.a
 $(PROGRAM): $(MAIN) $(OF_EXPERIMENTS) $(COPIES) $(INSTRUMENT)
-$(BUILD)/ladder: $(filter-out $(SEVERAL_GPUS),$(MAIN)) $(OWN_COPIES) $(BUILD)/src/cli/only_ladder.o $(BUILD)/ladder.a
+$(BUILD)/ladder: $(FIRST_MAIN) $(OWN_COPIES) $(BUILD)/src/cli/only_ladder.o $(BUILD)/ladder.a
 $(INSTRUMENT): $(call OBJECTS,$(SOURCES))
 $(BUILD)/ladder.a: $(call OBJECTS,$(OF_LADDER))
 $(BUILD)/users.a: $(call OBJECTS,$(FOR_USERS))

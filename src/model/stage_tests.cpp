@@ -403,10 +403,6 @@ std::vector<const Stage*> stages() {
   return all;
 }
 
-const Variant* chosen(const Stage& stage, const Gpu& gpu, int M, int N) {
-  return &suited_variant(stage, gpu, M, N);
-}
-
 }  // namespace
 
 TEST_CASE("the busiest SM computes whole tiles, and one more than its share if there is a rest") {
@@ -591,9 +587,9 @@ TEST_CASE("every stage runs its first variant at 4096 and 8192, on every GPU") {
     CAPTURE(gpu.name);
     for (const Stage* stage : stages()) {
       CAPTURE(stage->number);
-      CHECK(chosen(*stage, gpu, 4096, 4096) == &first_variant(*stage, gpu));
-      CHECK(chosen(*stage, gpu, 8192, 8192) == &first_variant(*stage, gpu));
-      CHECK(chosen(*stage, gpu, 8192, 4096) == &first_variant(*stage, gpu));
+      CHECK(&suited_variant(*stage, gpu, 4096, 4096) == &first_variant(*stage, gpu));
+      CHECK(&suited_variant(*stage, gpu, 8192, 8192) == &first_variant(*stage, gpu));
+      CHECK(&suited_variant(*stage, gpu, 8192, 4096) == &first_variant(*stage, gpu));
     }
   }
 }
@@ -605,7 +601,7 @@ TEST_CASE("no stage runs a variant that is not marked for small products, and so
       CAPTURE(stage->number);
       for (const int M : {1, 64, 255, 512, 1024, 1500, 3000}) {
         for (const int N : {1, 64, 255, 512, 1024, 1500, 3000}) {
-          const Variant* variant = chosen(*stage, gpu, M, N);
+          const Variant* variant = &suited_variant(*stage, gpu, M, N);
           if (variant == &first_variant(*stage, gpu)) continue;
           CHECK(variant->for_small);
           ++small;
@@ -643,7 +639,9 @@ TEST_CASE("twice the rows and columns never get a smaller tile") {
       if (!why_not_run(*stage, gpu).empty()) continue;
       for (int side = 64; side <= 4096; side += 64) {
         CAPTURE(side);
-        CHECK(chosen(*stage, gpu, 2 * side, 2 * side) <= chosen(*stage, gpu, side, side));
+        CHECK(
+            &suited_variant(*stage, gpu, 2 * side, 2 * side) <=
+            &suited_variant(*stage, gpu, side, side));
       }
     }
   }
@@ -658,7 +656,7 @@ TEST_CASE("with three tiles per SM or more, the first variant runs") {
         const Variant& first = first_variant(*stage, gpu);
         if (spread(first, gpu, side, side).tiles < 3LL * gpu.sms) continue;
         CAPTURE(side);
-        CHECK(chosen(*stage, gpu, side, side) == &first);
+        CHECK(&suited_variant(*stage, gpu, side, side) == &first);
       }
     }
   }

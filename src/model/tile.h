@@ -168,13 +168,17 @@ inline std::vector<Variant> joined(std::vector<Variant> first, const std::vector
   return first;
 }
 
+#ifndef MOST_TILES  // of each list
+#define MOST_TILES std::size(tiles)
+#endif
+
 // One for each tile of an array, and then `more`.
 template <template <Tile, int> class KernelOf, const auto& tiles>
 std::vector<Variant> variants(const std::vector<Variant>& more = {}) {
   const auto each = []<std::size_t... i>(std::index_sequence<i...>) {
     return std::vector<Variant>{variant<KernelOf, tiles[i]>()...};
   };
-  return joined(each(std::make_index_sequence<std::size(tiles)>{}), more);
+  return joined(each(std::make_index_sequence<MOST_TILES>{}), more);
 }
 
 // The same for arrays of tiles that are only for C with few results (suited_variant). With a

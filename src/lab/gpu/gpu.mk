@@ -31,13 +31,15 @@ ifneq ($(HAS_GPU),)
 THE_GPU := $(GPU_PARTS)
 SEVERAL_GPUS := $(BUILD)/gpu/src/cluster/gpus.o
 MAIN := $(BUILD)/gpu/gemm_steps.o $(THE_GPU) $(SEVERAL_GPUS)
+FIRST_MAIN := $(BUILD)/gpu/$(if $(filter-out 90a,$(ARCHS)),gemm_steps,src/cli/first_table).o $(THE_GPU)
 OF_EXPERIMENTS := $(BUILD)/experiments_gpu.o
 WITHOUT_MAIN := $(BUILD)/gemm_steps_gpu_without_main.o $(OF_EXPERIMENTS) $(THE_GPU) $(SEVERAL_GPUS)
 LIBRARIES := -L$(CUDA)/lib64 -Wl,-rpath,$(CUDA)/lib64 -lcublas -lcudart_static -ldl -lrt -lpthread
 else
 THE_GPU := $(call OBJECTS,src/lab/gpu/absent.cpp)
 SEVERAL_GPUS := $(call OBJECTS,src/cluster/no_gpus.cpp)
-MAIN := $(or $(HARDENED),$(BUILD))/gemm_steps_main.o $(THE_GPU) $(SEVERAL_GPUS)
+FIRST_MAIN := $(or $(HARDENED),$(BUILD))/gemm_steps_main.o $(THE_GPU)
+MAIN := $(FIRST_MAIN) $(SEVERAL_GPUS)
 WITHOUT_MAIN := $(THE_GPU) $(SEVERAL_GPUS)
 LIBRARIES := -ldl
 endif
@@ -53,6 +55,6 @@ $(BUILD)/gemm_steps_gpu_without_main.o: $(BUILD)/gpu/gemm_steps.o
 $(BUILD)/experiments_gpu.o: $(BUILD)/gpu/src/experiments/kernels.o
 	objcopy --weaken $< $@
 
-gpu-parts: $(GPU_PARTS) $(addprefix $(BUILD)/,gpu/src/cluster/gpus.o gpu/gemm_steps.o experiments_gpu.o)
+gpu-parts: $(FIRST_MAIN) $(addprefix $(BUILD)/,gpu/src/cluster/gpus.o gpu/gemm_steps.o experiments_gpu.o)
 gpu: $(PROGRAM) ## build the GPU part on a machine without a GPU (ARCHS="80 90a")
 .PHONY: gpu gpu-parts
