@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <numeric>
 #include <random>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <utility>
