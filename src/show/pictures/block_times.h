@@ -12,19 +12,22 @@ namespace pictures {
 
 // One tile along K.
 struct Stay {
-  int place;  // in shared memory, from 0
-  int copied;
-  int first_read, last_read;  // spans, as `copied`
+  int place;               // in shared memory, from 0
+  int copied, first_read;  // spans
 };
 
 // What a block does from barrier to barrier, as recorded: which tiles of A it copies to shared
-// memory, and which it multiplies.
+// memory, and which it multiplies. Where one thread copies into a ring of places and others
+// multiply, a span ends with their wait for a tile.
 struct BlockPlan {
   std::vector<Stay> tiles;  // by number
   int places;
   int spans;         // from barrier to barrier
   bool copies_wait;  // a thread waits for its copies immediately: no cp.async
 };
+
+// Whether a stage's threads copy or multiply, and none does both.
+bool has_ring(const TracedStage& stage);
 
 // For a stage that has tiles along K.
 BlockPlan plan_of(const TracedStage& stage);
@@ -65,43 +68,7 @@ double multiplying(const std::vector<TileWork>& work);
 Drawing draw_pipeline(
     const PacedStage& before, const PacedStage& after, const RecordedLadder& measured);
 
-// The recorded work of a block whose warps divide the tasks: one thread starts copies into a ring
-// of tiles, and warpgroups multiply.
-
-// What a warpgroup does with a tile along K; times in cycles.
-struct Use {
-  double requested;  // it waits for the tile from here on
-  double begin;      // and loads its fragments from here
-  double loaded;     // until here
-  double multiply_begin, multiply_end;
-  double released;  // it reports that it no longer needs the tile
-};
-
-// A tile's way through the ring.
-struct RingTile {
-  int place;                  // in the ring, from 0
-  unsigned phase;             // of the barrier that counts its bytes, from 0
-  double requested, granted;  // the copying thread waits for the place; equal where it is free
-  double copy_begin, copy_end;
-  std::vector<Use> uses;  // by warpgroup
-};
-
-struct Ring {
-  int places;
-  std::vector<RingTile> tiles;  // in the order in which they are copied
-  double multiplying;  // the part of the time from the first multiplication on with one under way
-};
-
-// Whether a stage's threads copy or multiply, and none does both.
-bool has_ring(const TracedStage& stage);
-
-// For a stage with such a ring. The order of a thread's actions, what it waits for and how much
-// it copies are as recorded. The pace gives the times: the copy engine works on one box after the
-// other, and the tensor cores on one multiplication after the other. The loads of fragments take a
-// cycle per wavefront. Throws std::logic_error if threads wait for each other.
-Ring ring_of(const TracedStage& stage, const Pace& pace);
-
-// The ring over time, and which warps work when.
-Drawing draw_ring(const TracedStage& stage, const Pace& pace);
+// The places of such a ring over time.
+Drawing draw_ring(const PacedStage& stage);
 
 }  // namespace pictures

@@ -162,7 +162,8 @@ std::vector<Picture> draw_pictures(const model::StageTable& table) {
     }
     if (has_ring(latest) && is_first("-ring")) {
       if (const auto known = pace(table, latest, main.size)) {
-        add("-ring", "copy engine and tensor cores over time", draw_ring(latest, *known));
+        add("-ring", "copying while multiplying",
+            draw_ring({stage.number, plan_of(latest), *known}));
       }
     }
     if (latest.row.variant->WM > 0 && is_first("-lanes")) {

@@ -501,28 +501,19 @@ TEST_CASE("the blocks of a grid compute C row by row, and stage 11's order is ba
 
 namespace {
 
-// Copies tile 0 in span 0 and multiplies it in span 1, and so on, in one place.
-BlockPlan in_turn(int tiles) {
-  BlockPlan plan{{}, 1, 2 * tiles, true};
-  for (int t = 0; t < tiles; ++t) plan.tiles.push_back({0, 2 * t, 2 * t + 1, 2 * t + 1});
-  return plan;
+// One tile of C and `tiles` tiles along K.
+TracedStage traced(int number, int tiles) {
+  const model::Stage& stage = *model::find_stage(stage_table_traced.stages, number);
+  const model::Variant& v = stage.variants[0];
+  return traced_stage(stage_table_traced, stage, {v.BM, v.BN, tiles * v.BK});
 }
-
-// Copies tile 0 in span 0; in span t + 1 copies the next one, and multiplies tile t.
-BlockPlan one_ahead(int tiles) {
-  BlockPlan plan{{}, 2, tiles + 1, false};
-  for (int t = 0; t < tiles; ++t) plan.tiles.push_back({t % 2, t, t + 1, t + 1});
-  return plan;
-}
-
-const Pace kPace{10, 30, 2, 0};
 
 }  // namespace
 
 TEST_CASE("blocks copy and multiply in the order of their golden file") {
   std::vector<testing::TitledText> outputs;
-  const auto add = [&](const char* title, const BlockPlan& plan, const Pace& pace, int blocks) {
-    const std::vector<TileWork> work = schedule(plan, pace, blocks);
+  const auto add = [&](const char* title, int stage, int tiles, const Pace& pace, int blocks) {
+    const std::vector<TileWork> work = schedule(plan_of(traced(stage, tiles)), pace, blocks);
     std::string text = text::printed("multiplying %g\n", multiplying(work));
     for (const TileWork& w : work) {
       text += text::printed(
@@ -531,56 +522,22 @@ TEST_CASE("blocks copy and multiply in the order of their golden file") {
     }
     outputs.emplace_back(title, text);
   };
-  const Pace slow{60, 30, 1, 0};
-  add("in turn", in_turn(3), kPace, 1);
-  add("two blocks in turn", in_turn(8), kPace, 2);
-  add("ahead", one_ahead(8), kPace, 1);
-  add("copies take longer, ahead", one_ahead(8), slow, 1);
-  add("copies take longer, in turn", in_turn(8), slow, 1);
+  const Pace even{10, 30, 2, 0}, slow{60, 30, 1, 0};
+  add("in turn", 8, 3, even, 1);
+  add("two blocks in turn", 8, 8, even, 2);
+  add("ahead", 9, 8, even, 1);
+  add("copies take longer, ahead", 9, 8, slow, 1);
+  add("copies take longer, in turn", 8, 8, slow, 1);
+  add("in a ring of four places", 16, 6, even, 1);
+  add("copies take longer, in a ring", 16, 6, slow, 1);
   CHECK(multiplying({}) == 0);
   testing::compare_with_golden("schedules", outputs);
 }
 
-namespace {
-
-// One tile of C and `tiles` tiles along K.
-TracedStage traced(int tiles) {
-  const model::Stage& stage = *model::find_stage(stage_table_traced.stages, 16);
-  const model::Variant& v = stage.variants[0];
-  return traced_stage(stage_table_traced, stage, {v.BM, v.BN, tiles * v.BK});
-}
-
-constexpr double kCopy = 100, kMultiply = 80;
-
-void check_order(const Ring& ring) {
-  for (std::size_t k = 0; k < ring.tiles.size(); ++k) {
-    const RingTile& tile = ring.tiles[k];
-    CAPTURE(k);
-    CHECK(tile.place == static_cast<int>(k) % ring.places);
-    CHECK(tile.phase == k / ring.places);
-    CHECK(tile.copy_end == doctest::Approx(tile.copy_begin + kCopy));
-    REQUIRE(tile.uses.size() == 2);
-    for (const Use& use : tile.uses) {
-      CHECK(use.begin >= tile.copy_end);
-      CHECK(use.loaded > use.begin);
-      CHECK(use.multiply_begin >= use.loaded);
-      CHECK(use.released >= use.multiply_end);
-    }
-    if (k < static_cast<std::size_t>(ring.places)) continue;
-    // Both warpgroups have given the place back before it is filled again.
-    for (const Use& use : ring.tiles[k - ring.places].uses) {
-      CHECK(tile.granted >= use.released);
-      CHECK(tile.copy_begin >= use.released);
-    }
-  }
-}
-
-}  // namespace
-
 TEST_CASE("a recording has the boxes, arrivals, waits and multiplications of a block") {
   using Kind = model::RecordedAction::Kind;
   constexpr int kTiles = 6;
-  const TracedStage stage = traced(kTiles);
+  const TracedStage stage = traced(16, kTiles);
   const model::Variant& v = *stage.row.variant;
   const auto count = [&](Kind kind) {
     return std::count_if(
@@ -604,41 +561,6 @@ TEST_CASE("a recording has the boxes, arrivals, waits and multiplications of a b
     bytes += static_cast<double>(recorded.bytes);
   }
   CHECK(bytes == 4.0 * kTiles * v.BK * (v.BM + v.BN));
-}
-
-TEST_CASE("a ring's tiles are copied, multiplied and given back, place by place") {
-  const Ring ring = ring_of(traced(10), {kCopy, kMultiply, 1, 0});
-  REQUIRE(ring.tiles.size() == 10);
-  CHECK(ring.places == 4);
-  check_order(ring);
-  // Copying takes longer here, so the tensor cores wait, all but once.
-  CHECK(ring.multiplying < 0.9);
-  for (std::size_t k = 1; k < ring.tiles.size(); ++k) {
-    CHECK(ring.tiles[k].copy_begin == doctest::Approx(ring.tiles[k - 1].copy_end));
-  }
-}
-
-TEST_CASE("if multiplying takes longer, the copies wait for places in the ring") {
-  const Ring ring = ring_of(traced(10), {kCopy, 4 * kMultiply, 1, 0});
-  check_order(ring);
-  CHECK(ring.multiplying == doctest::Approx(1));
-  CHECK(ring.tiles.back().granted > ring.tiles.back().requested);
-  CHECK(ring.tiles.back().copy_begin == doctest::Approx(ring.tiles.back().granted));
-}
-
-TEST_CASE("threads that wait for each other have no schedule") {
-  TracedStage stage = traced(6);
-  std::vector<model::RecordedAction>& actions = stage.block.actions;
-  const auto of = [&](model::RecordedAction::Kind kind) {
-    return *std::ranges::find(actions, kind, &model::RecordedAction::kind);
-  };
-  // The copying thread waits for the first tile before it starts the copy.
-  model::RecordedAction wait = of(model::RecordedAction::Kind::wait);
-  wait.thread = of(model::RecordedAction::Kind::box).thread;
-  wait.barrier = of(model::RecordedAction::Kind::box).barrier;
-  wait.value = 0;
-  actions.insert(actions.begin(), wait);
-  CHECK_THROWS_AS(ring_of(stage, {kCopy, kMultiply, 1, 0}), std::logic_error);
 }
 
 }  // namespace pictures
