@@ -236,37 +236,34 @@ std::string random_formula(Random& random, int depth) {
   }
 }
 
-TEST_CASE("the page's formulas have the values and the errors of the model's") {
+TEST_CASE("the page's formulas have the values of the model's, and fail where those fail") {
   if (there_is_no_browser()) return;
   const model::Named names[] = {{"K", 256}, {"BM", 128}, {"threads", 0}, {"x_1", -1.5}};
   Random random;
-  std::vector<std::string> settings = {
-      text::json_string(std::string(101, '(')), text::json_string("1e-400")};
-  while (settings.size() < kSettings)
-    settings.push_back(text::json_string(random_formula(random, 4)));
+  std::vector<std::string> formulas, settings;
+  while (settings.size() < kSettings) {
+    formulas.push_back(random_formula(random, 4));
+    settings.push_back(text::json_string(formulas.back()));
+  }
   const auto page = of_page(
       "(formula) => {"
       "  try { return evaluateFormula(formula, {K: 256, BM: 128, threads: 0, x_1: -1.5}); }"
-      "  catch (error) { return error.message; }"
+      "  catch { return null; }"
       "}",
       settings);
-  int values = 0, errors = 0;
+  int values = 0;
   for (int i = 0; i < kSettings; ++i) {
-    const std::string formula = text::json_text(settings[i]);
-    const std::string& found = page.at(std::to_string(i));
-    INFO("formula ", formula, ", page ", found);
+    double value = std::nan("");
     try {
-      const double value = model::evaluate(formula, names);
-      CHECK(is_near(found, value));
-      ++values;
-    } catch (const std::invalid_argument& error) {
-      const std::string message = error.what();
-      CHECK(message.ends_with("\": " + found));
-      ++errors;
+      value = model::evaluate(formulas[i], names);
+    } catch (const std::invalid_argument&) {
     }
+    INFO("formula ", formulas[i]);
+    CHECK(is_near(page.at(std::to_string(i)), value));
+    values += std::isfinite(value);
   }
   CHECK(values > kSettings / 5);
-  CHECK(errors > kSettings / 5);
+  CHECK(values < kSettings * 4 / 5);
 }
 
 }  // namespace

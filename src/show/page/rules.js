@@ -126,89 +126,45 @@ function wavefrontsOfStore(access) {
 }
 
 // model::evaluate (src/model/stage.cpp): the value of a formula with numbers, names,
-// + - * / ( ), ceil(x) and max(x, y). `names` is {K: 256, ...}. Throws an Error with the reason and
-// the place of the character; the first is 1.
+// + - * / ( ), ceil(x) and max(x, y). `names` is {K: 256, ...}. Throws an Error with the reason.
 //   sum     = product { (+|-) product }
 //   product = factor { (*|/) factor }
 //   factor  = { - } ( number | name | ceil ( sum ) | max ( sum , sum ) | ( sum ) )
 function evaluateFormula(formula, names) {
-  const MAX_DEPTH = 100;
-  let at = 0, depth = 0;
-
-  const fail = (what, position) => {
-    throw new Error(`${what} at character ${position + 1}`);
+  const parts = formula.match(/[0-9.]+(?:[eE][+-]?[0-9]+)?|\w+|\S/g) ?? [];
+  const take = (...wanted) => wanted.includes(parts[0]) ? parts.shift() : "";
+  const fail = (wanted) => {
+    throw new Error(`expected ${wanted} before ${parts[0] ?? "the end"}`);
   };
-  const next = () => {  // the next character that is not a blank; undefined at the end
-    while (formula[at] === " ") ++at;
-    return formula[at];
-  };
-  const take = (wanted) => {
-    if (next() !== wanted) return false;
-    ++at;
-    return true;
-  };
-  const match = (pattern) => {
-    pattern.lastIndex = at;
-    const [found] = pattern.exec(formula) ?? [""];
-    at += found.length;
-    return found;
-  };
-  const expect = (wanted, what = "") => take(wanted) || fail(`expected ${wanted}${what}`, at);
-
   const sum = () => {
     let value = product();
-    for (;;) {
-      if (take("+")) value += product();
-      else if (take("-")) value -= product();
-      else return value;
-    }
+    for (let sign; (sign = take("+", "-")) !== "";) value += sign === "+" ? product() : -product();
+    return value;
   };
   const product = () => {
     let value = factor();
-    for (;;) {
-      if (take("*")) {
-        value *= factor();
-      } else if (take("/")) {
-        const slash = at - 1, divisor = factor();
-        value /= divisor === 0 ? fail("division by zero", slash) : divisor;
-      } else {
-        return value;
-      }
+    for (let sign; (sign = take("*", "/")) !== "";) {
+      value = sign === "*" ? value * factor() : value / (factor() || fail("a divisor that is not 0"));
     }
+    return value;
+  };
+  // What follows each of these signs, up to the closing bracket.
+  const inBrackets = (...signs) => {
+    const expect = (sign) => take(sign) || fail(sign);
+    const values = signs.map((sign) => expect(sign) && sum());
+    expect(")");
+    return values;
   };
   const factor = () => {
     if (take("-")) return -factor();
-    const c = next() ?? "";
-    if (/[0-9.]/.test(c)) return number();
-    if (/[A-Za-z_]/.test(c)) return nameOrFunction();
-    return take("(") ? restOfBrackets() : fail("expected a number, a name or (", at);
+    if (parts[0] === "(") return inBrackets("(")[0];
+    if (take("ceil")) return Math.ceil(inBrackets("(")[0]);
+    if (take("max")) return Math.max(...inBrackets("(", ","));
+    const value = Object.hasOwn(names, parts[0]) ? names[parts[0]] : Number(parts[0]);
+    return Number.isFinite(value) && parts.shift() ? value : fail("a number or a name");
   };
-  const number = () => {
-    const begin = at, written = match(/([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?/y), value = Number(written);
-    const vanished = value === 0 && /^[^eE]*[1-9]/.test(written);
-    return written === "" || value === Infinity || vanished ? fail("not a number that fits", begin) : value;
-  };
-  const nameOrFunction = () => {
-    const begin = at, name = match(/[A-Za-z0-9_]+/y);
-    if (name === "ceil" || name === "max") expect("(", ` after ${name}`);
-    if (name === "ceil") return Math.ceil(restOfBrackets());
-    if (name === "max") {
-      const first = sum();
-      expect(",");
-      const second = restOfBrackets();
-      return first < second ? second : first;
-    }
-    return Object.hasOwn(names, name) ? names[name] : fail(`unknown name ${name}`, begin);
-  };
-  const restOfBrackets = () => {
-    if (++depth > MAX_DEPTH) fail("too many brackets inside one another", at - 1);
-    const value = sum();
-    expect(")");
-    --depth;
-    return value;
-  };
-
   const value = sum();
-  if (next() !== undefined) fail("expected an operator or the end", at);
+  if (parts.length > 0) fail("an operator");
+  if (!Number.isFinite(value)) throw new Error("that is not a finite number");
   return value;
 }
