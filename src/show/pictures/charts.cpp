@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <set>
 #include <utility>
 
 #include "lab/run.h"
@@ -222,7 +223,7 @@ struct Roof {
 struct Peak {
   std::string name;
   double tflops;
-  std::vector<int> stages = {};  // that multiply so
+  std::set<int> stages = {};  // that multiply so
 };
 
 // A stage that was measured. The intensity is in operations per byte requested from global memory,
@@ -249,7 +250,7 @@ std::vector<Peak> peaks_of(const model::Gpu& gpu, const std::vector<Dot>& dots) 
     const Peak peak = peak_of(gpu, *dot.row->variant);
     auto known = std::ranges::find(peaks, peak.name, &Peak::name);
     if (known == peaks.end()) known = peaks.insert(known, peak);
-    known->stages.push_back(dot.row->number);
+    known->stages.insert(dot.row->number);
   }
   std::ranges::sort(peaks, {}, &Peak::tflops);
   return peaks;
@@ -268,17 +269,6 @@ std::vector<Dot> dots_of(const lab::Run& run, const RecordedLadder& measured) {
   return dots;
 }
 
-// "1–11, 13": of ascending numbers.
-std::string in_words(const std::vector<int>& stages) {
-  std::string words;
-  for (std::size_t i = 0, end = 1; i < stages.size(); i = end, ++end) {
-    while (end < stages.size() && stages[end] == stages[end - 1] + 1) ++end;
-    words += (i > 0 ? ", " : "") + std::to_string(stages[i]);
-    if (end - i > 1) words += "–" + std::to_string(stages[end - 1]);
-  }
-  return words;
-}
-
 // Between two powers of the base.
 struct LogScale {
   double from, to, low, high;  // px, and what lies there
@@ -291,9 +281,9 @@ std::string finding_of(const std::vector<Dot>& dots, const Roof& dram, const mod
   const Dot &first = dots.front(), &last = dots.back();
   const double peak = peak_of(gpu, *last.row->variant).tflops;
   const bool tensor = last.row->variant->multiplier != model::Multiplier::ffma;
-  std::vector<int> cached;  // stages that are faster than DRAM alone could feed them
+  std::set<int> cached;  // stages that are faster than DRAM alone could feed them
   for (const Dot& dot : dots) {
-    if (dot.tflops > dot.intensity * dram.tb_per_s) cached.push_back(dot.row->number);
+    if (dot.tflops > dot.intensity * dram.tb_per_s) cached.insert(dot.row->number);
   }
   std::string finding =
       text::printed(
@@ -307,13 +297,10 @@ std::string finding_of(const std::vector<Dot>& dots, const Roof& dram, const mod
           last.row->number, 100 * last.tflops / peak,
           tensor ? "the tensor cores' peak with its instruction" : "the multipliers' peak");
   if (!cached.empty()) {
-    finding += cached.size() == 1 ? " Stage " : " Stages ";
-    for (std::size_t i = 0; i < cached.size(); ++i) {
-      finding += (i == 0 ? "" : i + 1 == cached.size() ? " and " : ", ");
-      finding += text::printed("%d", cached[i]);
-    }
-    finding += cached.size() == 1 ? " lies" : " lie";
-    finding += " above DRAM's roof, because caches answer most of what is asked.";
+    const bool is_one = cached.size() == 1;
+    finding += (is_one ? " Stage " : " Stages ") + text::ranges_of(cached) +
+               (is_one ? " lies" : " lie") +
+               " above DRAM's roof, because caches answer most of what is asked.";
   }
   return finding;
 }
@@ -342,7 +329,8 @@ double draw_table(
   y += 30;
   heading("stages: roof", "from op/byte", "TFLOP/s");
   for (const Peak& peak : peaks) {
-    row(in_words(peak.stages) + ": " + peak.name, peak.tflops / roofs.back().tb_per_s, peak.tflops);
+    row(text::ranges_of(peak.stages) + ": " + peak.name, peak.tflops / roofs.back().tb_per_s,
+        peak.tflops);
   }
   y += 30;
   heading("memory", "", "TB/s");
@@ -389,15 +377,14 @@ Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured) {
   for (std::size_t i = 0; i < peaks.size(); ++i) {
     const double y = y_of(peaks[i].tflops);
     svg.line(x_of(peaks[i].tflops / roofs[0].tb_per_s), y, kRight, y, "thick");
-    std::vector<int> stages = peaks[i].stages;
+    std::set<int> stages = peaks[i].stages;
     if (i + 1 < peaks.size() && peaks[i + 1].tflops == peaks[i].tflops) continue;  // one name
     for (std::size_t j = i; j > 0 && peaks[j - 1].tflops == peaks[i].tflops; --j) {
-      stages.insert(stages.end(), peaks[j - 1].stages.begin(), peaks[j - 1].stages.end());
+      stages.insert(peaks[j - 1].stages.begin(), peaks[j - 1].stages.end());
     }
-    std::sort(stages.begin(), stages.end());
     // A long name stands below the line, where no dot's number is.
-    const bool is_long = text_width(in_words(stages), {.small = true}) > 60;
-    svg.right(kRight, is_long ? y + 15 : y - 8, in_words(stages));
+    const bool is_long = text_width(text::ranges_of(stages), {.small = true}) > 60;
+    svg.right(kRight, is_long ? y + 15 : y - 8, text::ranges_of(stages));
   }
   const double table_end = draw_table(svg, kTop + 4, dots, roofs, peaks);
 
@@ -412,13 +399,13 @@ Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured) {
     constexpr double kRoom = 32, kHigh = 17, kTouch = 5;
     // Dots that touch share one label.
     const Dot& dot = dots[i];
-    std::vector<int> touching;
+    std::set<int> touching;
     const auto touches = [&](const Dot& before, const Dot& next) {
       return std::abs(x_of(next.intensity) - x_of(before.intensity)) < 3 * kTouch &&
              std::abs(y_of(next.tflops) - y_of(before.tflops)) < kTouch;
     };
     do {
-      touching.push_back(dots[i].row->number);
+      touching.insert(dots[i].row->number);
       const auto& [row, intensity, tflops] = dots[i];
       const Peak roof = peak_of(gpu, *row->variant);
       svg.begin_mark(
@@ -432,7 +419,6 @@ Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured) {
       svg.end_mark();
       ++i;
     } while (i < dots.size() && touches(dots[i - 1], dots[i]));
-    std::sort(touching.begin(), touching.end());
     const double x = x_of(dot.intensity), dot_y = y_of(dot.tflops);
     const auto follows = [&](double at) { return x < at && at < x + kRoom; };
     const auto at_height = [&](const Roof& roof, double y) {
@@ -454,7 +440,7 @@ Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured) {
       const double at = at_its_height(roof);
       return x - kRoom < at && at < x;
     });
-    const std::string number = in_words(touching);
+    const std::string number = text::ranges_of(touching);
     const double width = text_width(number, {.bold = true});
     if (after_a_roof && (beyond == x || dot_y < y_of(peak) + kRoom)) left = false;
     Numbers& numbers = left ? at_left : at_right;
