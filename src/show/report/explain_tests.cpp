@@ -31,47 +31,6 @@ using lab::example::traced_run;
 
 }  // namespace
 
-TEST_CASE("the 2D tiling's formulas give what its loops do") {
-  lab::Run run = traced_run();
-  const lab::Row& row = run.rows[3];
-  const auto is_predicted = [&](const std::string& count) {
-    return number(count + "_per_thread.predicted", {run, row});
-  };
-  CHECK(is_predicted("gmem_loads") == 256);
-  CHECK(is_predicted("smem_loads") == 4096);
-  CHECK(is_predicted("gmem_stores") == 64);
-  SUBCASE("beta adds a load a result") {
-    run.beta = 2;
-    CHECK(is_predicted("gmem_loads") == 256 + 64);
-  }
-  SUBCASE("without alpha there is nothing to multiply") {
-    run.alpha = 0;
-    CHECK(is_predicted("smem_loads") == 0);
-  }
-  SUBCASE("a row that is not a kernel has none") {
-    CHECK_FALSE(predicted(run, run.rows[0]));
-  }
-}
-
-TEST_CASE("a formula knows whether four floats move at a time") {
-  lab::Run run = traced_run();
-  model::Stage stage = kTiling;
-  stage.lesson.predicted.gmem_loads = "K/vec";
-  lab::Row row = stage_row(stage, tiling_counts(), 128);
-  CHECK(number("gmem_loads_per_thread.predicted", {run, row}) == 64);
-  row.aligned = false;
-  CHECK(number("gmem_loads_per_thread.predicted", {run, row}) == 256);
-}
-
-TEST_CASE("a formula with numbers in place of its names reads as arithmetic") {
-  const lab::Run run = traced_run();
-  const std::vector<model::Named> names = formula_names(run, run.rows[3]);
-  CHECK(
-      with_numbers("ceil(K/BK) * (BM*BK + BK*BN) / threads", names) ==
-      "ceil(256/8) * (128*8 + 8*128) / 256");
-  CHECK(with_numbers("2*K2 + TMx", names) == "2*K2 + TMx");
-}
-
 namespace {
 
 using lab::example::kGpu;
@@ -190,6 +149,9 @@ TEST_CASE("explanations of made-up runs are those of their golden file") {
   changed("cuBLAS", timed_run(), nothing, {}, 4);
   const auto differs = [](Run&, Row&, Counts& counts) { counts.gmem_loads.accesses.max = 255; };
   changed("differs", traced_run(), differs, {"counts"});
+  changed(
+      "nothing to multiply", traced_run(), [](Run& run, Row&, Counts&) { run.alpha = 0; },
+      {"counts"});
   changed(
       "reasons in the shape", traced_run(),
       [](Run& run, Row&, Counts& counts) {

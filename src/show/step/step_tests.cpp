@@ -136,6 +136,20 @@ TEST_CASE("each arrival, wait, box and wgmma of a block is in one step, which is
   CHECK(products > 0);
 }
 
+// Two cp.async of a warp, each a group, and waits for the first and for both.
+StepScene copying_scene() {
+  StepScene s = scene();
+  model::Recording& r = s.recording;
+  r.sites = {{1, model::Direction::copy, false, 2, {}}, {-1, model::Direction::load, false, 3, {}}};
+  const auto copy = [](int first) { return request(0, 0, 0, first, 1, 1, 1); };
+  model::RecordedEvent commit = event(Kind::commit, 0, 0, 0, 1), all_but_one = commit, all = commit;
+  all.kind = all_but_one.kind = Kind::wait;
+  all_but_one.access.address.fill(1);
+  r.events = {
+      event(Kind::block_begin, 0, -1, 0), copy(0), commit, copy(32), commit, all_but_one, all};
+  return s;
+}
+
 }  // namespace
 
 TEST_CASE("keys and places lead to the steps of their golden file") {
@@ -169,7 +183,18 @@ TEST_CASE("keys and places lead to the steps of their golden file") {
       text += refusal.what() + std::string("\n");
     }
   }
-  testing::compare_with_golden("steps", {{"keys, then places", text}});
+  for (const char* script :
+       {"12n b\t# a comment\nprint q", "/As[row] = \nn", "", "pagedown", "n\nnz"}) {
+    try {
+      for (const ScriptStep& step : parse_script(script)) {
+        text += step.key ? text::printed("%d ", *step.key) : "print ";
+      }
+      text += "\n";
+    } catch (const model::Refusal& refusal) {
+      text += refusal.what() + std::string("\n");
+    }
+  }
+  testing::compare_with_golden("steps", {{"keys, places and scripts", text}});
 }
 
 TEST_CASE("a search can be corrected while it is typed, and be left") {
@@ -216,31 +241,8 @@ TEST_CASE("frames of a made-up block are those of their golden file") {
   };
   for (const char* keys : {"", "n", "4n 3l", "6n", "n /nowhere", "100n", "?"}) add(scene(), keys);
   for (const char* keys : {"", "x", "4n"}) add(racy_scene(), keys);
+  for (const char* keys : {"4n", "5n", "6n"}) add(copying_scene(), keys);
   testing::compare_with_golden("frames", outputs);
-}
-
-TEST_CASE("an async copy is in flight until its thread waits for its group") {
-  StepScene s = scene();
-  model::Recording& r = s.recording;
-  r.sites = {{1, model::Direction::copy, false, 2, {}}, {-1, model::Direction::load, false, 3, {}}};
-  model::RecordedEvent all_but_one = event(Kind::wait, 0, 0, 0, 1), all = all_but_one;
-  all_but_one.access.address.fill(1);
-  r.events = {
-      event(Kind::block_begin, 0, -1, 0),
-      request(0, 0, 0, 0, 1, 1, 1),
-      event(Kind::commit, 0, 0, 0, 1),
-      request(0, 0, 0, 32, 1, 1, 1),
-      event(Kind::commit, 0, 0, 0, 1),
-      all_but_one,
-      all};
-  const std::string first = "     0  ", second = "     1  ";
-  const std::string copying = frame(s, press(s, begin(s), "4n"));
-  CHECK(contains(copying, "~ coming"));
-  CHECK(contains(copying, first + std::string(32, '~')));
-  const std::string one_left = frame(s, press(s, begin(s), "5n"));
-  CHECK(contains(one_left, first + std::string(32, 'o')));
-  CHECK(contains(one_left, second + std::string(32, '~')));
-  CHECK(contains(frame(s, press(s, begin(s), "6n")), second + std::string(32, 'o')));
 }
 
 TEST_CASE("a frame is plain ASCII on request") {
@@ -264,25 +266,6 @@ TEST_CASE("colour only repeats what signs show") {
     }
     CHECK(coloured == frame(s, press(s, begin(s), keys)));
   }
-}
-
-TEST_CASE("a script has keys as they are typed; other words are refused with their line") {
-  const auto keys = [](const std::string& text) {
-    std::string typed;
-    for (const ScriptStep& step : parse_script(text)) {
-      typed += step.key ? static_cast<char>(*step.key) : '@';
-    }
-    return typed;
-  };
-  CHECK(keys("12n b\t# a comment\nprint q") == "12nb@q");
-  CHECK(keys("/As[row] = \nn") == "/As[row] =\rn");
-  CHECK(keys("").empty());
-  CHECK(parse_script("pagedown")[0].key == Key{kPageDownKey});
-  CHECK_THROWS_WITH_AS(
-      parse_script("n\nnz"),
-      "--script, line 2: nz: \"z\" is not a key; write keys like 3n or b, right, "
-      "print or /text",
-      model::Refusal);
 }
 
 TEST_CASE("the rows of a shared array are as wide as it is declared") {
