@@ -59,6 +59,7 @@ namespace {
 // Titles of pictures of stages and of a user's kernel.
 constexpr const char* kOnCoalescing = "what a warp asks of global memory";
 constexpr const char* kOnBanks = "the banks of shared memory";
+constexpr const char* kOnWriters = "Which thread of the first block writes which element of C";
 
 constexpr int kSide = 256;   // M, N and K of what is traced: the walkthrough's
 constexpr int kShort = 128;  // another K, for the rates at a larger one
@@ -357,7 +358,7 @@ void print_show(std::FILE* out, const Show& show, text::Style style) {
         kernel.block.warp.line_bytes);
     text += requests_text(kernel.block, style);
     if (has_another_result(kernel.block)) continue;
-    text += heading("Which thread of the first block writes which element of C");
+    text += heading(kOnWriters);
     text += writers_text(kernel.block);
   }
   std::fputs(text.c_str(), out);
@@ -376,10 +377,10 @@ std::string show_html(const Show& show) {
     };
     add(kOnCoalescing, draw_coalescing(kernel.block));
     if (const auto banks = draw_banks(kernel.block)) add(kOnBanks, *banks);
-    if (!has_another_result(kernel.block)) {
-      add("which thread writes which element of C", draw_writers(kernel.block));
-    }
     html += svg_on_page(drawn);
+    if (has_another_result(kernel.block)) continue;
+    html += std::string("<h3>") + kOnWriters + "</h3>\n<pre>" +
+            xml_escaped(writers_text(kernel.block)) + "</pre>\n";
   }
   return html;
 }

@@ -49,9 +49,6 @@ Drawing draw_coalescing(const BlockRequests& block);
 // memory.
 std::optional<Drawing> draw_banks(const BlockRequests& block);
 
-// Which thread of the block stores to which element of C.
-Drawing draw_writers(const BlockRequests& block);
-
 // Which lane of a warp computes which part of the warp's tile, and which lanes load the same float4
 // of A and of B. For a stage with a warp tile.
 Drawing draw_lanes(const TracedStage& stage);
