@@ -179,8 +179,7 @@ constexpr std::string_view kOnLight =
     ".thin{stroke:#59636e;stroke-width:.7;fill:none}.hair{stroke:#a7b0b9;stroke-width:.5;"
     "fill:none}.thick{stroke:#1f2328;stroke-width:2;fill:none}"
     ".dashed{stroke:#1f2328;stroke-width:1.5;stroke-dasharray:5 4;fill:none}"
-    ".casing{stroke:#fff;stroke-width:4;fill:none}.ink{stroke:#1f2328;stroke-width:1;fill:"
-    "none}\n"
+    ".casing{stroke:#fff;stroke-width:4;fill:none}\n"
     ".mark{stroke:#000;stroke-width:1.2}\n";
 constexpr std::string_view kOnDark =
     "text{fill:#f0f6fc}.faint{fill:#a9b4c0}.page,.paper{fill:#0d1117}.page{stroke:#3d444d}"
@@ -190,20 +189,6 @@ constexpr std::string_view kOnDark =
     ".one,.warp,.other,.trouble,.waiting{stroke:#1f2328}\n";
 constexpr std::string_view kOnBoth =
     ".on{fill:#000;paint-order:stroke;stroke:#fff;stroke-opacity:.55;stroke-width:3px}\n";
-
-// The rules of a sheet for what lies within `around` only.
-std::string within(const std::string& around, std::string_view sheet) {
-  std::string rules = around;
-  bool is_selector = true;
-  for (std::size_t i = 0; i < sheet.size(); ++i) {
-    rules += sheet[i];
-    if (sheet[i] == '{') is_selector = false;
-    if (sheet[i] == '}') is_selector = true;
-    const bool begins = sheet[i] == '}' || (is_selector && sheet[i] == ',');
-    if (begins && i + 2 < sheet.size()) rules += around;
-  }
-  return rules;
-}
 
 std::string definitions() {
   return "<defs>\n" +
@@ -264,9 +249,9 @@ std::string svg_file(const Picture& picture) {
 }
 
 std::string svg_on_page(const std::vector<Picture>& pictures) {
-  std::string html = "<div class=\"drawings\"><style>\n" + within(".drawings ", kOnLight) +
-                     within(".dark .drawings ", kOnDark) + within(".drawings ", kOnBoth) +
-                     "</style>\n";
+  std::string html = "<div class=\"drawings\"><style>\n.drawings{\n";
+  html.append(kOnLight).append("}\n.dark .drawings{\n").append(kOnDark).append("}\n.drawings{\n");
+  html.append(kOnBoth).append("}\n</style>\n");
   for (const Picture& picture : pictures) html += whole(picture, definitions());
   return html + "</div>\n";
 }
