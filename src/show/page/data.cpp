@@ -91,22 +91,17 @@ namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
-// Equal texts get one number, in the order in which they come. A text is JSON, or with kWords words
-// that become JSON.
-enum class Texts { kJson, kWords };
+// Equal values of JSON get one number, in the order in which they come.
 class Dictionary {
  public:
-  explicit Dictionary(Texts texts = Texts::kJson) : are_words_(texts == Texts::kWords) {}
-
-  std::int64_t number_of(std::string text) {
-    const auto [known, is_new] = numbers_.try_emplace(std::move(text), texts_.size());
-    if (is_new) texts_.push_back(are_words_ ? text::json_string(known->first) : known->first);
+  std::int64_t number_of(const std::string& json) {
+    const auto [known, is_new] = numbers_.try_emplace(json, texts_.size());
+    if (is_new) texts_.push_back(json);
     return static_cast<std::int64_t>(known->second);
   }
   std::string json() const { return array_of(texts_); }
 
  private:
-  bool are_words_;
   std::map<std::string, std::size_t> numbers_;
   std::vector<std::string> texts_;
 };
@@ -156,8 +151,8 @@ std::array<std::int64_t, 2> texts_of(
   const std::string warp = text::printed("warp %d", event.warp);
   if (event.warp >= 0) text = "warp {warp}" + text.substr(warp.size());
   text[0] = static_cast<char>(std::toupper(text[0]));
-  const std::int64_t why = texts.number_of(step::sentence_at(scene, at));
-  const std::int64_t what = texts.number_of(text);
+  const std::int64_t why = texts.number_of(text::json_string(step::sentence_at(scene, at)));
+  const std::int64_t what = texts.number_of(text::json_string(text));
   return {what, why};
 }
 
@@ -197,17 +192,9 @@ std::string steps_data(const step::StepScene& scene, step::BlockSteps block, Dic
 // The page's number of each array: -1 for those of other kernels in the program.
 std::vector<int> numbers_of_arrays(const model::Recording& recording) {
   std::vector<int> numbers(recording.arrays.size(), -1);
-  const auto use = [&](int array) {
-    if (array >= 0) numbers[array] = 0;
-  };
-  for (const model::RecordedSite& site : recording.sites) use(site.array);
-  for (const model::RecordedAction& action : recording.actions) {
-    use(action.array);
-    use(action.matrix);
-  }
   int next = 0;
-  for (int& number : numbers) {
-    if (number == 0) number = next++;
+  for (const int array : step::used_arrays(recording)) {
+    if (array >= 0) numbers[array] = next++;
   }
   return numbers;
 }
@@ -269,7 +256,7 @@ std::string source_data(const step::StepScene& scene, Dictionary& texts) {
   std::vector<std::string> lines;
   const int last = std::min(scene.source_last, static_cast<int>(scene.source.size()));
   for (int line = std::max(scene.source_first, 1); line <= last; ++line) {
-    lines.push_back(std::to_string(texts.number_of(scene.source[line - 1])));
+    lines.push_back(std::to_string(texts.number_of(text::json_string(scene.source[line - 1]))));
   }
   return array_of(lines);
 }
@@ -355,7 +342,7 @@ std::string scene_data(const ShownScene& shown, Dictionary& texts) {
 }  // namespace
 
 std::string scenes_data(const std::vector<ShownScene>& scenes) {
-  Dictionary texts(Texts::kWords);
+  Dictionary texts;
   std::vector<std::string> shown;
   for (const ShownScene& scene : scenes) shown.push_back(scene_data(scene, texts));
   return "\"scenes\":" + array_of(shown) + ",\"texts\":" + texts.json();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -83,31 +84,23 @@ std::string without_comments(std::string_view script) {
 }  // namespace
 
 std::string lesson_html(const LessonPage& lesson) {
-  const std::pair<std::string_view, std::string> parts[] = {
-      {"{{title}}", pictures::xml_escaped(lesson.title)},
-      {"{{style}}", without_comments(page_css)},
-      {"{{pictures}}", lesson.pictures},
-      {"{{charts}}", lesson.charts},
-      {"{{data}}", within_script(data_of(lesson))},
-      {"{{script}}", without_comments(page_js)}};
+  const std::map<std::string_view, std::string> parts = {
+      {"title", pictures::xml_escaped(lesson.title)},
+      {"style", without_comments(page_css)},
+      {"pictures", lesson.pictures},
+      {"charts", lesson.charts},
+      {"data", within_script(data_of(lesson))},
+      {"script", without_comments(page_js)}};
   // Inserted text is not searched for further places.
   std::string html;
   std::string_view rest = page_html;
-  while (!rest.empty()) {
-    std::size_t place = rest.size(), length = 0;
-    const std::string* put = nullptr;
-    for (const auto& [name, value] : parts) {
-      const std::size_t at = rest.find(name);
-      if (at >= place) continue;
-      place = at;
-      length = name.size();
-      put = &value;
-    }
-    html += rest.substr(0, place);
-    if (put != nullptr) html += *put;
-    rest.remove_prefix(place + length);
+  for (std::size_t at = rest.find("{{"); at != rest.npos; at = rest.find("{{")) {
+    const std::size_t end = rest.find("}}", at);
+    html += rest.substr(0, at);
+    html += parts.at(rest.substr(at + 2, end - at - 2));
+    rest.remove_prefix(end + 2);
   }
-  return html;
+  return html.append(rest);
 }
 
 namespace {
@@ -118,20 +111,20 @@ constexpr int kSide = 256, kDepth = 192, kPaperSide = 32;
 constexpr std::size_t kMostSteps = 50'000;  // of a block; nobody steps through more
 
 ShownScene shown(const lab::Row& row, model::Recording recording, const lab::Run& run) {
-  const model::Variant& variant = *row.variant;
-  ShownScene scene;
-  scene.name = text::printed("stage %d, %s (%s)", row.number, row.name.c_str(), variant.name);
-  scene.idea = model::lesson_of(*row.stage, variant).idea;
-  scene.stage = row.number;
-  scene.M = run.M;
-  scene.N = run.N;
-  scene.K = run.K;
-  scene.BM = variant.BM;
-  scene.BN = variant.BN;
-  scene.BK = variant.BK;
-  scene.multiplier = variant.multiplier;
-  scene.scene = step::scene_of(std::move(recording), scene.name, "", run.M, run.N, run.K);
-  return scene;
+  const model::Variant& v = *row.variant;
+  const std::string name = text::printed("stage %d, %s (%s)", row.number, row.name.c_str(), v.name);
+  return {
+      .name = name,
+      .idea = model::lesson_of(*row.stage, v).idea,
+      .stage = row.number,
+      .M = run.M,
+      .N = run.N,
+      .K = run.K,
+      .BM = v.BM,
+      .BN = v.BN,
+      .BK = v.BK,
+      .multiplier = v.multiplier,
+      .scene = step::scene_of(std::move(recording), name, "", run.M, run.N, run.K)};
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "model/warp_access.h"
@@ -19,6 +20,15 @@ BlockSteps steps_of_block(const model::Recording& recording, std::size_t at) {
   while (steps.begin > 0 && events[steps.begin - 1].block == block) --steps.begin;
   while (steps.end < events.size() && events[steps.end].block == block) ++steps.end;
   return steps;
+}
+
+std::set<int> used_arrays(const model::Recording& recording) {
+  std::set<int> used;
+  for (const model::RecordedSite& site : recording.sites) used.insert(site.array);
+  for (const model::RecordedAction& action : recording.actions) {
+    used.insert({action.array, action.matrix});
+  }
+  return used;
 }
 
 std::size_t shown_at(const model::RecordedHazard& hazard) {

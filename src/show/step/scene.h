@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -47,6 +48,10 @@ struct BlockSteps {
   std::size_t begin, end;
 };
 BlockSteps steps_of_block(const model::Recording& recording, std::size_t at);
+
+// Those that the kernel uses, and perhaps -1. A recording lists the shared arrays of every kernel
+// in the program.
+std::set<int> used_arrays(const model::Recording& recording);
 
 // The event that shows a hazard best: its second access if it has one.
 std::size_t shown_at(const model::RecordedHazard& hazard);

@@ -37,14 +37,6 @@ namespace {
 
 constexpr std::size_t kMostSteps = 200'000;
 
-// The kernel's own. A recording lists the shared arrays of every kernel in the program.
-std::set<int> used_arrays(const model::Recording& recording) {
-  std::set<int> used;
-  for (const model::RecordedSite& site : recording.sites) used.insert(site.array);
-  for (const model::RecordedAction& action : recording.actions) used.insert(action.array);
-  return used;
-}
-
 }  // namespace
 
 model::Recorder step_recorder() {
