@@ -1,4 +1,5 @@
-// The page in a real browser: it shows what --step prints, at every stage and for every key.
+// The page and the figures in a real browser: the page shows what --step prints, at every stage and
+// for every key.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include "lab/problem.h"
 #include "show/page/page.h"
 #include "show/pictures/recorded_gpus.h"
+#include "show/pictures/svg.h"
 #include "testing/browser.h"
 #include "testing/pattern.h"
 #include "testing/program.h"
@@ -57,6 +59,27 @@ window.withClock = (run) => {
   const result = run(clock);
   [window.requestAnimationFrame, performance.now] = real;
   return result;
+};
+// Which words of a picture leave it, lie over other words, or lie over a line but on no fill.
+window.faultsOf = (picture) => {
+  const of = (one, part = one.getBoundingClientRect()) => ({words: one.textContent, one,
+    left: part.left, right: part.right,  // between the baseline and the top of capitals
+    top: part.top + 0.18 * part.height, bottom: part.bottom - 0.2 * part.height});
+  const labels = [...picture.querySelectorAll('text:not(:empty)')].map((one) => of(one));
+  const whole = picture.getBoundingClientRect();
+  const touch = (a, b) => a.left + 0.5 < b.right && b.left + 0.5 < a.right && a.top + 0.5 < b.bottom &&
+    b.top + 0.5 < a.bottom;
+  const strokes = [...picture.querySelectorAll('.thick, .dashed')].flatMap((line) =>
+    Array.from({length: line.getTotalLength() / 2}, (_, i) =>
+      line.getPointAtLength(2 * i).matrixTransform(line.getScreenCTM())));
+  const isCrossed = (label) => strokes.some(({x, y}) =>
+    label.left < x && x < label.right && label.top < y && y < label.bottom);
+  return labels.flatMap((label, i) => [
+    ...(label.left < whole.left + 4 || label.right > whole.right - 4 || label.top < whole.top + 4 ||
+      label.bottom > whole.bottom - 4 ? [label.words + ' leaves'] : []),
+    ...labels.slice(i + 1).filter((other) => touch(label, other)).map(({words}) =>
+      label.words + ' on ' + words),
+    ...(!label.one.matches('.on') && isCrossed(label) ? [label.words + ' is crossed'] : [])]).join();
 };)";
 
 // The browser, at that place of the ladder's page.
@@ -867,16 +890,7 @@ TEST_CASE("the charts are the figures of each recorded GPU, and tell their numbe
       CHECK(marks.find("Stage 2, coalesced: " + of_2 + "; at ") != marks.npos);
       CHECK(marks.find("Stage 2, coalesced, tiles 32x32: " + of_2 + " at ") != marks.npos);
     }
-    // No label is cut, and none lies on another.
-    CHECK(browser.text(R"(all('#view-charts svg').flatMap((svg) => {
-      const whole = svg.getBoundingClientRect(), labels = [...svg.querySelectorAll('text')]
-        .map((one) => [one.textContent, one.getBoundingClientRect()]);
-      const touch = (a, b) => a.left + 1 < b.right && b.left + 1 < a.right &&
-        a.top + 3 < b.bottom && b.top + 3 < a.bottom;
-      return labels.flatMap(([text, box], i) => box.left < whole.left || box.right > whole.right
-        ? [text] : labels.slice(i + 1).filter(([, other]) => touch(box, other))
-          .map(([other]) => text + ' on ' + other));
-    }).join())") == "");
+    CHECK(browser.text("all('#view-charts svg').map(faultsOf).join('')") == "");
     // Their style is theirs alone, and follows the page's switch.
     const std::string ink = "style('#view-charts svg text', 'fill')";
     const std::string light = browser.text(ink);
@@ -887,6 +901,33 @@ TEST_CASE("the charts are the figures of each recorded GPU, and tell their numbe
     CHECK(browser.text("style('.plot text', 'fontSize')") == "12px");
     CHECK(browser.complaints() == std::vector<std::string>{});
   }
+}
+
+TEST_CASE("the words of a figure do not overlap others or a line, and are inside of it") {
+  if (there_is_no_browser()) return;
+  Browser& browser = testing::shared_browser();
+  const auto faults = [&](const std::filesystem::path& file) {
+    browser.open(file);
+    browser.evaluate(kHelpers);
+    // A wide font, which many readers have.
+    browser.evaluate("for (const one of all('text')) one.style.fontFamily = 'DejaVu Sans'");
+    CHECK(number(browser, "all('text').length") > 5);
+    return browser.text("faultsOf(one('svg'))");
+  };
+  for (const auto& entry : std::filesystem::directory_iterator("figures")) {
+    CAPTURE(entry.path().string());
+    CHECK(faults(std::filesystem::absolute(entry.path())) == "");
+  }
+  pictures::Svg svg;
+  svg.text(24, 60, "DRAM"), svg.text(50, 60, "L2"), svg.text(24, 80, "a & b");
+  svg.text(24, 96, "c < d"), svg.text(24, 112, "crossed"), svg.text(770, 60, "too far");
+  svg.text(100, 112, "filled", {.on_fill = true}), svg.text(24, 260, "below");
+  for (const double x : {40, 110}) svg.line(x, 98, x + 10, 128, "thick");
+  const Folder folder;
+  folder.write("bad.svg", pictures::svg_file({"", "title", {"finding", svg.elements(), 250}}));
+  CHECK(
+      faults(folder.path() / "bad.svg") ==
+      "DRAM on L2,crossed is crossed,too far leaves,below leaves");
 }
 
 TEST_CASE("stage 21's arrays have the names and the rows that the kernel knows") {

@@ -455,11 +455,11 @@ Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured) {
       const double roof_y = y_of(roof.tflops), above = numbers.above - roof_y;
       if (std::abs(above) < kClear) numbers.above = roof_y + std::copysign(kClear, above);
     }
-    for (const Roof& roof : roofs) {  // a number on the left keeps off a roof that rises past it
+    for (const Roof& roof : roofs) {  // a number keeps off a roof that rises past it
       const double below = at_height(roof, numbers.above + 8);
-      const bool crossed = below < numbers.beside + width + 3 &&
-                           at_height(roof, numbers.above - 8) > numbers.beside - 3;
-      if (left && crossed) numbers.beside = below - width - 4;
+      const double above = at_height(roof, numbers.above - 8);
+      const bool crossed = below < numbers.beside + width + 3 && above > numbers.beside - 3;
+      if (crossed) numbers.beside = left ? below - width - 4 : above + 4;
     }
     svg.line(
         x, dot_y, left ? numbers.beside + width + 1 : numbers.beside - 3, numbers.above, "thin");
