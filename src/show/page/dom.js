@@ -45,7 +45,7 @@ function section(title, ...children) {
   return make("section", {}, make("h3", {}, title), ...children);
 }
 
-// Pictures with two axes, as SVG, and the tables behind them.
+// Pictures as SVG, and tables.
 
 const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
 
@@ -58,34 +58,6 @@ function makeSvg(tag, attributes = {}, ...children) {
 function significant(value) {
   if (value >= 1000) return grouped(Math.round(value));
   return value.toLocaleString("en-US", {maximumSignificantDigits: 3, useGrouping: false});
-}
-
-function linearScale(from, to, low, high) {
-  return (value) => from + (to - from) * (value - low) / (high - low);
-}
-
-// A picture of this size; `finding` says what it shows. `x` and `y` are {scale, ticks, label,
-// show}, and `box` has the ends of the axes.
-function plot(width, height, box, x, y, finding) {
-  const svg = makeSvg("svg", {
-    class: "plot", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": finding});
-  for (const tick of x.ticks) {
-    const at = x.scale(tick);
-    svg.append(
-      makeSvg("line", {class: "plot-grid", x1: at, y1: box.top, x2: at, y2: box.bottom}),
-      makeSvg("text", {x: at, y: box.bottom + 16, "text-anchor": "middle"}, x.show(tick)));
-  }
-  for (const tick of y.ticks) {
-    const at = y.scale(tick);
-    svg.append(
-      makeSvg("line", {class: "plot-grid", x1: box.left, y1: at, x2: box.right, y2: at}),
-      makeSvg("text", {x: box.left - 6, y: at + 4, "text-anchor": "end"}, y.show(tick)));
-  }
-  svg.append(
-    makeSvg("text", {x: (box.left + box.right) / 2, y: box.bottom + 34, "text-anchor": "middle"},
-      x.label),
-    makeSvg("text", {x: box.left, y: box.top - 8}, y.label));
-  return svg;
 }
 
 // The first cell of each row is its head.

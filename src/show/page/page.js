@@ -29,7 +29,7 @@ class Page {
     if (this.scenes.length > 0) this.views.push(["player", (root, address) => this.startPlayer(root, address)]);
     if (data.predictions.length > 0) this.views.push(["predict", (root, address) => this.ask(root, address)]);
     if (this.scenes.length > 1 && this.scenes[0].stage >= 0) this.views.push(["compare", (root, address) => this.startCompare(root, address)]);
-    if (data.calculators) this.views.push(["calculators", (root) => startCalculators(root, data.calculators, words)]);
+    if (data.calculators) this.views.push(["calculators", (root) => startCalculators(root, data.calculators)]);
     const charts = document.getElementById("charts").content;
     if (charts.childElementCount > 0) this.views.push(["charts", (root) => root.append(charts)]);
     this.roots = {};
