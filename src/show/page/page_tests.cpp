@@ -145,6 +145,14 @@ void go_to_stage(Browser& browser, int stage, const std::string& step = "0") {
       "'), page.follow()");
 }
 
+// The places of the ring in that step, with the first cells of each.
+std::string ring_of(Browser& browser, int stage, const std::string& step, int cells) {
+  go_to_stage(browser, stage, step);
+  return browser.text(
+      "all('.ring tbody tr').map(({children}) => [...children].slice(0, " + std::to_string(cells) +
+      ").map(({textContent}) => textContent).join(' ')).join()");
+}
+
 // The opening step shows the kernel's idea, and what the stage before has otherwise.
 void check_opening(Browser& browser, int stage) {
   CHECK(number(browser, "all('.idea-picture svg .lane').length") >= 3);
@@ -347,6 +355,13 @@ TEST_CASE("two stages stand side by side at the same share of their steps") {
       "Floats loaded from global memory per result: 384.00 and 3.00.");
   browser.press("ArrowLeft");
   CHECK(browser.text("location.hash") == "#view=compare&left=2&right=6&share=999");
+  // A request with eight wavefronts is seen whole.
+  CHECK(browser.evaluate(R"((() => {
+    const [, {block}] = page.compare.sides, rows = block.requestView.rows;
+    block.goTo(block.recording.steps.findIndex(
+      ({pattern, site}) => site?.array?.shared && pattern.wavefronts.length === 8), 0);
+    return rows.children.length === 9 && rows.scrollHeight <= rows.clientHeight;
+  })())") == "true");
 }
 
 TEST_CASE("two stages race as the model predicts, and C fills up") {
@@ -452,27 +467,43 @@ TEST_CASE("while all stages are stepped through, the heap stays below 200 MB") {
   CHECK(browser.heap_mb() < 200);
 }
 
-TEST_CASE("the page fits a projector and a phone, in the light and in the dark") {
+TEST_CASE("all views fit a projector and a phone, in large type and on dark paper") {
   if (there_is_no_browser()) return;
   Browser& browser = testing::shared_browser();
-  for (const bool dark : {false, true}) {
-    browser.media(dark, true, false);
-    for (const auto& [width, height] : {std::pair(1280, 720), {390, 844}, {1920, 1080}}) {
+  const std::string paper = "style('body', 'backgroundColor')";
+  for (const auto& [width, height] : {std::pair(1280, 720), {390, 844}, {1920, 1080}}) {
+    for (const std::string place :
+         {"#stage=5&step=700", "#view=predict", "#view=compare", "#view=calculators",
+          "#view=charts"}) {
       CAPTURE(width);
-      ladder_at("#stage=5&step=700", width, height);
-      for (const std::string view : {"player", "predict", "compare", "calculators", "charts"}) {
-        CAPTURE(view);
-        browser.evaluate(
-            "page.views.some(([name]) => name === '" + view + "') && page.show('" + view + "')");
+      CAPTURE(place);
+      ladder_at(place, width, height);
+      const std::string light = browser.text(paper);
+      for (const char* keys : {"", "d", "pd"}) {
+        for (const char* key = keys; *key != '\0'; ++key) browser.press({*key});
+        CHECK((browser.text(paper) == light) == (*keys != 'd'));
         CHECK(number(browser, "document.documentElement.scrollWidth") <= width);
+        // No picture is left empty, even after the page's size changed.
+        CHECK(number(browser, R"(painted().then(() => all('#view-player canvas').filter((canvas) =>
+          canvas.getContext('2d').getImageData(4, 4, 1, 1).data[3] !== 255).length))") == 0);
       }
-      CHECK(browser.complaints() == std::vector<std::string>{});
-      // No picture is left empty, even after the page's size changed.
-      browser.evaluate("page.show('player'), painted()");
-      CHECK(number(browser, R"(all('#view-player canvas').filter((canvas) =>
-        canvas.getContext('2d').getImageData(4, 4, 1, 1).data[3] !== 255).length)") == 0);
+      const bool is_large = width > 1000;
+      CHECK(number(browser, "parseFloat(style('main', 'fontSize'))") == (is_large ? 22 : 16));
+      if (!is_large || !place.starts_with("#stage")) continue;
+      // The banks and the actions are larger, too, the counts are there, and lines are indented.
+      for (const char* what : {".request-rows", ".actions"}) {
+        CHECK(number(browser, text::printed("parseFloat(style('%s', 'fontSize'))", what)) >= 16);
+      }
+      CHECK(browser.evaluate("one('.counters').checkVisibility()") == "true");
+      const std::string indents =
+          "new Set(all('.source .line').map((line) => getComputedStyle(line).paddingLeft)).size";
+      CHECK(number(browser, indents) >= 5);
     }
+    CHECK(browser.complaints() == std::vector<std::string>{});
   }
+  browser.media(true, true, false);
+  ladder_at();
+  CHECK(browser.text(paper) == "rgb(13, 17, 23)");  // as the system is
   browser.media(false, false, false);
 }
 
@@ -577,12 +608,7 @@ TEST_CASE("play goes on by the clock, follows the reader and ends at the end") {
 TEST_CASE("the ring shows which tile is in which place, and which warps copy") {
   if (there_is_no_browser()) return;
   Browser& browser = ladder_at();
-  const auto ring = [&](int stage, const char* step) {
-    go_to_stage(browser, stage, step);
-    return browser.text(
-        "all('.ring tbody tr').map((row) => "
-        "[...row.children].slice(0, 3).map((cell) => cell.textContent).join(' ')).join()");
-  };
+  const auto ring = [&](int stage, const char* step) { return ring_of(browser, stage, step, 3); };
   // All places are there from the start, and empty again at the end.
   const std::string empty = "0 – empty,1 – empty,2 – empty,3 – empty";
   for (const int stage : {14, 15, 16, 17, 18, 19, 20, 21}) {
@@ -634,55 +660,17 @@ TEST_CASE(
 TEST_CASE("the ring of cp.async copies says which warps have started, committed and awaited them") {
   if (there_is_no_browser()) return;
   Browser& browser = ladder_at();
-  const auto ring = [&](int stage, const char* step) {
-    go_to_stage(browser, stage, step);
-    return browser.text(
-        "all('.ring tbody tr').map((row) => "
-        "[...row.children].map((cell) => cell.textContent).join(' ')).join('|')");
-  };
+  const auto ring = [&](int stage, const char* step) { return ring_of(browser, stage, step, 5); };
   // Six of eight warps have begun the fourth tile; the others follow before the next barrier.
   CHECK(
       ring(10, "700") ==
-      "0 0 8 / 8 8 / 8 8 / 8|1 1 8 / 8 8 / 8 8 / 8|2 2 8 / 8 8 / 8 8 / 8|3 3 6 / 8 6 / 8 0 / 8");
+      "0 0 8 / 8 8 / 8 8 / 8,1 1 8 / 8 8 / 8 8 / 8,2 2 8 / 8 8 / 8 8 / 8,3 3 6 / 8 6 / 8 0 / 8");
   // K = 192 is 24 tiles of 8, so at the end the last four are in the four places.
   CHECK(
       ring(10, "99999") ==
-      "0 20 8 / 8 8 / 8 8 / 8|1 21 8 / 8 8 / 8 8 / 8|2 22 8 / 8 8 / 8 8 / 8|3 23 8 / 8 8 / 8 8 / "
+      "0 20 8 / 8 8 / 8 8 / 8,1 21 8 / 8 8 / 8 8 / 8,2 22 8 / 8 8 / 8 8 / 8,3 23 8 / 8 8 / 8 8 / "
       "8");
   CHECK(ring(5, "700") == "");
-}
-
-TEST_CASE("large type and dark paper are for all views") {
-  if (there_is_no_browser()) return;
-  Browser& browser = testing::shared_browser();
-  const std::string places[] = {
-      "#stage=5&step=700", "#view=predict", "#view=compare", "#view=calculators", "#view=charts"};
-  for (const std::string& place : places) {
-    CAPTURE(place);
-    ladder_at(place);
-    const std::string size = "parseFloat(style('main', 'fontSize'))";
-    const std::string paper = "style('body', 'backgroundColor')";
-    CHECK(number(browser, size) == 16);
-    const std::string light = browser.text(paper);
-    browser.press("p");
-    browser.press("d");
-    CHECK(number(browser, size) == 22);
-    CHECK(browser.text(paper) == "rgb(13, 17, 23)");
-    CHECK(number(browser, "document.documentElement.scrollWidth") <= 1280);
-    browser.press("d");
-    CHECK(browser.text(paper) == light);
-    if (&place != places) continue;
-    // The banks and the actions are larger, too, the counts are there, and lines are indented.
-    for (const char* what : {".request-rows", ".actions"}) {
-      CHECK(number(browser, text::printed("parseFloat(style('%s', 'fontSize'))", what)) >= 16);
-    }
-    CHECK(browser.evaluate("one('.counters').checkVisibility()") == "true");
-    CHECK(
-        number(
-            browser,
-            "new Set(all('.source .line').map((line) => "
-            "getComputedStyle(line).paddingLeft)).size") >= 5);
-  }
 }
 
 TEST_CASE("the marked line can be read, on light and on dark paper") {
@@ -710,21 +698,6 @@ TEST_CASE("the marked line can be read, on light and on dark paper") {
   CHECK(std::stod(browser.evaluate(lowest)) >= 4.5);
   browser.press("d");
   CHECK(std::stod(browser.evaluate(lowest)) >= 4.5);
-}
-
-TEST_CASE("Compare shows eight wavefronts, and a lane where several want one word") {
-  if (there_is_no_browser()) return;
-  Browser& browser = ladder_at("#view=compare&left=6&right=5");
-  CHECK(browser.evaluate(R"((() => {
-    const [{block}] = page.compare.sides, rows = one('#view-compare .request-rows');
-    block.goTo(block.recording.steps.findIndex(
-      ({pattern, site}) => site?.array?.shared && pattern.wavefronts.length === 8), 0);
-    return rows.children.length === 9 && rows.scrollHeight <= rows.clientHeight;
-  })())") == "true");
-  ladder_at("#stage=5&step=700");
-  CHECK(words_of(browser, ".wavefront u") == "0");
-  CHECK(browser.text("one('.wavefront mark').title") == "lanes 0, 16");
-  CHECK_FALSE(testing::contains(words_of(browser, ".request-rows"), "*"));
 }
 
 TEST_CASE("the calculator answers while one types, and refuses nonsense in a sentence") {
@@ -847,12 +820,16 @@ TEST_CASE("the opening compares what is alike in all stages, also what a stage n
   CHECK(row(18, "SMEM loads per result").ends_with(" to 0"));
 }
 
-TEST_CASE("a step in dynamic shared memory says whose tile is there, and which lanes go first") {
+TEST_CASE("a step says whose tile is in dynamic shared memory, and which lanes share a word") {
   if (there_is_no_browser()) return;
   Browser& browser = ladder_at("#stage=9&step=1");
   CHECK(words_of(browser, ".sentence")
             .starts_with("Warp 0, 32 lanes copy 4 B to A's tile: 4 wavefronts"));
   CHECK(testing::contains(words_of(browser, ".reason"), "lanes 0–7 first"));
+  ladder_at("#stage=5&step=700");
+  CHECK(words_of(browser, ".wavefront u") == "0");
+  CHECK(browser.text("one('.wavefront mark').title") == "lanes 0, 16");
+  CHECK_FALSE(testing::contains(words_of(browser, ".request-rows"), "*"));
 }
 
 TEST_CASE("on a projector no text is smaller than 11 pixels") {
@@ -903,7 +880,7 @@ TEST_CASE("the charts are the figures of each recorded GPU, and tell their numbe
   }
 }
 
-TEST_CASE("the words of a figure do not overlap others or a line, and are inside of it") {
+TEST_CASE("a figure is XML, and its words do not overlap others or a line, and are inside of it") {
   if (there_is_no_browser()) return;
   Browser& browser = testing::shared_browser();
   const auto faults = [&](const std::filesystem::path& file) {
@@ -920,14 +897,17 @@ TEST_CASE("the words of a figure do not overlap others or a line, and are inside
   }
   pictures::Svg svg;
   svg.text(24, 60, "DRAM"), svg.text(50, 60, "L2"), svg.text(24, 80, "a & b");
-  svg.text(24, 96, "c < d"), svg.text(24, 112, "crossed"), svg.text(770, 60, "too far");
+  svg.text(24, 96, "c < d\x01"), svg.text(24, 112, "crossed"), svg.text(770, 60, "too far");
   svg.text(100, 112, "filled", {.on_fill = true}), svg.text(24, 260, "below");
   for (const double x : {40, 110}) svg.line(x, 98, x + 10, 128, "thick");
   const Folder folder;
-  folder.write("bad.svg", pictures::svg_file({"", "title", {"finding", svg.elements(), 250}}));
+  const std::string evil = "it's </desc><script> & \"c\"";
+  folder.write("bad.svg", pictures::svg_file({"", evil, {evil, svg.elements(), 250}}));
   CHECK(
       faults(folder.path() / "bad.svg") ==
       "DRAM on L2,crossed is crossed,too far leaves,below leaves");
+  CHECK(browser.text("texts('title, desc')") == evil + "|" + evil);
+  CHECK(browser.text("all('text')[4].textContent") == "c < d");
 }
 
 TEST_CASE("stage 21's arrays have the names and the rows that the kernel knows") {
@@ -1018,16 +998,11 @@ TEST_CASE("solutions have a page without a complaint") {
 
 }  // namespace page
 
-TEST_CASE("numbers that repeat are written once") {
-  const std::vector<std::int64_t> equal(1000, 4), few{7, -2};
+TEST_CASE("numbers that repeat are written once, and read back unchanged") {
+  const std::vector<std::int64_t> equal(1000, 4), rhythm{1, 2, 3, 1, 2, 3, 1, 2, 3, -9};
   CHECK(page::packed({}) == "[]");
-  CHECK(page::packed(few) == "[7,-2]");
   CHECK(page::packed(equal) == "[4,[1,999]]");
-  const std::vector<std::int64_t> rhythm{1, 2, 3, 1, 2, 3, 1, 2, 3, 9};
-  CHECK(page::packed(rhythm) == "[1,2,3,[3,6],9]");
-}
-
-TEST_CASE("packed numbers are read back unchanged") {
+  CHECK(page::packed(rhythm) == "[1,2,3,[3,6],-9]");
   if (testing::there_is_no_browser()) return;
   testing::Browser& browser = page::ladder_at();
   std::mt19937 random(1);

