@@ -516,35 +516,16 @@ function numberRanges(numbers) {
   return runs.map(([first, count]) => count === 1 ? String(first) : `${first}–${first + count - 1}`).join(", ");
 }
 
-// The block's requests so far.
-
-// The sums of `--step`, as a table.
-class CountersView {
-  constructor() {
-    const text = words.counters;
-    this.rows = [["gmem", "loads", text.gmemLoads], ["gmem", "stores", text.gmemStores],
-      ["smem", "loads", text.smemLoads], ["smem", "stores", text.smemStores]].map(([memory, direction, name]) => {
-      const cells = Array.from({length: 3}, () => make("td"));
-      return {memory, direction, cells, row: make("tr", {}, make("th", {scope: "row"}, name), ...cells)};
-    });
-    const head = [text.requests, text.pieces, text.each].map((words) => make("th", {scope: "col"}, words));
-    this.below = make("p");
-    this.element = make("div", {}, make("table", {class: "counters"}, make("caption", {class: "unseen"}, text.caption),
-      make("thead", {}, make("tr", {}, make("td"), ...head)), make("tbody", {}, ...this.rows.map(({row}) => row))), this.below);
-  }
-
-  draw(replay) {
-    for (const {memory, direction, cells} of this.rows) {
-      const {requests, pieces} = replay.counts[memory][direction];
-      setText(cells[0], grouped(requests));
-      setText(cells[1], grouped(pieces));
-      setText(cells[2], requests > 0 ? (pieces / requests).toFixed(2) : "–");
-    }
-    setText(this.below, say(words.counters.conflicts, {conflicts: grouped(replay.conflicts), barriers: grouped(replay.barriers)}));
-  }
+// The block's requests so far: the sums of `--step`, as a table.
+function countersOf({counts: {gmem, smem}, conflicts, barriers}) {
+  const text = words.counters;
+  const row = (name, {requests, pieces}) =>
+    [name, grouped(requests), grouped(pieces), requests > 0 ? (pieces / requests).toFixed(2) : "–"];
+  const element = table(text.caption, ["", text.requests, text.pieces, text.each], [row(text.gmemLoads, gmem.loads),
+    row(text.gmemStores, gmem.stores), row(text.smemLoads, smem.loads), row(text.smemStores, smem.stores)]);
+  element.className = "counters";
+  return [element, make("p", {}, say(text.conflicts, {conflicts: grouped(conflicts), barriers: grouped(barriers)}))];
 }
-
-// The tiles that tensor cores multiply.
 
 // Which lane holds which element of the tiles that tensor cores multiply.
 function fragmentViews(scene, onchoose) {
@@ -597,8 +578,6 @@ class BlockView {
     this.showArrays();
     this.requestView = new RequestView(this.recording, this);
     this.request.replaceChildren(this.requestView.element);
-    this.countersView = new CountersView();
-    this.counters.replaceChildren(this.countersView.element);
     this.fragments.replaceChildren(...fragmentViews(scene, this.onlane));
     this.registersView = new RegistersView(this.life);
     this.registers.replaceChildren(this.registersView.element);
@@ -705,7 +684,7 @@ class BlockView {
       view.canvas.setAttribute("aria-label", `${view.array.name}: ${this.sentence}`);
     }
     this.actions.replaceChildren(...actionLines(recording, replay, this.life));
-    this.countersView.draw(replay);
+    this.counters.replaceChildren(...countersOf(replay));
     if (!this.registers.hidden) this.registersView.draw(replay.step, Math.max(step.warp >= 0 ? step.warp : this.warp ?? 0, 0), lane);
     for (const cell of this.fragments.querySelectorAll("td")) {
       cell.classList.toggle("chosen", cell.dataset.lane === String(lane));

@@ -78,10 +78,8 @@ class Predict {
   }
 
   isRight(number) {
-    const typed = this.answers[number] ?? "";
-    if (typed.trim() === "") return false;
     try {
-      return isClose(evaluateFormula(typed, this.names), this.asked[number][1]);
+      return isClose(evaluateFormula(this.answers[number] ?? "", this.names), this.asked[number][1]);
     } catch {
       return false;
     }
