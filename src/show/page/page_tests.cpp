@@ -924,19 +924,6 @@ TEST_CASE("stage 21's arrays have the names and the rows that the kernel knows")
           .out.find("load 4 B from units_A: 1 sector") != std::string::npos);
 }
 
-TEST_CASE("--page refuses what it cannot write") {
-  const auto refused = [](const std::string& flags) { return testing::gemm_steps(flags); };
-  CHECK(refused("--page /nonexistent/page.html").exit_code == 2);
-  CHECK(testing::contains(
-      refused("--page /nonexistent/page.html").err, "--page /nonexistent/page.html: "));
-  const Folder folder;
-  const std::string file = "--page '" + (folder / "page.html") + "' ";
-  CHECK(testing::contains(refused(file + "--stage 0").err, "choose a stage from 1 on"));
-  CHECK(refused(file + "--m 0").exit_code == 2);
-  CHECK(refused(file + "--step").exit_code == 2);
-  CHECK(!std::filesystem::exists(folder / "page.html"));
-}
-
 TEST_CASE("pages of kernels that fail or were stopped say where") {
   if (there_is_no_browser()) return;
   Browser& browser = testing::shared_browser();

@@ -95,47 +95,40 @@ void draw_chip(Svg& svg, const model::Gpu& gpu) {
 
 void draw_table(Svg& svg, const model::Gpu& a, const model::Gpu& b) {
   constexpr double kName = 494, kFirst = 690, kSecond = 776;
-  const auto row = [&](double y, const char* name, const std::string& of_a, const std::string& of_b,
-                       bool bold = false) {
+  using Gpu = model::Gpu;
+  const auto row = [&](double y, const char* name, auto of, bool bold = false) {
     svg.text(kName, y, name, {.bold = bold, .small = true});
-    svg.text(kFirst, y, of_a, {.anchor = Anchor::end, .bold = bold, .small = true});
-    svg.text(kSecond, y, of_b, {.anchor = Anchor::end, .bold = bold, .small = true});
+    svg.text(kFirst, y, of(a), {.anchor = Anchor::end, .bold = bold, .small = true});
+    svg.text(kSecond, y, of(b), {.anchor = Anchor::end, .bold = bold, .small = true});
   };
-  const auto number = [](int n) { return text::grouped(n); };
-  const auto ghz = [](const model::Gpu& gpu) { return text::shortest(gpu.boost_ghz) + " GHz"; };
-  const auto tflops = [](double value) { return text::significant(value); };
-  row(84, "", a.name, b.name, true);
-  row(106, "SMs", number(a.sms), number(b.sms));
-  row(128, "clock (boost)", ghz(a), ghz(b));
+  const auto peak = [](model::Multiplier of) {
+    return [of](const Gpu& gpu) { return text::significant(model::peak_tflops(gpu, of)); };
+  };
+  row(
+      84, "", [](const Gpu& gpu) { return gpu.name; }, true);
+  row(106, "SMs", [](const Gpu& gpu) { return text::grouped(gpu.sms); });
+  row(128, "clock (boost)", [](const Gpu& gpu) { return text::shortest(gpu.boost_ghz) + " GHz"; });
   svg.small_bold(kName, 156, "per SM");
-  row(178, "warps at a time", number(a.threads_per_sm / 32), number(b.threads_per_sm / 32));
-  row(200, "registers", kb(4 * a.registers_per_sm), kb(4 * b.registers_per_sm));
-  row(222, "FMA lanes", number(a.fp32_lanes_per_sm), number(b.fp32_lanes_per_sm));
+  row(178, "warps at a time",
+      [](const Gpu& gpu) { return text::grouped(gpu.threads_per_sm / 32); });
+  row(200, "registers", [](const Gpu& gpu) { return kb(4 * gpu.registers_per_sm); });
+  row(222, "FMA lanes", [](const Gpu& gpu) { return text::grouped(gpu.fp32_lanes_per_sm); });
   svg.small_bold(kName, 250, "all SMs, in TFLOP/s");
-  const auto peaks = [&](double y, const char* name, model::Multiplier of) {
-    row(y, name, tflops(model::peak_tflops(a, of)), tflops(model::peak_tflops(b, of)));
-  };
-  peaks(272, "FMA, peak", model::Multiplier::ffma);
-  peaks(294, "tensor cores, tf32, peak", model::Multiplier::wgmma_tf32);
+  row(272, "FMA, peak", peak(model::Multiplier::ffma));
+  row(294, "tensor cores, tf32, peak", peak(model::Multiplier::wgmma_tf32));
   svg.small_bold(kName, 326, "L1 and shared memory");
-  row(348, "both, per SM", number(kH200.l1_and_smem_kb) + " KB",
-      number(kRtx3090.l1_and_smem_kb) + " KB");
-  row(370, "shared, at most", kb(a.smem_bytes_per_sm), kb(b.smem_bytes_per_sm));
-  const auto l1 = [](const model::Gpu& gpu) {
-    return tb_per_s(gpu.sms * model::l1_bytes_per_clock(gpu), gpu);
-  };
-  const auto l2 = [](const model::Gpu& gpu) {
-    return tb_per_s(model::l2_bytes_per_clock(gpu), gpu);
-  };
-  row(392, "rate, sum of SMs", l1(a), l1(b));
-  const auto mb = [](double size) { return text::exact(size) + " MB"; };
-  row(452, "L2, size", mb(a.l2_mib), mb(b.l2_mib));
-  row(474, "L2, sum of SMs' reads", l2(a), l2(b));
-  const auto dram = [](const model::Gpu& gpu) {
-    return text::significant(gpu.dram_gb_per_s / 1e3) + " TB/s";
-  };
-  row(540, "DRAM, size", number(a.dram_gib) + " GB", number(b.dram_gib) + " GB");
-  row(562, "DRAM, rate", dram(a), dram(b));
+  row(348, "both, per SM", [](const Gpu& gpu) {
+    return text::grouped((gpu.name == kH200.gpu ? kH200 : kRtx3090).l1_and_smem_kb) + " KB";
+  });
+  row(370, "shared, at most", [](const Gpu& gpu) { return kb(gpu.smem_bytes_per_sm); });
+  row(392, "rate, sum of SMs",
+      [](const Gpu& gpu) { return tb_per_s(gpu.sms * model::l1_bytes_per_clock(gpu), gpu); });
+  row(452, "L2, size", [](const Gpu& gpu) { return text::exact(gpu.l2_mib) + " MB"; });
+  row(474, "L2, sum of SMs' reads",
+      [](const Gpu& gpu) { return tb_per_s(model::l2_bytes_per_clock(gpu), gpu); });
+  row(540, "DRAM, size", [](const Gpu& gpu) { return text::grouped(gpu.dram_gib) + " GB"; });
+  row(562, "DRAM, rate",
+      [](const Gpu& gpu) { return text::significant(gpu.dram_gb_per_s / 1e3) + " TB/s"; });
 }
 
 }  // namespace

@@ -374,33 +374,4 @@ TEST_CASE("blocks copy and multiply in the order of their golden file") {
   testing::compare_with_golden("schedules", outputs);
 }
 
-TEST_CASE("a recording has the boxes, arrivals, waits and multiplications of a block") {
-  using Kind = model::RecordedAction::Kind;
-  constexpr int kTiles = 6;
-  const TracedStage stage = traced(16, kTiles);
-  const model::Variant& v = *stage.row.variant;
-  const auto count = [&](Kind kind) {
-    return std::count_if(
-        stage.block.actions.begin(), stage.block.actions.end(),
-        [&](const model::RecordedAction& action) { return action.kind == kind; });
-  };
-  CHECK(count(Kind::box) == kTiles * (1 + v.BN / 32));
-  // One for each tile that is copied, and one of each warpgroup when it has been multiplied.
-  CHECK(count(Kind::arrive) == kTiles * (1 + v.BN / 64));
-  // One of every warp, for each tile and each 8 of K.
-  CHECK(count(Kind::multiply) == v.BN / 64 * 4 * kTiles * (v.BK / 8));
-  double bytes = 0;
-  for (const model::RecordedAction& recorded : stage.block.actions) {
-    if (recorded.kind != Kind::box) continue;
-    REQUIRE(recorded.matrix >= 0);
-    const std::string& matrix = stage.block.arrays[recorded.matrix].name;
-    const MatrixElement first = element_at(stage.block, matrix[0], recorded.first);
-    CHECK((matrix == "A" ? first.col : first.row) % v.BK == 0);
-    CHECK(recorded.rows == (matrix == "A" ? v.BM : v.BK));
-    CHECK(recorded.row_bytes == 128);
-    bytes += static_cast<double>(recorded.bytes);
-  }
-  CHECK(bytes == 4.0 * kTiles * v.BK * (v.BM + v.BN));
-}
-
 }  // namespace pictures

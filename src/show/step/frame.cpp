@@ -221,7 +221,8 @@ void mark(std::string& signs, std::uint64_t word, char sign) {
 // The async copies of a thread that are in flight.
 struct Copies {
   struct Copy {
-    std::uint64_t first, last, group;  // all words
+    std::uint64_t byte, group;
+    int bytes;
   };
   std::vector<Copy> coming;
   std::uint64_t group = 0;  // the open one
@@ -276,7 +277,7 @@ void mark_arrivals(std::string& signs, const StepScene& scene, std::size_t at, i
         Copies& copies = copies_of(lane);
         std::erase_if(copies.coming, [&](const Copies::Copy& copy) {
           const bool arrived = copy.group + access.address[lane] < copies.group;
-          for (std::uint64_t w = copy.first; arrived && w <= copy.last; ++w) mark(signs, w, 'o');
+          if (arrived) mark_bytes(signs, copy.byte, copy.bytes, 'o');
           return arrived;
         });
       });
@@ -284,10 +285,9 @@ void mark_arrivals(std::string& signs, const StepScene& scene, std::size_t at, i
       const model::Direction direction = scene.recording.site_of(event).direction;
       if (shared && direction == model::Direction::copy) {
         model::for_each_lane(access.active, [&](int lane) {
-          const std::uint64_t first = access.address[lane] / model::kWordBytes;
-          const std::uint64_t last = (access.address[lane] + access.bytes - 1) / model::kWordBytes;
-          copies_of(lane).coming.push_back({first, last, copies_of(lane).group});
-          for (std::uint64_t word = first; word <= last; ++word) mark(signs, word, '~');
+          Copies& copies = copies_of(lane);
+          copies.coming.push_back({access.address[lane], copies.group, access.bytes});
+          mark_bytes(signs, access.address[lane], access.bytes, '~');
         });
       } else if (!shared || direction == model::Direction::store) {
         for_each_word(access, access.active, [&](std::uint64_t word) { mark(signs, word, 'o'); });

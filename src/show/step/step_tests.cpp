@@ -242,19 +242,11 @@ TEST_CASE("frames of a made-up block are those of their golden file") {
   for (const char* keys : {"", "n", "4n 3l", "6n", "n /nowhere", "100n", "?"}) add(scene(), keys);
   for (const char* keys : {"", "x", "4n"}) add(racy_scene(), keys);
   for (const char* keys : {"4n", "5n", "6n"}) add(copying_scene(), keys);
-  testing::compare_with_golden("frames", outputs);
-}
-
-TEST_CASE("a frame is plain ASCII on request") {
   const StepScene s = scene();
-  const StepState state = press(s, begin(s), "7n");
-  for (const bool ascii : {false, true}) {
-    const std::string text = frame(s, state, 40, 80, {false, ascii});
-    CHECK(contains(text, ascii ? "// ?\n" : "// \xc3\xa9\n"));
-    const bool is_ascii = std::all_of(text.begin(), text.end(), [](char c) { return c > 0; });
-    CHECK(is_ascii == ascii);
+  for (const StepStyle style : {StepStyle{}, {.ascii = true}, {.colour = true}}) {
+    outputs.emplace_back("7n, in 40 rows", frame(s, press(s, begin(s), "7n"), 40, 80, style));
   }
-  CHECK(contains(frame(s, state, 24, 80, {true, false}), "\033[1m"));
+  testing::compare_with_golden("frames", outputs);
 }
 
 TEST_CASE("colour only repeats what signs show") {
