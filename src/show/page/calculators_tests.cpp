@@ -1,7 +1,6 @@
 // The page's rules beside those of the model.
 #include <doctest/doctest.h>
 
-#include <bit>
 #include <climits>
 #include <cmath>
 #include <map>

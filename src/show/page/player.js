@@ -26,7 +26,7 @@ class Player {
     this.sceneChoice = choice(this.scenes[0].stage >= 0 ? text.stage : text.kernel,
       this.scenes.map((scene) => scene.name), 0, (scene) => this.load(scene, 0, this.lane, -1));
     this.sceneChoice.element.hidden = this.scenes.length < 2;
-    this.speedChoice = choice(text.speed, text.speeds, this.speed, (speed) => this.setSpeed(speed));
+    this.speedChoice = choice(text.speed, text.speeds, this.speed, (speed) => { this.speed = speed; });
     this.warpBox = make("span");
     this.laneChoice = choice(text.lane, [], 0, (lane) => this.setLane(lane));
     this.slider = make("input", {type: "range", min: 0, class: "run", "aria-label": text.slider,
@@ -199,10 +199,6 @@ class Player {
     if (isIts(steps[this.now])) return this.goTo(this.now);
     const after = steps.findIndex((step, i) => i > this.now && isIts(step));
     this.goTo(after >= 0 ? after : Math.max(0, steps.findLastIndex(isIts)));
-  }
-
-  setSpeed(speed) {
-    this.speed = speed;
   }
 
   // Tells the block in a minute: slowly what is new, fast what repeats.

@@ -1,7 +1,6 @@
 #include "show/pictures/pictures.h"
 
 #include <algorithm>
-#include <bit>
 #include <charconv>
 #include <filesystem>
 #include <iterator>

@@ -3,16 +3,12 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <map>
 #include <set>
-#include <stdexcept>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "cluster/report.h"
@@ -159,23 +155,6 @@ TEST_CASE("pixels have at most one decimal, and halves go up on every machine") 
   CHECK(pixels(-0.5) == "-0.5");
   CHECK(pixels(0.04) == "0");
   CHECK(pixels(1e6) == "1000000");
-}
-
-TEST_CASE("recorded speeds are those of stages, and of cuBLAS fp32 and tf32") {
-  const std::vector<RecordedLadder>& runs = recorded_gpus().front().ladders;
-  REQUIRE(runs.size() >= 3);
-  for (const RecordedLadder& run : runs) {
-    CAPTURE(run.size);
-    REQUIRE(run.speeds.size() > 1);
-    for (const RecordedSpeed& speed : run.speeds) {
-      const bool is_stage = speed.number >= 0;
-      if (is_stage) CHECK(model::find_stage(stage_table_traced.stages, speed.number) != nullptr);
-    }
-    CHECK(run.speeds.front().number == 0);
-    CHECK(run.of(kCublasFp32).tflops > 0);
-    const bool fills_gpu = run.size >= 1024;
-    if (fills_gpu) CHECK(run.of(kCublasTf32).tflops > 2 * run.of(kCublasFp32).tflops);
-  }
 }
 
 TEST_CASE("figures are written whole, into a directory that is made, or refused") {
