@@ -106,15 +106,6 @@ TEST_CASE("every variant is explained in at most 160 lines of 100 columns") {
   }
 }
 
-TEST_CASE("sections that follow from the code alone run nothing") {
-  const testing::Output output = testing::run(
-      "ulimit -t 5; " + testing::program() +
-      " --device cpu --trace all --size 1024 --section idea,diff,swizzle,occupancy");
-  CHECK(output.exit_code == 0);
-  CHECK(testing::contains(output.out, "What changed since stage 12"));
-  CHECK(testing::contains(output.out, "The swizzle: "));
-}
-
 TEST_CASE("a diff is as short as possible, and a shortened one keeps the changes") {
   const std::vector<DiffLine> diff = line_diff({"a", "b", "c", "d"}, {"a", "x", "c", "  d", "}"});
   std::string text;

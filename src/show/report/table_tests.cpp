@@ -245,20 +245,6 @@ TEST_CASE("the JSON stays valid with hostile text, NaN and infinity") {
   CHECK(StrictJson(json_text(run)).values.at("stages") == "[]");
 }
 
-TEST_CASE("--json writes the printed run to a file, too") {
-  const testing::Folder folder;
-  const std::string file = folder / "run.json";
-  const testing::Output run =
-      testing::gemm_steps("--device cpu --stage 2 --size 64 --json '" + file + "'");
-  CHECK(run.exit_code == 0);
-  CHECK(testing::contains(run.out, "2 coalesced"));
-  const StrictJson json(testing::contents(file));
-  CHECK(json.values.at("schema") == std::to_string(kSchema));
-  CHECK(json.values.at("host.threads") != "0");
-  CHECK(json.values.at("stages.0.name") == "coalesced");
-  CHECK(json.values.at("stages.0.lines.0.line") != "null");
-}
-
 TEST_CASE("the CSV has a line of names and a line per row, with equally many fields") {
   lab::Run run = lab::example::timed_run();
   run.command = "gemm_steps --a \"x, y.npy\"";
