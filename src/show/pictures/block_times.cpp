@@ -21,10 +21,6 @@ namespace {
 using ActionKind = model::RecordedAction::Kind;
 using Phase = std::pair<std::uint32_t, std::uint64_t>;  // of a barrier
 
-bool copies(const model::RecordedAction& action) {
-  return action.kind == ActionKind::box;
-}
-
 // A span of a ring lasts until the first thread that multiplies has waited for the next tile.
 BlockPlan plan_of_ring(const std::vector<model::RecordedAction>& actions) {
   BlockPlan plan{{}, 0, 0, false};
@@ -32,14 +28,16 @@ BlockPlan plan_of_ring(const std::vector<model::RecordedAction>& actions) {
   std::map<std::uint64_t, int> places;  // by the address of the first box there
   for (const model::RecordedAction& action : actions) {
     const auto next = static_cast<int>(plan.tiles.size());
-    if (!copies(action) || !tile_of.try_emplace({action.barrier, action.value}, next).second) {
+    if (action.kind != ActionKind::box ||
+        !tile_of.try_emplace({action.barrier, action.value}, next).second) {
       continue;
     }
     const auto place = places.try_emplace(action.to, static_cast<int>(places.size())).first;
     plan.tiles.push_back({place->second, 0, 0});
   }
   plan.places = static_cast<int>(places.size());
-  const int copying = std::ranges::find_if(actions, copies)->thread;
+  const int copying =
+      std::ranges::find(actions, ActionKind::box, &model::RecordedAction::kind)->thread;
   const int multiplying = std::ranges::find_if(actions, [&](const model::RecordedAction& action) {
                             return action.kind == ActionKind::arrive && action.thread != copying;
                           })->thread;
@@ -56,7 +54,7 @@ BlockPlan plan_of_ring(const std::vector<model::RecordedAction>& actions) {
     const Phase phase{action.barrier, action.value};
     if (action.thread != copying) continue;
     if (action.kind == ActionKind::wait && given_back.contains(phase)) span = given_back[phase];
-    if (copies(action)) plan.tiles[tile_of[phase]].copied = span;
+    if (action.kind == ActionKind::box) plan.tiles[tile_of[phase]].copied = span;
   }
   ++plan.spans;
   return plan;
@@ -67,7 +65,7 @@ BlockPlan plan_of_ring(const std::vector<model::RecordedAction>& actions) {
 bool has_ring(const TracedStage& stage) {
   std::set<int> that_copy, that_multiply;
   for (const model::RecordedAction& action : stage.block.actions) {
-    if (copies(action)) that_copy.insert(action.thread);
+    if (action.kind == ActionKind::box) that_copy.insert(action.thread);
     if (action.kind == ActionKind::multiply) that_multiply.insert(action.thread);
   }
   const auto multiplies = [&](int thread) { return that_multiply.contains(thread); };

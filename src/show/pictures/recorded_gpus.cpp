@@ -9,10 +9,8 @@
 namespace pictures {
 
 RecordedSpeed RecordedLadder::of(int number) const {
-  for (const RecordedSpeed& speed : speeds) {
-    if (speed.number == number) return speed;
-  }
-  return {number, 0, 0};
+  const auto found = std::ranges::find(speeds, number, &RecordedSpeed::number);
+  return found == speeds.end() ? RecordedSpeed{number, 0, 0} : *found;
 }
 
 const RecordedLadder& main_run(const std::vector<RecordedLadder>& runs) {
