@@ -36,11 +36,10 @@ BlockPlan plan_of_ring(const std::vector<model::RecordedAction>& actions) {
     plan.tiles.push_back({place->second, 0, 0});
   }
   plan.places = static_cast<int>(places.size());
-  const int copying =
-      std::ranges::find(actions, ActionKind::box, &model::RecordedAction::kind)->thread;
-  const int multiplying = std::ranges::find_if(actions, [&](const model::RecordedAction& action) {
-                            return action.kind == ActionKind::arrive && action.thread != copying;
-                          })->thread;
+  const auto first = [&](ActionKind kind) {  // thread
+    return std::ranges::find(actions, kind, &model::RecordedAction::kind)->thread;
+  };
+  const int copying = first(ActionKind::box), multiplying = first(ActionKind::multiply);
   std::map<Phase, int> given_back;  // the span in which that phase gives a place back
   for (const model::RecordedAction& action : actions) {
     const Phase phase{action.barrier, action.value};
