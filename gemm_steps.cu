@@ -2170,21 +2170,15 @@ using model::Multiplier, model::OfFragments, model::Padded, model::Specialized, 
 // The ladder as data: tiles, those for large products first, and the kernels that take them, with
 // what else is known of their launch (model/tile.h). VEC is 1 where rows are not 16-byte aligned.
 
-template <auto kernel>
-void launch_of(const Task& t, const OnlyIf& only_if) {
-  launch_kernel(kernel, t, only_if);
-}
 template <auto k, class Known>
 struct Of : Known {
   static constexpr auto kernel = k;
-  static constexpr auto launch = launch_of<k>;
 };
 
 constexpr Tile kOnePerThread[] = {{.BM = 32, .BN = 32}, {.BM = 16, .BN = 16}, {.BM = 8, .BN = 8}};
 template <Tile t, int>
 struct Naive : Launch<t> {
   static constexpr auto kernel = naive<t.BM, t.BN>;
-  static constexpr auto launch = launch_of<kernel>;
   static constexpr int block_x = t.BM, block_y = t.BN;
 };
 template <Tile t, int>
@@ -2193,7 +2187,6 @@ template <Tile t, int>
 struct SharedMemoryTiling : CopiedByThreads<Tile{.BM = t.BM, .BN = t.BN, .BK = t.BM}, 1> {
   static_assert(t.BM == t.BN, "every thread copies one element of either tile: both are square");
   static constexpr auto kernel = shared_memory_tiling<t.BM, t.BN, t.BM>;
-  static constexpr auto launch = launch_of<kernel>;
 };
 
 constexpr Tile kColumns[] = {
@@ -2247,7 +2240,6 @@ template <Tile t, int VEC>
 struct Balanced : PaddedInRing<t, VEC> {
   static_assert(t.TM * t.TN == 16 || t.TM * t.TN % 32 == 0, "a thread adds up 4 or 8 float4");
   static constexpr auto kernel = balanced<t.BM, t.BN, t.BK, t.WM, t.WN, t.TM, t.TN, t.STAGES, VEC>;
-  static constexpr auto launch = launch_of<kernel>;
   static constexpr auto sharing = model::Sharing::ordered;
   static constexpr auto share_out = ::share_out;
 };
@@ -2278,7 +2270,6 @@ struct LdmatrixFragments : OfFragments<t, VEC, SwizzledTiles<t.BM, t.BN, t.BK>> 
   static_assert(t.BK == 32, "the 8 chunks of a row of A take all 32 banks");
   static constexpr auto kernel =
       ldmatrix_fragments<t.BM, t.BN, t.BK, t.WM, t.WN, t.TM, t.TN, t.STAGES, VEC>;
-  static constexpr auto launch = launch_of<kernel>;
 };
 
 constexpr Tile kFragmentsInBoxes[] = {
@@ -2317,7 +2308,6 @@ struct SpecializedWarpsBf16
           with_warps(t, 16, t.BN, 8), Boxes<t.BM, t.BN, t.BK, __nv_bfloat16>,
           Multiplier::wgmma_bf16, 2>> {
   static constexpr auto kernel = specialized_warps_bf16<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>;
-  static constexpr auto launch = launch_of<kernel>;
   static constexpr const char* name = "bf16-128x256x64";
   static constexpr auto contrast = &lesson::kWithBf16;
 };
@@ -2421,12 +2411,14 @@ const std::vector<model::Stage> stages = {
 };
 
 // C = alpha * A * B + beta * C with one launch, or several where C has more block rows than a grid.
-// If the last launch was of the same A and B, its copies of them in bf16 are used again.
-void run_again(Task t) {
+void run(Task t) {
   refuse_too_large(t.M, t.N, t.K);
+  const bool again = t.makes == model::Makes::product_again;
+  if (t.variant.has_maps && !again) aligned_copies().forget();  // A and B may be new
   last_doubts() = nullptr;
   if (t.M == 0 || t.N == 0) return;
   if (t.alpha == 0.0f) t.K = 0;  // as BLAS says, A and B are not read then
+  if (t.makes == model::Makes::parts) return void(split(t));
   if (t.K == 0) t.alpha = 0.0f;  // C = beta * C, even if alpha is infinite
 
   constexpr int kMostBlockRows = 65535;  // gridDim.y, on every GPU
@@ -2438,22 +2430,13 @@ void run_again(Task t) {
   }
 }
 
-void run(const Task& t) {
-  if (t.variant.has_maps) aligned_copies().forget();  // A and B may have other elements now
-  run_again(t);
-}
-
-void prepare(const Task& t) {
-  split(t);
-}
-
 // Which variant computed the last product, counted along its stand-ins. Waits for it.
 int stood_in() {
   const unsigned doubts = doubts_of_last_launch();
   return (doubts & kDoubtful) != kDoubtful ? 0 : doubts == kDoubtful ? 1 : 2;
 }
 
-extern const model::StageTable stage_table{stages, run, run_again, prepare, stood_in};
+extern const model::StageTable stage_table{stages, run, stood_in};
 
 int main(int argc, char** argv) {
   return cli::walk(argc, argv, stage_table);

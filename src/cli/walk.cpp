@@ -180,8 +180,10 @@ lab::Measurement measure_variant(
       .sample = lab::sample_of(p, variant, sms)};
   if (model::why_not_run(stage, ladder.run.gpu).empty()) {
     kernel.gpu = lab::gemm_of(own, variant, sms);
-    kernel.gpu_again = lab::gemm_again_of(own, variant, sms);
-    if (model::multiplies_parts(variant)) kernel.gpu_prepare = lab::prepare_of(own, variant);
+    kernel.gpu_again = lab::gemm_of(own, variant, sms, model::Makes::product_again);
+    if (model::multiplies_parts(variant)) {
+      kernel.gpu_prepare = lab::gemm_of(own, variant, sms, model::Makes::parts);
+    }
   }
   int stood_in = 0;
   if (variant.stand_in != nullptr) {

@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <functional>
 #include <limits>
-#include <memory>
 #include <random>
 #include <set>
 #include <stdexcept>

@@ -391,7 +391,8 @@ void time_launch(Laboratory& lab, const model::Variant& variant, Trial& trial) {
   const lab::Measurement measured = lab::measure(
       *of.problem,
       {.gpu = lab::gemm_of(own_table(), variant, lab.about.gpu.sms),
-       .gpu_again = lab::gemm_again_of(own_table(), variant, lab.about.gpu.sms)},
+       .gpu_again =
+           lab::gemm_of(own_table(), variant, lab.about.gpu.sms, model::Makes::product_again)},
       means, result);
   trial.row.cublas_error = measured.cublas_error;
   trial.row.time = measured.time;

@@ -12,8 +12,8 @@ extern const model::StageTable stage_table;
 template <auto kernel, auto kernel_any = kernel>
 model::Variant changed(const char* name, model::Variant variant) {
   variant.name = name;
-  variant.kernel = model::ref<kernel>(launch_of<kernel>);
-  variant.kernel_any = model::ref<kernel_any>(launch_of<kernel_any>);
+  variant.kernel = model::ref<kernel>();
+  variant.kernel_any = model::ref<kernel_any>();
   return variant;
 }
 

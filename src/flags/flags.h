@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <cstdint>
 #include <cstdio>
 #include <optional>
 #include <span>

@@ -1,6 +1,5 @@
 #include "lab/npy.h"
 
-#include <bit>
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>

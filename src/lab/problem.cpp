@@ -104,20 +104,9 @@ ProblemSize shortened(ProblemSize sides) {
   return {shorter(sides.M), shorter(sides.N), shorter(sides.K)};
 }
 
-Gemm gemm_of(const model::StageTable& table, const model::Variant& variant, int sms) {
-  return [run = table.run, &variant, sms](auto... rest) { run({variant, sms, rest...}); };
-}
-
-Gemm gemm_again_of(const model::StageTable& table, const model::Variant& variant, int sms) {
-  return [run = table.run_again, &variant, sms](auto... rest) { run({variant, sms, rest...}); };
-}
-
-Gemm prepare_of(const model::StageTable& table, const model::Variant& variant) {
-  return [&table, &variant](
-             int M, int N, int K, float alpha, const float* A, const float* B, float, float*) {
-    const model::Task task{variant, 0, M, N, alpha == 0.0f ? 0 : K, alpha, A, B, 0, nullptr};
-    if (M > 0 && N > 0) table.prepare(task);
-  };
+Gemm gemm_of(
+    const model::StageTable& table, const model::Variant& variant, int sms, model::Makes makes) {
+  return [=, run = table.run, &variant](auto... rest) { run({variant, sms, rest..., makes}); };
 }
 
 Gemm noting_stand_in(Gemm gemm, const model::StageTable& table, int& stood_in) {

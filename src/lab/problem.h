@@ -57,11 +57,9 @@ using Gemm = std::function<model::Kernel>;
 
 // The kernel of `variant` in that copy of the table, launched as for a GPU with `sms` SMs; with 0,
 // no tile is cut. Table and variant must outlive it.
-Gemm gemm_of(const model::StageTable& table, const model::Variant& variant, int sms = 0);
-// The same once more, after that, with the same elements of A and B.
-Gemm gemm_again_of(const model::StageTable& table, const model::Variant& variant, int sms = 0);
-// Only what comes before the kernel, for a variant that multiplies parts.
-Gemm prepare_of(const model::StageTable& table, const model::Variant& variant);
+Gemm gemm_of(
+    const model::StageTable& table, const model::Variant& variant, int sms = 0,
+    model::Makes makes = model::Makes::product);
 // The same as `gemm`, which is one of that table. `stood_in` must outlive it, and says which of the
 // variant's stand-ins computed the last product (model::that_ran).
 Gemm noting_stand_in(Gemm gemm, const model::StageTable& table, int& stood_in);

@@ -1,7 +1,6 @@
 // How far a computed C may be from the exact one, and how far it is.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>

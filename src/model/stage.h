@@ -21,6 +21,10 @@ using Kernel =
 
 struct Variant;
 
+// C; or C again, of the same elements of A and B, whose copies in other formats are kept; or only
+// what comes before a kernel that multiplies parts.
+enum class Makes { product, product_again, parts };
+
 // What a launch of a variant's kernel computes, on a GPU with `sms` SMs; with 0, no tile is cut. A,
 // B and C are in the memory of the machine that runs it. Any M, N, K >= 0.
 struct Task {
@@ -30,6 +34,7 @@ struct Task {
   const float *A, *B;
   float beta;
   float* C;
+  Makes makes = Makes::product;
 };
 
 struct KernelRef {
@@ -253,13 +258,7 @@ inline const Stage* find_stage(std::span<const Stage> stages, int number) {
 // One compilation of gemm_steps.cu: for the GPU, traced on the CPU, or plain on the CPU.
 struct StageTable {
   std::span<const Stage> stages;
-  // Computes C on that machine.
-  void (*run)(const Task& task);
-  // The same product once more, with the same elements of A and B as the last `run`: copies of them
-  // in other formats, if the variant takes any, are not made again.
-  void (*run_again)(Task task);
-  // What `run` does before the kernel, for variants that multiply parts.
-  void (*prepare)(const Task& task) = nullptr;
+  void (*run)(Task task);  // on that machine
   // How many stand-ins away from the variant of the last run the one is that ran (that_ran). Waits
   // for it.
   int (*stood_in)() = nullptr;

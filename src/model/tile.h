@@ -25,14 +25,16 @@ struct Tile {
   constexpr bool has_32_lanes() const { return WM == 0 || (WM / TM) * (WN / TN) == 32; }
 };
 
-// A kernel and its name, which the compiler writes: "const char* ... [with auto kernel = NAME]".
+// A kernel, its launch and its name, which the compiler writes: "... [with auto kernel = NAME]".
 template <auto kernel>
-KernelRef ref(decltype(KernelRef::launch) launch) {
+KernelRef ref() {
   static const std::string name = [](std::string_view pretty) {
     const std::size_t begin = pretty.find("kernel = ") + 9;
     return std::string(pretty.substr(begin, pretty.find_first_of(";]", begin) - begin));
   }(__PRETTY_FUNCTION__);
-  return {reinterpret_cast<const void*>(kernel), name.c_str(), launch};
+  return {
+      reinterpret_cast<const void*>(kernel), name.c_str(),
+      [](const Task& task, const OnlyIf& only_if) { launch_kernel(kernel, task, only_if); }};
 }
 
 // What a kernel with a tile tells of its launch. gemm_steps.cu names one of these structs for each
@@ -152,8 +154,8 @@ Variant variant() {
       .block_x = Aligned::block_x,
       .block_y = Aligned::block_y,
       .shared_bytes = Aligned::shared_bytes,
-      .kernel = ref<Aligned::kernel>(Aligned::launch),
-      .kernel_any = ref<Any::kernel>(Any::launch),
+      .kernel = ref<Aligned::kernel>(),
+      .kernel_any = ref<Any::kernel>(),
       .for_small = t.for_small,
       .sharing = Aligned::sharing,
       .share_out = Aligned::share_out,

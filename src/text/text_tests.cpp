@@ -1,6 +1,5 @@
 #include <doctest/doctest.h>
 
-#include <cmath>
 #include <stdexcept>
 #include <string>
 #include <vector>

@@ -1,7 +1,6 @@
 #include "try/users_problem.h"
 
 #include <bit>
-#include <limits>
 #include <utility>
 
 #include "model/refusal.h"

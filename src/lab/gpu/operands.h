@@ -102,7 +102,7 @@ struct OperandMaps {
   CUtensorMap A, B;
 };
 inline OperandMaps operand_maps(const model::Task& task, const OnlyIf& only_if) {
-  const auto& [variant, sms, M, N, K, alpha, A, B, beta, C] = task;
+  const auto& [variant, sms, M, N, K, alpha, A, B, beta, C, makes] = task;
   if (K == 0) return {};
   using enum model::Multiplier;
   const bool bf16 = variant.multiplier == wgmma_bf16;
