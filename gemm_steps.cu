@@ -659,9 +659,9 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) register_pipeline(
   alignas(16) float a[2][TM], b[2][TN];  // one is multiplied while the other is loaded
   const auto load = [&](const Tiles<BM, BN, BK>& tile, int k) {
     const auto& [As, Bs] = tile;
-    float *const a_k = a[k % 2], *const b_k = b[k % 2];
-    for (int j = 0; j < TN; j += 4) as_float4(b_k[j]) = as_float4(Bs[k][col + spread(j, WN / TN)]);
-    for (int i = 0; i < TM; i += 4) as_float4(a_k[i]) = as_float4(As[k][row + spread(i, WM / TM)]);
+    float *const a_to = a[k % 2], *const b_to = b[k % 2];
+    for (int j = 0; j < TN; j += 4) as_float4(b_to[j]) = as_float4(Bs[k][col + spread(j, WN / TN)]);
+    for (int i = 0; i < TM; i += 4) as_float4(a_to[i]) = as_float4(As[k][row + spread(i, WM / TM)]);
   };
   const auto multiply = [&](int tile, bool copy) {
 #pragma unroll
@@ -852,9 +852,9 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) balanced(
   alignas(16) float a[2][TM], b[2][TN];  // one is multiplied while the other is loaded
   const auto load = [&](const Tiles<BM, BN, BK>& tile, int k) {
     const auto& [As, Bs] = tile;
-    float *const a_k = a[k % 2], *const b_k = b[k % 2];
-    for (int j = 0; j < TN; j += 4) as_float4(b_k[j]) = as_float4(Bs[k][col + spread(j, WN / TN)]);
-    for (int i = 0; i < TM; i += 4) as_float4(a_k[i]) = as_float4(As[k][row + spread(i, WM / TM)]);
+    float *const a_to = a[k % 2], *const b_to = b[k % 2];
+    for (int j = 0; j < TN; j += 4) as_float4(b_to[j]) = as_float4(Bs[k][col + spread(j, WN / TN)]);
+    for (int i = 0; i < TM; i += 4) as_float4(a_to[i]) = as_float4(As[k][row + spread(i, WM / TM)]);
   };
   const auto multiply = [&](int tile, bool copy) {
 #pragma unroll
@@ -936,10 +936,10 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) tensor_cores(
   const auto load = [&](int tile, int k) {
     const auto& [As, Bs] = ring[tile % STAGES];
     for (int x = 0; x < 2; ++x) {
-      float *const a_k = a[k / 8 % 2][x], *const b_k = b[k / 8 % 2][x];
+      float *const a_to = a[k / 8 % 2][x], *const b_to = b[k / 8 % 2][x];
       const int k_x = k + 4 * x + lane % 4;
-      for (int j = 0; j < TN / 2; j += 4) as_float4(b_k[j]) = as_float4(Bs[k_x][col + 8 * j]);
-      for (int i = 0; i < TM; i += 4) as_float4(a_k[i]) = as_float4(As[k_x][row + 8 * i]);
+      for (int j = 0; j < TN / 2; j += 4) as_float4(b_to[j]) = as_float4(Bs[k_x][col + 8 * j]);
+      for (int i = 0; i < TM; i += 4) as_float4(a_to[i]) = as_float4(As[k_x][row + 8 * i]);
     }
   };
   const auto multiply = [&](int tile, bool copy) {
@@ -953,15 +953,15 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) tensor_cores(
         __syncthreads();
         load(tile + 1, 0);
       }
-      unsigned b_k[TN / 2][2];
+      unsigned b_tf32[TN / 2][2];
       for (int j = 0; j < TN / 2; ++j) {
-        for (int x = 0; x < 2; ++x) b_k[j][x] = rounded_to_tf32(b[k / 8 % 2][x][j]);
+        for (int x = 0; x < 2; ++x) b_tf32[j][x] = rounded_to_tf32(b[k / 8 % 2][x][j]);
       }
       for (int i = 0; i < TM / 2; ++i) {
         unsigned a_i[4];
         for (int x = 0; x < 4; ++x)
           a_i[x] = rounded_to_tf32(a[k / 8 % 2][x / 2][i + x % 2 * (TM / 2)]);
-        for (int j = 0; j < TN / 2; ++j) mma_m16n8k8_tf32(sum[i][j], a_i, b_k[j]);
+        for (int j = 0; j < TN / 2; ++j) mma_m16n8k8_tf32(sum[i][j], a_i, b_tf32[j]);
       }
     }
   };
@@ -1053,10 +1053,10 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) ldmatrix_fragments(
       ldmatrix_x4(a[k / 8 % 2][i], &As[row + 16 * i][a_col ^ k]);
     }
     for (int x = 0; x < 2; ++x) {
-      float* const b_k = b[k / 8 % 2][x];
+      float* const b_to = b[k / 8 % 2][x];
       const auto& Bs_k = Bs[k + 4 * x + lane % 4];
       for (int j = 0; j < TN / 2; j += 4)
-        as_float4(b_k[j]) = as_float4(Bs_k[(col ^ 16 * x) + 8 * j]);
+        as_float4(b_to[j]) = as_float4(Bs_k[(col ^ 16 * x) + 8 * j]);
     }
   };
   const auto multiply = [&](int tile, bool copy) {
@@ -1070,14 +1070,14 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) ldmatrix_fragments(
         __syncthreads();
         load(tile + 1, 0);
       }
-      unsigned b_k[TN / 2][2];
+      unsigned b_tf32[TN / 2][2];
       for (int j = 0; j < TN / 2; ++j) {
-        for (int x = 0; x < 2; ++x) b_k[j][x] = rounded_to_tf32(b[k / 8 % 2][x][j]);
+        for (int x = 0; x < 2; ++x) b_tf32[j][x] = rounded_to_tf32(b[k / 8 % 2][x][j]);
       }
       for (int i = 0; i < TM / 2; ++i) {
         unsigned a_i[4];
         for (int x = 0; x < 4; ++x) a_i[x] = rounded_to_tf32(__uint_as_float(a[k / 8 % 2][i][x]));
-        for (int j = 0; j < TN / 2; ++j) mma_m16n8k8_tf32(sum[i][j], a_i, b_k[j]);
+        for (int j = 0; j < TN / 2; ++j) mma_m16n8k8_tf32(sum[i][j], a_i, b_tf32[j]);
       }
     }
   };
@@ -1180,10 +1180,10 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) copy_engine(
       ldmatrix_x4(a[k / 8 % 2][i], &As[row + 16 * i][a_col ^ k]);
     }
     for (int x = 0; x < 2; ++x) {
-      float* const b_k = b[k / 8 % 2][x];
+      float* const b_to = b[k / 8 % 2][x];
       for (int j = 0; j < TN / 2; j += 4) {
         const auto& box = Bs[warp_col / 32 + j / 4];
-        as_float4(b_k[j]) = as_float4(box[k + 4 * x + lane % 4][col ^ 16 * x]);
+        as_float4(b_to[j]) = as_float4(box[k + 4 * x + lane % 4][col ^ 16 * x]);
       }
     }
   };
@@ -1195,12 +1195,12 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) copy_engine(
       } else if (copy || tile + 1 < tiles) {  // the step after this one is the next tile's first
         load(tile + 1, 0);
       }
-      unsigned b_k[TN / 2][2];
+      unsigned b_tf32[TN / 2][2];
       for (int j = 0; j < TN / 2; ++j) {
-        for (int x = 0; x < 2; ++x) b_k[j][x] = rounded_to_tf32(b[k / 8 % 2][x][j]);
+        for (int x = 0; x < 2; ++x) b_tf32[j][x] = rounded_to_tf32(b[k / 8 % 2][x][j]);
       }
       for (int i = 0; i < TM / 2; ++i) {
-        for (int j = 0; j < TN / 2; ++j) mma_m16n8k8_tf32(sum[i][j], a[k / 8 % 2][i], b_k[j]);
+        for (int j = 0; j < TN / 2; ++j) mma_m16n8k8_tf32(sum[i][j], a[k / 8 % 2][i], b_tf32[j]);
       }
     }
     __syncwarp();
@@ -1340,7 +1340,7 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) specialized_warps(
   initialize(full, 1);
   initialize(empty, BN / 64);
   __syncthreads();
-  int turn = 0;  // places read so far, for all tiles of C
+  int reads = 0;  // places read so far, for all tiles of C
 
   if (threadIdx.x < 128) {
     setmaxnreg_dec<40>();  // the registers that this warpgroup gives back go to the others
@@ -1380,7 +1380,7 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) specialized_warps(
     const auto [block_row, block_col] = corner_of<BM, BN>(c_tile, M, N);
     float sum[BM / 2] = {};
     const auto multiply = [&](int tile, const Fragments& now, Fragments& next) {
-      const std::uint64_t a = wgmma_descriptor_of_swizzled_tile(ring[turn % STAGES].A);
+      const std::uint64_t a = wgmma_descriptor_of_swizzled_tile(ring[reads % STAGES].A);
       wgmma_fence();
       // 64 columns of B and 8 of K from registers, times 8 of K and BM rows of A, where the
       // descriptor says. It counts 16 bytes as 1.
@@ -1388,11 +1388,11 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) specialized_warps(
       for (int k = 0; k < BK; k += 8) wgmma_m64nNk8_tf32(sum, now[k / 8], a + k * 4 / 16);
       wgmma_commit_group();
       wgmma_wait_group<1>();  // the tile before is not read any more
-      if (tile > 0) release(turn - 1);
-      ++turn;
-      if (tile + 1 < tiles) load(next, turn);
+      if (tile > 0) release(reads - 1);
+      ++reads;
+      if (tile + 1 < tiles) load(next, reads);
     };
-    if (tiles > 0) load(b[0], turn);
+    if (tiles > 0) load(b[0], reads);
     int tile = 0;
     for (; tile + 1 < tiles; tile += 2) {
       multiply(tile, b[0], b[1]);
@@ -1401,7 +1401,7 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) specialized_warps(
     if (tile < tiles) multiply(tile, b[0], b[1]);
     wgmma_wait_group<0>();
     wgmma_fence_operand(sum);
-    if (tiles > 0) release(turn - 1);
+    if (tiles > 0) release(reads - 1);
 
     // sum[i] and sum[i + 2] are neighbours in a row of C, sum[i + 1] is one row down and sum[i + 4]
     // eight.
@@ -1430,7 +1430,7 @@ __global__ void __launch_bounds__((BM / 64 + 1) * 128, 1) specialized_warps_bf16
   initialize(full, 1);
   initialize(empty, BM / 64);
   __syncthreads();
-  int turn = 0;  // places read so far, for all tiles of C
+  int reads = 0;  // places read so far, for all tiles of C
 
   if (threadIdx.x < 128) {
     setmaxnreg_dec<40>();  // the registers that this warpgroup gives back go to the others
@@ -1451,9 +1451,9 @@ __global__ void __launch_bounds__((BM / 64 + 1) * 128, 1) specialized_warps_bf16
   for (int c_tile = blockIdx.x; c_tile < c_tiles; c_tile += gridDim.x) {
     const auto [block_row, block_col] = corner_of<BM, BN>(c_tile, M, N);
     float sum[BN / 2] = {};
-    for (int tile = 0; tile < tiles; ++tile, ++turn) {
-      mbarrier_wait(&full[turn % STAGES], turn / STAGES % 2);
-      const auto& [As, Bs] = ring[turn % STAGES];
+    for (int tile = 0; tile < tiles; ++tile, ++reads) {
+      mbarrier_wait(&full[reads % STAGES], reads / STAGES % 2);
+      const auto& [As, Bs] = ring[reads % STAGES];
       const std::uint64_t a = wgmma_descriptor_of_swizzled_tile(As[warp / 4 * 64]);
       const std::uint64_t b = wgmma_descriptor_of_transposed_boxes(Bs);
       wgmma_fence();
@@ -1465,11 +1465,11 @@ __global__ void __launch_bounds__((BM / 64 + 1) * 128, 1) specialized_warps_bf16
       }
       wgmma_commit_group();
       wgmma_wait_group<1>();  // the tile before is not read any more
-      if (tile > 0) release(turn - 1);
+      if (tile > 0) release(reads - 1);
     }
     wgmma_wait_group<0>();
     wgmma_fence_operand(sum);
-    if (tiles > 0) release(turn - 1);
+    if (tiles > 0) release(reads - 1);
 
     // sum[i] and sum[i + 1] are neighbours in a row of C, sum[i + 2] is eight rows down and
     // sum[i + 4] eight columns to the right.
@@ -1512,7 +1512,7 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) tf32_parts(
   initialize(split_up, 3);
   initialize(empty, BN / 64);
   __syncthreads();
-  int turn = 0;  // places read so far, for all tiles of C
+  int reads = 0;  // places read so far, for all tiles of C
 
   if (threadIdx.x < 128) {
     setmaxnreg_dec<40>();  // the registers that this warpgroup gives back go to the others
@@ -1569,8 +1569,8 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) tf32_parts(
     const auto [block_row, block_col] = corner_of<BM, BN>(c_tile, M, N);
     float sum[BM / 2] = {}, part[BM / 2] = {};
     const auto multiply = [&](int tile, const Fragments& now, Fragments& next) {
-      const std::uint64_t a = wgmma_descriptor_of_swizzled_tile(ring[turn % STAGES].A);
-      const std::uint64_t a_low = wgmma_descriptor_of_swizzled_tile(ring[turn % STAGES].A_low);
+      const std::uint64_t a = wgmma_descriptor_of_swizzled_tile(ring[reads % STAGES].A);
+      const std::uint64_t a_low = wgmma_descriptor_of_swizzled_tile(ring[reads % STAGES].A_low);
       wgmma_fence();
       // The smallest products first, and the first of these sets `part`: a_low * b, a * b_low, a *
       // b.
@@ -1579,15 +1579,15 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) tf32_parts(
         wgmma_m64nNk8_tf32(
             part, now[k / BK == 1][k % BK / 8], (k < BK ? a_low : a) + k % BK * 4 / 16, k > 0);
       wgmma_commit_group();
-      ++turn;
-      if (tile + 1 < tiles) load(next, turn);
+      ++reads;
+      if (tile + 1 < tiles) load(next, reads);
       wgmma_wait_group<0>();
       wgmma_fence_operand(part);
-      release(turn - 1);
+      release(reads - 1);
 #pragma unroll
       for (int i = 0; i < BM / 2; ++i) sum[i] += part[i];
     };
-    if (tiles > 0) load(b[0], turn);
+    if (tiles > 0) load(b[0], reads);
     int tile = 0;
     for (; tile + 1 < tiles; tile += 2) {
       multiply(tile, b[0], b[1]);
@@ -1665,7 +1665,7 @@ __global__ void __launch_bounds__((BM / 64 + 1) * 128, 1) fp16_parts(
   initialize(full, 1);
   initialize(empty, BM / 64);
   __syncthreads();
-  int turn = 0;  // places read so far, for all tiles of C
+  int reads = 0;  // places read so far, for all tiles of C
 
   if (threadIdx.x < 128) {
     setmaxnreg_dec<40>();  // the registers that this warpgroup gives back go to the others
@@ -1688,14 +1688,14 @@ __global__ void __launch_bounds__((BM / 64 + 1) * 128, 1) fp16_parts(
   for (int c_tile = blockIdx.x; c_tile < c_tiles; c_tile += gridDim.x) {
     const auto [block_row, block_col] = corner_of<BM, BN>(c_tile, M, N);
     float sum[BN / 2] = {}, part[BN / 2];
-    for (int tile = 0; tile < tiles; ++tile, ++turn) {
-      mbarrier_wait(&full[turn % STAGES], turn / STAGES % 2);
+    for (int tile = 0; tile < tiles; ++tile, ++reads) {
+      mbarrier_wait(&full[reads % STAGES], reads / STAGES % 2);
       wgmma_fence();
       // 64 rows of A and 16 of K, times 16 of K and BN columns of B: low * high, then high * low,
       // then high * high. The next 16 of K are 32 bytes further in each line.
 #pragma unroll
       for (int k = 0; k < 3 * BK; k += 16) {
-        const auto& lines = ring[(turn + k % BK / kPartK) % STAGES];
+        const auto& lines = ring[(reads + k % BK / kPartK) % STAGES];
         const std::uint64_t a = wgmma_descriptor_of_swizzled_tile(lines[warp / 4 * 64]);
         const std::uint64_t b = wgmma_descriptor_of_swizzled_tile(lines[BM]);
         const int low_a = k < BK ? kPartK : 0, low_b = k / BK == 1 ? kPartK : 0, at = k % kPartK;
@@ -1704,7 +1704,7 @@ __global__ void __launch_bounds__((BM / 64 + 1) * 128, 1) fp16_parts(
       wgmma_commit_group();
       wgmma_wait_group<0>();
       wgmma_fence_operand(part);
-      release(turn);
+      release(reads);
 #pragma unroll
       for (int i = 0; i < BN / 2; ++i) sum[i] = fmaf(part[i], kUnit * kUnit * kCutOff, sum[i]);
     }
@@ -1720,7 +1720,7 @@ __global__ void __launch_bounds__((BM / 64 + 1) * 128, 1) fp16_parts(
 }
 
 // Stage 19: taking turns
-// Both warpgroups multiplied at the same time, and often added up at the same time, while the
+// Both warpgroups multiplied at the same time, and could add up at the same time, while the
 // tensor cores idled. Now they take turns: while the tensor cores work for one, the other adds up.
 // And a warpgroup computes one half of its rows after the other. So it has twice as many sums, and
 // still has registers for those of a K tile, which is now two places in the ring.
@@ -1738,7 +1738,7 @@ __global__ void __launch_bounds__((BM / 128 + 1) * 128, 1) taking_turns(
   initialize(full, 1);
   initialize(empty, BM / 128);
   __syncthreads();
-  int turn = 0;  // places read so far, for all tiles of C
+  int reads = 0;  // places read so far, for all tiles of C
 
   if (threadIdx.x < 128) {
     setmaxnreg_dec<40>();  // the registers that this warpgroup gives back go to the others
@@ -1766,9 +1766,9 @@ __global__ void __launch_bounds__((BM / 128 + 1) * 128, 1) taking_turns(
     float sum[2][BN / 2] = {}, part[BN / 2];
     const int row = block_row + group * 128 + warp % 4 * 16 + lane / 4;
     const int col = block_col + lane % 4 * 2;
-    for (int tile = 0; tile < tiles; ++tile, turn += kPlaces) {
+    for (int tile = 0; tile < tiles; ++tile, reads += kPlaces) {
 #pragma unroll
-      for (int at = turn; at < turn + kPlaces; ++at) {
+      for (int at = reads; at < reads + kPlaces; ++at) {
         mbarrier_wait(&full[at % STAGES], at / STAGES % 2);
       }
 #pragma unroll
@@ -1779,7 +1779,7 @@ __global__ void __launch_bounds__((BM / 128 + 1) * 128, 1) taking_turns(
         // then high * high. The next 16 of K are 32 bytes further in each line.
 #pragma unroll
         for (int k = 0; k < 3 * BK; k += 16) {
-          const auto& lines = ring[(turn + k % BK / kPartK) % STAGES];
+          const auto& lines = ring[(reads + k % BK / kPartK) % STAGES];
           const std::uint64_t a = wgmma_descriptor_of_swizzled_tile(lines[group * 128 + side * 64]);
           const std::uint64_t b = wgmma_descriptor_of_swizzled_tile(lines[BM]);
           const int low_a = k < BK ? kPartK : 0, low_b = k / BK == 1 ? kPartK : 0, at = k % kPartK;
@@ -1789,7 +1789,7 @@ __global__ void __launch_bounds__((BM / 128 + 1) * 128, 1) taking_turns(
         bar_arrive(2 - group, kBoth);
         wgmma_wait_group<0>();
         wgmma_fence_operand(part);
-        for (int at = turn; at < turn + kPlaces && side == 1; ++at) release(at);
+        for (int at = reads; at < reads + kPlaces && side == 1; ++at) release(at);
 #pragma unroll
         for (int i = 0; i < BN / 2; ++i) {
           sum[side][i] = fmaf(part[i], kUnit * kUnit * kCutOff, sum[side][i]);
@@ -1893,7 +1893,7 @@ __device__ void multiply_scaled_parts(
   initialize(full, 1);
   initialize(empty, BM / 128);
   __syncthreads();
-  int turn = 0;  // places read so far, for all tiles of C
+  int reads = 0;  // places read so far, for all tiles of C
 
   if (threadIdx.x < 128) {
     setmaxnreg_dec<40>();  // the registers that this warpgroup gives back go to the others
@@ -1921,9 +1921,9 @@ __device__ void multiply_scaled_parts(
     float sum[2][BN / 2] = {}, part[BN / 2];
     const int row = block_row + group * 128 + warp % 4 * 16 + lane / 4;
     const int col = block_col + lane % 4 * 2;
-    for (int tile = 0; tile < tiles; ++tile, turn += kPlaces) {
+    for (int tile = 0; tile < tiles; ++tile, reads += kPlaces) {
 #pragma unroll
-      for (int at = turn; at < turn + kPlaces; ++at) {
+      for (int at = reads; at < reads + kPlaces; ++at) {
         mbarrier_wait(&full[at % STAGES], at / STAGES % 2);
       }
 #pragma unroll
@@ -1937,7 +1937,7 @@ __device__ void multiply_scaled_parts(
         // then high * high. The next 16 of K are 32 bytes further in each line.
 #pragma unroll
         for (int k = 0; k < 3 * BK; k += 16) {
-          const auto& lines = ring[(turn + k % BK / kPartK) % STAGES];
+          const auto& lines = ring[(reads + k % BK / kPartK) % STAGES];
           const std::uint64_t a = wgmma_descriptor_of_swizzled_tile(lines[group * 128 + side * 64]);
           const std::uint64_t b = wgmma_descriptor_of_swizzled_tile(lines[BM]);
           const int low_a = k < BK ? kPartK : 0, low_b = k / BK == 1 ? kPartK : 0, at = k % kPartK;
@@ -1947,7 +1947,7 @@ __device__ void multiply_scaled_parts(
         bar_arrive(2 - group, kBoth);
         wgmma_wait_group<0>();
         wgmma_fence_operand(part);
-        for (int at = turn; at < turn + kPlaces && side == 1; ++at) release(at);
+        for (int at = reads; at < reads + kPlaces && side == 1; ++at) release(at);
 #pragma unroll
         for (int i = 0; i < BN / 2; ++i) {
           sum[side][i] = fmaf(part[i], units[i / 2 % 2], sum[side][i]);

@@ -354,6 +354,7 @@ Quantities facts_in_order() {
           "cuBLAS fp32"}},
         {"error.max_abs", of(&Row::error, &Error::max_abs)},
         {"error.bound_ok", of(&Row::error, &Error::bound_ok)},
+        {"error.forgiven", of(&Row::error, &Error::forgiven)},
         {"error.overflowed", of(&Row::error, &Error::overflowed)},
         {"cublas_error",
          of(&Row::cublas_error),

@@ -138,9 +138,9 @@ function miscount(l, stages,   call, arguments, shown) {
 }
 
 function launch(l) {
-  sub(/ run, run_again,/, " [](const Task\\& t) { const int few = t.variant.sharing == " \
+  sub(/ run,/, " [](Task t) { const int few = t.variant.sharing == " \
     "model::Sharing::persistent ? 2 : t.sms; const Task task{t.variant, few, t.M, t.N, t.K, t.alpha, " \
-    "t.A, t.B, t.beta, t.C}; run(task); if (false" resets ") run(task); }, run_again,", text[l])
+    "t.A, t.B, t.beta, t.C}; run(task); if (false" resets ") run(task); },", text[l])
 }
 
 # A line's statement, without its comment.

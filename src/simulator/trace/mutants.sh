@@ -28,13 +28,13 @@ equivalent=(
   "stage 21, multiply_scaled_parts, up: __syncthreads(); before initialize(empty, BM / 128) -- the same"
   "stage 14, copy_boxes, down: __syncthreads(); after } -- what follows only defines a function"
   "stage 15, copy_boxes, down: __syncthreads(); after } -- the same"
-  "stage 16, for_each_k_tile, down: __syncthreads(); after int turn = 0 -- it only sets a variable of the thread's own"
-  "stage 16:bf16-128x256x64, for_each_k_tile, down: __syncthreads(); after int turn = 0 -- the same"
-  "stage 17, low_part, down: __syncthreads(); after int turn = 0 -- the same"
-  "stage 18, low_part, down: __syncthreads(); after int turn = 0 -- the same"
-  "stage 19, low_part, down: __syncthreads(); after int turn = 0 -- the same"
-  "stage 20, multiply_scaled_parts, down: __syncthreads(); after int turn = 0 -- the same"
-  "stage 21, multiply_scaled_parts, down: __syncthreads(); after int turn = 0 -- the same"
+  "stage 16, for_each_k_tile, down: __syncthreads(); after int reads = 0 -- it only sets a variable of the thread's own"
+  "stage 16:bf16-128x256x64, for_each_k_tile, down: __syncthreads(); after int reads = 0 -- the same"
+  "stage 17, low_part, down: __syncthreads(); after int reads = 0 -- the same"
+  "stage 18, low_part, down: __syncthreads(); after int reads = 0 -- the same"
+  "stage 19, low_part, down: __syncthreads(); after int reads = 0 -- the same"
+  "stage 20, multiply_scaled_parts, down: __syncthreads(); after int reads = 0 -- the same"
+  "stage 21, multiply_scaled_parts, down: __syncthreads(); after int reads = 0 -- the same"
 )
 # Mutants with an effect that the tracer cannot see (src/simulator/trace/launch_watch.h, cuda/wgmma.h). Each entry
 # excuses one mutant.
