@@ -17,13 +17,15 @@ bool is_copy(std::size_t size) {
 // What <cuda_pipeline.h> asserts and PTX requires of cp.async. A copy that breaks these rules is
 // reported but still made.
 void look_for_misuse(
-    BlockObserver& observer, const KernelMemory& memory, const AsyncCopy& copy, std::size_t zeros,
-    const void* place) {
-  const auto size = static_cast<std::int64_t>(copy.bytes + copy.zeros);
-  if (!is_copy(size)) observer.misuse(model::HazardKind::copy_of_bad_size, size, 0, place);
-  if (zeros > static_cast<std::size_t>(size)) {
-    observer.misuse(
-        model::HazardKind::copy_of_bad_zeros, static_cast<std::int64_t>(zeros), size, place);
+    const KernelMemory& memory, const AsyncCopy& copy, std::size_t zeros, const void* place) {
+  using model::HazardKind;
+  const auto misuse = [&](HazardKind kind, std::size_t index = 0, std::int64_t extent = 0) {
+    tell(Action::misuse_of(kind, static_cast<std::int64_t>(index), extent), place);
+  };
+  const std::size_t size = copy.bytes + copy.zeros;
+  if (!is_copy(size)) misuse(HazardKind::copy_of_bad_size, size);
+  if (zeros > size) {
+    misuse(HazardKind::copy_of_bad_zeros, zeros, static_cast<std::int64_t>(size));
   }
   const auto locals = thread_locals();
   const auto is_on_chip = [&](const void* pointer) {
@@ -33,11 +35,9 @@ void look_for_misuse(
   };
   const auto to = reinterpret_cast<std::uintptr_t>(copy.to);
   if (!is_on_chip(copy.to) || memory.stacks.holds(to)) {
-    observer.misuse(model::HazardKind::copy_to_global, 0, 0, place);
+    misuse(HazardKind::copy_to_global);
   }
-  if (copy.bytes > 0 && is_on_chip(copy.from)) {
-    observer.misuse(model::HazardKind::copy_from_shared, 0, 0, place);
-  }
+  if (copy.bytes > 0 && is_on_chip(copy.from)) misuse(HazardKind::copy_from_shared);
 }
 
 }  // namespace
@@ -56,7 +56,7 @@ void machine::start_async_copy(
   const std::size_t zeros = std::min(zfill, size);
   const AsyncCopy copy{shared, global, size - zeros, zeros};
   if (BlockObserver* observer = worker.observer()) {
-    look_for_misuse(*observer, worker.memory(), copy, zfill, place);
+    look_for_misuse(worker.memory(), copy, zfill, place);
     const bool fills = zeros == size;
     if (fills && filling == Filling::apart) global = nullptr;
     if (is_copy(size)) observer->async_copy(shared, global, size, fills, place);
@@ -65,15 +65,14 @@ void machine::start_async_copy(
 }
 
 void machine::commit_async_copies(const void* place) {
-  Worker& worker = *running_worker;
-  if (BlockObserver* observer = worker.observer()) observer->async_commit(place);
-  worker.running().copies.commit();
+  tell({Action::Kind::commit}, place);
+  running_worker->running().copies.commit();
 }
 
 void machine::wait_for_async_copies(int groups_in_flight, const void* place) {
-  Worker& worker = *running_worker;
-  if (BlockObserver* observer = worker.observer()) observer->async_wait(groups_in_flight, place);
-  worker.running().copies.wait(groups_in_flight, finish);
+  const auto in_flight = static_cast<std::uint64_t>(groups_in_flight);
+  tell({.kind = Action::Kind::wait_for_groups, .value = in_flight}, place);
+  running_worker->running().copies.wait(in_flight, finish);
 }
 
 // The functions of <cuda_pipeline.h> (src/simulator/cuda/cpu.h).

@@ -220,21 +220,18 @@ void execute_together(const WarpInstruction& instruction, void* operands) {
 }
 
 void sync_warp(std::uint32_t mask, const void* place) {
-  if (BlockObserver* observer = running_worker->observer()) observer->warp_barrier(mask, place);
+  tell({.kind = Action::Kind::warp_barrier, .value = mask}, place);
   exchange({Exchange::kBarrier, mask, 0, 0, nullptr});
 }
 
 std::uint64_t shuffle_in_warp(
     std::uint32_t mask, std::uint64_t value, int source, int width, const void* place) {
-  BlockObserver* const observer = running_worker->observer();
   const bool is_width =
       width > 0 && width <= warpSize && std::has_single_bit(static_cast<unsigned>(width));
-  if (!is_width && observer != nullptr) {
-    observer->misuse(model::HazardKind::bad_width, width, warpSize, place);
-  }
+  if (!is_width) tell(Action::misuse_of(model::HazardKind::bad_width, width, warpSize), place);
   const std::uint64_t received = exchange({Exchange::kShuffle, mask, value, source, nullptr});
-  if (running_worker->running().received_nothing && is_width && observer != nullptr) {
-    observer->misuse(model::HazardKind::nothing_shuffled, source, mask, place);
+  if (running_worker->running().received_nothing && is_width) {
+    tell(Action::misuse_of(model::HazardKind::nothing_shuffled, source, mask), place);
   }
   return received;
 }
@@ -360,9 +357,10 @@ void __trap() {
 
 void simt::read_only_load(const void* pointer, std::size_t bytes) {
   if (machine::running_worker == nullptr) return;
-  if (machine::BlockObserver* observer = machine::running_worker->observer()) {
-    observer->read_only_load(pointer, bytes, HERE);
-  }
+  machine::tell(
+      {machine::Action::Kind::read_only_load, static_cast<std::uint32_t>(bytes),
+       reinterpret_cast<std::uintptr_t>(pointer)},
+      HERE);
 }
 
 float atomicAdd(float* address, float value) {

@@ -91,14 +91,6 @@ namespace {
 // overwrites it is noticed.
 constexpr std::uint64_t kMark = 0x6d62617272696572;
 
-void tell(
-    AsyncAction::Kind kind, std::uint32_t barrier, std::uint64_t value, const void* place,
-    int id = -1) {
-  if (BlockObserver* observer = running_worker->observer()) {
-    observer->async_action({kind, barrier, value, nullptr, 0, id}, place);
-  }
-}
-
 void require_barrier(const void* pointer, const void* place) {
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   bool is_shared = false;
@@ -121,7 +113,7 @@ void require_barrier(const void* pointer, const void* place) {
 
 void arrive_at(BlockBarrier& barrier, const void* place) {
   barrier.receive_copies();
-  tell(AsyncAction::Kind::arrive, barrier.number, barrier.state.phase(), place, barrier.id);
+  tell({Action::Kind::arrive, barrier.number, barrier.state.phase(), barrier.id}, place);
   const bool all_came = barrier.state.missing_arrivals() == barrier.arrivals_on_the_way.size();
   if (all_came || !barrier.state.arrive()) fault_of_arrival(barrier, place);
 }
@@ -130,11 +122,8 @@ void arrive_at(BlockBarrier& barrier, const void* place) {
 void passed(const BlockBarrier& barrier, const void* place) {
   // Before the first phase nothing is complete.
   const std::uint64_t phase = barrier.state.phase();
-  BlockObserver* const observer = running_worker->observer();
-  if (phase == 0 || observer == nullptr) return;
-  observer->async_action(
-      {AsyncAction::Kind::wait, barrier.number, phase - 1, nullptr, barrier.copies, barrier.id},
-      place);
+  if (phase == 0) return;
+  tell({Action::Kind::wait, barrier.number, phase - 1, barrier.id, barrier.copies}, place);
 }
 
 void wait_for(BlockBarrier& barrier, unsigned parity, const void* place) {
@@ -172,8 +161,7 @@ void machine::init_mbarrier(void* barrier, unsigned count, const void* place) {
     machine::fault("it initializes an mbarrier that is initialized already", place);
   }
   const std::uint32_t number = async.add(barrier, count).number;
-  machine::tell(
-      machine::AsyncAction::Kind::init, number, reinterpret_cast<std::uintptr_t>(barrier), place);
+  tell({Action::Kind::init, number, reinterpret_cast<std::uintptr_t>(barrier)}, place);
   const machine::OwnAccess own;
   std::memcpy(barrier, &machine::kMark, sizeof machine::kMark);
 }
@@ -183,11 +171,11 @@ void machine::invalidate_mbarrier(void* barrier, const void* place) {
 }
 
 void machine::fence_mbarriers(const void* place) {
-  tell(AsyncAction::Kind::barrier_fence, 0, 0, place);
+  tell({Action::Kind::barrier_fence}, place);
 }
 
 void machine::fence_async_proxy(const void* place) {
-  tell(AsyncAction::Kind::proxy_fence, 0, 0, place);
+  tell({Action::Kind::proxy_fence}, place);
 }
 
 std::uint64_t machine::arrive_at_mbarrier(void* barrier, unsigned count, const void* place) {
@@ -209,8 +197,7 @@ void machine::expect_at_mbarrier(void* barrier, unsigned bytes, const void* plac
 
 // PTX, mbarrier.test_wait: the parity is 0 or 1. Another one is reported, and its last bit counts.
 unsigned machine::checked_parity(unsigned parity, const void* place) {
-  if (BlockObserver* const observer = running_worker->observer(); observer != nullptr && parity > 1)
-    observer->misuse(model::HazardKind::bad_parity, parity, 0, place);
+  if (parity > 1) tell(Action::misuse_of(model::HazardKind::bad_parity, parity), place);
   return parity % 2;
 }
 
@@ -225,7 +212,7 @@ bool machine::wait_for_mbarrier(void* barrier, unsigned parity, const void* plac
 void machine::arrive_when_copied(void* at, bool is_additional, const void* place) {
   BlockBarrier& barrier = barrier_at(at, place);
   barrier.receive_copies();
-  tell(AsyncAction::Kind::arrive_copied, barrier.number, barrier.state.phase(), place);
+  tell({Action::Kind::arrive_copied, barrier.number, barrier.state.phase()}, place);
   if (is_additional) barrier.state.expect_arrival();
   if (barrier.state.missing_arrivals() == barrier.arrivals_on_the_way.size()) {
     fault_of_arrival(barrier, place);
@@ -541,27 +528,22 @@ void require_possible(const TensorMap& map, int x, const void* shared, const voi
 void start_load(const BulkLoad& load, void* barrier, const void* place) {
   BlockBarrier& counted = barrier_at(barrier, place);
   const std::size_t bytes = load.map.box_bytes();
-  if (BlockObserver* observer = running_worker->observer()) {
-    const AsyncAction::BoxCopy copy{
-        load.shared, bytes, inside(load.map, load.x, load.y), load.map.swizzle,
-        counted.state.phase()};
-    observer->async_action({AsyncAction::Kind::load, counted.number, 0, &copy}, place);
-  }
+  const Action::BoxCopy copy{
+      load.shared, bytes, inside(load.map, load.x, load.y), load.map.swizzle,
+      counted.state.phase()};
+  tell({.kind = Action::Kind::load, .number = counted.number, .copy = &copy}, place);
   counted.on_the_way.push_back(load);
   const OwnAccess own;
   std::memset(load.shared, 0xff, bytes);
 }
 
 void start_store(const BulkStore& store, const void* place) {
-  Worker& worker = *running_worker;
-  if (BlockObserver* observer = worker.observer()) {
-    const AsyncAction::BoxCopy copy{
-        store.shared, store.map.box_bytes(), inside(store.map, store.x, store.y),
-        store.map.swizzle};
-    observer->async_action({AsyncAction::Kind::store, 0, 0, &copy}, place);
-  }
-  worker.running().stores.place = place;
-  worker.running().stores.unread.issue(store);
+  const Action::BoxCopy copy{
+      store.shared, store.map.box_bytes(), inside(store.map, store.x, store.y), store.map.swizzle};
+  tell({.kind = Action::Kind::store, .copy = &copy}, place);
+  BulkStores& stores = running_worker->running().stores;
+  stores.place = place;
+  stores.unread.issue(store);
 }
 
 // Reads the stores of all but the last groups.
@@ -584,14 +566,14 @@ void write_stores(BulkStores& stores) {
 
 }  // namespace
 
-void end_bulk_stores(Thread& thread, BlockObserver* observer) {
+void end_bulk_stores(Thread& thread) {
   const std::uint64_t read = thread.stores.read;
   thread.stores.unread.commit();
   read_stores(thread.stores, 0);
-  if (thread.stores.read != read && observer != nullptr) {
-    observer->misuse(
-        model::HazardKind::store_not_waited_for,
-        static_cast<std::int64_t>(thread.stores.read - read), 0, thread.stores.place);
+  if (const std::uint64_t late = thread.stores.read - read; late > 0) {
+    tell(
+        Action::misuse_of(model::HazardKind::store_not_waited_for, static_cast<std::int64_t>(late)),
+        thread.stores.place);
   }
   write_stores(thread.stores);
 }
@@ -634,12 +616,9 @@ void machine::commit_bulk_stores() {
 }
 
 void machine::wait_for_bulk_stores(int groups_in_flight, bool only_read, const void* place) {
-  Worker& worker = *running_worker;
-  BulkStores& stores = worker.running().stores;
+  BulkStores& stores = running_worker->running().stores;
   read_stores(stores, groups_in_flight);
-  if (BlockObserver* observer = worker.observer()) {
-    observer->async_action({AsyncAction::Kind::stores_read, 0, stores.read, nullptr}, place);
-  }
+  tell({.kind = Action::Kind::stores_read, .value = stores.read}, place);
   if (!only_read) write_stores(stores);
 }
 

@@ -192,11 +192,10 @@ void store_bytes_async(void* global, const void* shared, std::uint32_t bytes, co
 void commit_bulk_stores();
 void wait_for_bulk_stores(int groups_in_flight, bool only_read, const void* place);
 
-class BlockObserver;
 struct Thread;
 
 // Stores that were not waited for are made now. It is a hazard if one of them has not read shared
 // memory, which the block gives back.
-void end_bulk_stores(Thread& thread, BlockObserver* observer);
+void end_bulk_stores(Thread& thread);
 
 }  // namespace machine

@@ -21,38 +21,34 @@ namespace machine {
 // exchanges). Only exchanges may come before the first store.
 enum class AtomicUse { kSum, kCounter, kLock, kExchange };
 
-// A thread's message to the asynchronous units of its block, or from them
-// (cuda/hopper_instructions.h). Barriers are numbered as they are initialized, and their phases
-// from 0.
-struct AsyncAction {
+// What a thread does that is no access, and its messages to the asynchronous units of its block, or
+// from them (cuda/hopper_instructions.h). Barriers are numbered as they are initialized, and their
+// phases from 0.
+struct Action {
   enum class Kind : std::uint8_t {
-    init,           // barrier `number`, at the address `value`
-    arrive,         // at `number`, in phase `value`
-    arrive_copied,  // the same, when the thread's cp.async copies so far are complete
-    wait,           // for `number`, whose phase `value` is complete, as are its first `copies`
-    barrier_fence,  // fence_mbarrier_init
-    proxy_fence,    // fence_proxy_async
-    load,           // `copy`, which barrier `number` counts
-    store,          // `copy`
-    stores_read,    // the thread's first `value` stores have read shared memory
-    // wgmma by an operand of `number` rows that the descriptor `value` describes: of tf32, or of
-    // 16 bits, K-major or MN-major
-    multiply_tf32,
-    multiply,
-    multiply_transposed,
-    multiply_by,  // the other operand of the same wgmma, likewise
-    multiply_by_transposed,
-    multiplied  // the thread's first `value` multiplications are complete
+    commit,           // the thread's cp.async copies so far are a group
+    wait_for_groups,  // of such copies, until at most `value` are in flight
+    warp_barrier,     // __syncwarp with the mask `value`
+    fence,            // `value`: for threads of other blocks, too
+    read_only_load,   // by __ldg, of `number` bytes at `value`, before it is announced
+    misuse,           // what CUDA leaves undefined; see misuse_of()
+    init,             // barrier `number`, at the address `value`
+    arrive,           // at `number`, in phase `value`
+    arrive_copied,    // the same, when the thread's cp.async copies so far are complete
+    wait,             // for `number`, whose phase `value` is complete, as are its first `copies`
+    barrier_fence,    // fence_mbarrier_init
+    proxy_fence,      // fence_proxy_async
+    load,             // `copy`, which barrier `number` counts
+    store,            // `copy`
+    stores_read,      // the thread's first `value` stores have read shared memory
+    multiply,         // wgmma by an operand of `number` rows that the descriptor `value` describes
+    multiply_by,      // the other operand of the same wgmma, likewise
+    multiplied        // the thread's first `value` multiplications are complete
   } kind;
   std::uint32_t number = 0;
   std::uint64_t value = 0;
-  bool multiplies() const {
-    return kind == Kind::multiply_tf32 || kind == Kind::multiply ||
-           kind == Kind::multiply_transposed;
-  }
-  bool multiplies_by() const {
-    return kind == Kind::multiply_by || kind == Kind::multiply_by_transposed;
-  }
+  int id = -1;  // of a named barrier; the HazardKind of a misuse
+  std::uint32_t copies = 0;
   struct BoxCopy {
     const void* shared;
     std::size_t bytes;
@@ -61,8 +57,14 @@ struct AsyncAction {
     std::uint64_t phase = 0;  // of the barrier that counts it
   };
   const BoxCopy* copy = nullptr;
-  std::uint32_t copies = 0;
-  int id = -1;  // of a named barrier
+  int depth = 0;  // of a wgmma, and how its operand lies in shared memory
+  model::Major major = model::Major::k;
+
+  static Action misuse_of(model::HazardKind hazard, std::int64_t index, std::int64_t extent = 0) {
+    return {
+        Kind::misuse, static_cast<std::uint32_t>(extent), static_cast<std::uint64_t>(index),
+        static_cast<int>(hazard)};
+  }
 };
 
 // An access that no hook of the compiler announces.
@@ -113,27 +115,17 @@ class BlockObserver {
   // instruction that only fills.
   virtual void async_copy(
       const void* shared, const void* global, std::size_t bytes, bool fills, const void* place) = 0;
-  virtual void async_commit(const void* place) = 0;
-  virtual void async_wait(int groups_in_flight, const void* place) = 0;
-  virtual void warp_barrier(std::uint32_t mask, const void* place) = 0;
   virtual void access(const void* pointer, std::size_t bytes, Access access, const void* place) = 0;
-  // The lane gives the address of a row of ldmatrix or stmatrix for 1, 2 or 4 matrices, and waits
-  // for the other lanes. Null: there are fewer matrices, so this lane's row is not accessed.
-  virtual void ldmatrix(const void* row, int matrices, const void* place) = 0;
-  virtual void stmatrix(const void* row, int matrices, const void* place) = 0;
+  // The lane gives the address of a row of ldmatrix, or of stmatrix, which `stores`, for 1, 2 or 4
+  // matrices, and waits for the other lanes. Null: there are fewer matrices, so this lane's row is
+  // not accessed.
+  virtual void matrix_row(const void* row, int matrices, bool stores, const void* place) = 0;
   // A warp multiplies matrices of rows x depth and depth x columns: called for its first lane only.
   virtual void mma(int rows, int columns, int depth) = 0;
-  // `wide`: for threads of other blocks, too.
-  virtual void fence(bool wide, const void* place) = 0;
-  virtual void async_action(const AsyncAction& action, const void* place) = 0;
+  virtual void act(const Action& action, const void* place) = 0;
   virtual void atomic(const void* pointer, std::size_t bytes, AtomicUse use, const void* place) = 0;
   // That atomic was a compare-and-swap, and the element had the value that the lane expected.
   virtual void swapped(const void* /*pointer*/, std::size_t /*bytes*/) {}
-  // A load through the read-only path (__ldg), before it is announced.
-  virtual void read_only_load(const void* pointer, std::size_t bytes, const void* place) = 0;
-  // A call that CUDA leaves undefined, as the HazardKind says.
-  virtual void misuse(
-      model::HazardKind kind, std::int64_t index, std::int64_t extent, const void* place) = 0;
 
   // Where the block's first thread was last, as Hazard::Actor has it.
   virtual std::vector<std::uint32_t> last_places() const { return {}; }
@@ -168,6 +160,9 @@ class LaunchObserver {
 model::Counts run_observed(
     const Machine& machine, std::span<const GlobalArray> arrays, LaunchObserver& observer,
     const std::function<void()>& host);
+
+// Tells the observer of the running thread's block, if it has one.
+void tell(const Action& action, const void* place);
 
 // For the observer of a block, on the fiber of the lane: lets the warp's other lanes run and folds
 // the warp until has_room() is true again.

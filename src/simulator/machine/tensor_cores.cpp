@@ -58,43 +58,28 @@ void for_each_piece(const Rows& rows, Visit visit) {
 
 using Image = char[4][kRows * 16];  // of four matrices
 
-void execute_load(const Operands& operands) {
-  const Rows& first = *static_cast<const Rows*>(operands[0]);
+// Moves the rows to the lanes' words, or from there to memory.
+template <bool stores>
+void execute_move(const Operands& operands) {
+  const auto of = [&](int lane) -> const Rows& {
+    return *static_cast<const Rows*>(operands[lane]);
+  };
+  const auto move = [](void* here, void* there, int bytes) {
+    stores ? std::memcpy(there, here, bytes) : std::memcpy(here, there, bytes);
+  };
   Image image;
-  {
+  const auto move_rows = [&] {
     const OwnAccess own;
-    for (int m = 0; m < first.matrices; ++m) {
-      for (int r = 0; r < kRows; ++r) {
-        std::memcpy(image[m] + r * 16, static_cast<const Rows*>(operands[m * kRows + r])->row, 16);
-      }
+    for (int m = 0; m < of(0).matrices; ++m) {
+      for (int r = 0; r < kRows; ++r) move(image[m] + r * 16, of(m * kRows + r).row, 16);
     }
-  }
-  for_each_piece(first, [&](int lane, int matrix, int byte, int in_word, int bytes) {
-    std::uint32_t* const words = static_cast<const Rows*>(operands[lane])->words;
-    std::memcpy(reinterpret_cast<char*>(&words[matrix]) + in_word, image[matrix] + byte, bytes);
+  };
+  if (!stores) move_rows();
+  for_each_piece(of(0), [&](int lane, int matrix, int byte, int in_word, int bytes) {
+    char* const word = reinterpret_cast<char*>(&of(lane).words[matrix]);
+    move(word + in_word, image[matrix] + byte, bytes);
   });
-}
-
-void gather(const Operands& operands, Image& image) {
-  for_each_piece(
-      *static_cast<const Rows*>(operands[0]),
-      [&](int lane, int matrix, int byte, int in_word, int bytes) {
-        const std::uint32_t* const words = static_cast<const Rows*>(operands[lane])->words;
-        std::memcpy(
-            image[matrix] + byte, reinterpret_cast<const char*>(&words[matrix]) + in_word, bytes);
-      });
-}
-
-void execute_store(const Operands& operands) {
-  const Rows& first = *static_cast<const Rows*>(operands[0]);
-  Image image;
-  gather(operands, image);
-  const OwnAccess own;
-  for (int m = 0; m < first.matrices; ++m) {
-    for (int r = 0; r < kRows; ++r) {
-      std::memcpy(static_cast<const Rows*>(operands[m * kRows + r])->row, image[m] + r * 16, 16);
-    }
-  }
+  if (stores) move_rows();
 }
 
 // One element of a matrix.
@@ -229,18 +214,9 @@ void execute_mma(const Operands& operands) {
   }
 }
 
-constexpr WarpInstruction kLoad{"ldmatrix", execute_load};
-constexpr WarpInstruction kStore{"stmatrix", execute_store};
+constexpr WarpInstruction kLoad{"ldmatrix", execute_move<false>};
+constexpr WarpInstruction kStore{"stmatrix", execute_move<true>};
 constexpr WarpInstruction kMma{"mma", execute_mma};
-
-// Tells the observer about the lane's row, if it has one, and returns whether it has.
-bool gives_row(const char* name, const void* row, int matrices, const void* place) {
-  const bool gives = running_worker->lane() < kRows * matrices;
-  if (gives && !is_shared_memory(row)) {
-    fault(std::string("it gives ") + name + " an address that is not in shared memory", place);
-  }
-  return gives;
-}
 
 }  // namespace
 
@@ -272,27 +248,20 @@ model::MmaFragments MmaShape::fragments() const {
   return model::fragments_of_mma(rows, depth, bits());
 }
 
-void load_matrices(
-    std::span<std::uint32_t> words, bool transposed, const void* row, const void* place) {
+void move_matrices(
+    std::span<std::uint32_t> words, bool transposed, void* row, bool stores, const void* place) {
+  const WarpInstruction& instruction = stores ? kStore : kLoad;
   const int matrices = static_cast<int>(words.size());
-  const bool gives = gives_row("ldmatrix", row, matrices, place);
-  if (BlockObserver* observer = running_worker->observer()) {
-    observer->ldmatrix(gives ? row : nullptr, matrices, place);
+  const bool gives = running_worker->lane() < kRows * matrices;
+  if (gives && !is_shared_memory(row)) {
+    const std::string name = instruction.name;
+    fault("it gives " + name + " an address that is not in shared memory", place);
   }
-  Rows rows{static_cast<char*>(const_cast<void*>(row)), words.data(), matrices, transposed};
-  execute_together(kLoad, &rows);
-}
-
-void store_matrices(
-    std::span<const std::uint32_t> words, bool transposed, void* row, const void* place) {
-  const int matrices = static_cast<int>(words.size());
-  const bool gives = gives_row("stmatrix", row, matrices, place);
   if (BlockObserver* observer = running_worker->observer()) {
-    observer->stmatrix(gives ? row : nullptr, matrices, place);
+    observer->matrix_row(gives ? row : nullptr, matrices, stores, place);
   }
-  Rows rows{
-      static_cast<char*>(row), const_cast<std::uint32_t*>(words.data()), matrices, transposed};
-  execute_together(kStore, &rows);
+  Rows rows{static_cast<char*>(row), words.data(), matrices, transposed};
+  execute_together(instruction, &rows);
 }
 
 void multiply_matrices(MmaOperands& operands) {
@@ -307,7 +276,7 @@ void multiply_matrices(MmaOperands& operands) {
 
 // The instructions of cuda/instructions.h.
 void ldmatrix_x4(unsigned (&d)[4], const void* row) {
-  machine::load_matrices(d, false, row, __builtin_return_address(0));
+  machine::move_matrices(d, false, const_cast<void*>(row), false, __builtin_return_address(0));
 }
 
 void mma_m16n8k8_tf32(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {

@@ -18,11 +18,10 @@ namespace machine {
 
 // One, two or four matrices of 8 rows of 16 bytes in shared memory. Lane l gives the address of row
 // l % 8 of matrix l / 8, and has one word of each matrix: word l % 4 of row l / 4 or, if they are
-// `transposed`, the 16-bit elements in rows 2 * (l % 4) and the next, column l / 4.
-void load_matrices(
-    std::span<std::uint32_t> words, bool transposed, const void* row, const void* place);
-void store_matrices(
-    std::span<const std::uint32_t> words, bool transposed, void* row, const void* place);
+// `transposed`, the 16-bit elements in rows 2 * (l % 4) and the next, column l / 4. Loads the
+// words, or stores them.
+void move_matrices(
+    std::span<std::uint32_t> words, bool transposed, void* row, bool stores, const void* place);
 
 // The elements of two matrices that are multiplied, and those of the matrix to which the product is
 // added.

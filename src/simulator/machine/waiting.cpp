@@ -20,9 +20,7 @@ const bool is_linked = blocks_may_wait = true;
 void simt::fence(bool wide) {
   static_cast<void>(machine::is_linked);
   if (machine::running_worker == nullptr) return;
-  if (machine::BlockObserver* observer = machine::running_worker->observer()) {
-    observer->fence(wide, HERE);
-  }
+  machine::tell({.kind = machine::Action::Kind::fence, .value = wide}, HERE);
 }
 
 void simt::grid_barrier() {

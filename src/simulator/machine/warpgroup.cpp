@@ -338,23 +338,14 @@ void machine::start_wgmma(Multiply multiply) {
   if (multiply.a_tile) find_operand(*multiply.a_tile, kRowsOfA, worker.found_operands(), place);
   const std::string wrong = worker.running().wgmma.issue(multiply, worker.observer() != nullptr);
   if (!wrong.empty()) fault(wrong, place);
-  BlockObserver* const observer = worker.observer();
-  if (observer == nullptr) return;
-  using Kind = AsyncAction::Kind;
-  const bool is_tf32 = multiply.element == WgmmaElement::tf32;
-  const bool b_by_rows = multiply.b.major == model::Major::mn;
-  observer->async_action(
-      {is_tf32     ? Kind::multiply_tf32
-       : b_by_rows ? Kind::multiply_transposed
-                   : Kind::multiply,
-       static_cast<std::uint32_t>(N), multiply.b.descriptor, nullptr},
-      place);
-  if (!multiply.a_tile) return;
-  const bool a_by_rows = multiply.a_tile->major == model::Major::mn;
-  observer->async_action(
-      {a_by_rows ? Kind::multiply_by_transposed : Kind::multiply_by, kRowsOfA,
-       multiply.a_tile->descriptor, nullptr},
-      place);
+  const auto tell_of = [&](Action::Kind kind, int rows, const OperandTile& tile) {
+    Action action{kind, static_cast<std::uint32_t>(rows), tile.descriptor};
+    action.depth = multiply.element == WgmmaElement::tf32 ? 8 : 16;
+    action.major = tile.major;
+    tell(action, place);
+  };
+  tell_of(Action::Kind::multiply, N, multiply.b);
+  if (multiply.a_tile) tell_of(Action::Kind::multiply_by, kRowsOfA, *multiply.a_tile);
 }
 
 void simt::wgmma_tf32(float* d, int registers, const unsigned* a, std::uint64_t b, bool adds) {
@@ -379,10 +370,7 @@ void wgmma_commit_group() {
 void machine::wait_for_wgmma(int groups_in_flight, const void* place) {
   Worker& worker = *running_worker;
   worker.meet_warpgroup(AsyncWait::Together::wgmma, groups_in_flight, place);
-  if (BlockObserver* observer = worker.observer()) {
-    observer->async_action(
-        {AsyncAction::Kind::multiplied, 0, worker.running().wgmma.completed(), nullptr}, place);
-  }
+  tell({.kind = Action::Kind::multiplied, .value = worker.running().wgmma.completed()}, place);
 }
 
 void simt::wait_for_wgmma_groups(int groups_in_flight) {

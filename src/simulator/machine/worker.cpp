@@ -231,7 +231,7 @@ void Worker::run_body() {
       thread.copies.commit();
       thread.copies.wait(0, finish);
     }
-    if (!thread.stores.is_idle()) end_bulk_stores(thread, worker.observer_);
+    if (!thread.stores.is_idle()) end_bulk_stores(thread);
     worker.pause(State::kDone);
   }
 }
@@ -653,6 +653,10 @@ bool Worker::run_warp(int warp) {
     const MissingLane missing = missing_lane(lanes, alive);
     throw_fault(*missing.waits, missing.what, nullptr);
   }
+}
+
+void tell(const Action& action, const void* place) {
+  if (BlockObserver* observer = running_worker->observer()) observer->act(action, place);
 }
 
 void fault(const std::string& what, const void* place) {

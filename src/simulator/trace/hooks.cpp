@@ -119,10 +119,8 @@ void __attribute__((noinline, cold))
 load_in_flight(const void* pointer, const void* return_address) {
   const void* const adder = machine::adder_of(pointer);
   if (adder == nullptr) return;
-  log_report(
-      {MachineReport::What::hazard, static_cast<std::uint8_t>(model::HazardKind::sum_in_flight), 0,
-       place(adder)},
-      1, return_address);
+  log_action(
+      machine::Action::misuse_of(model::HazardKind::sum_in_flight, place(adder)), return_address);
 }
 
 // The first word of these bytes that nobody has written, 0 if there is none; and whether all are
@@ -142,10 +140,11 @@ std::pair<std::uintptr_t, bool> first_unwritten(std::uintptr_t address, std::siz
 void report_unwritten(
     std::uintptr_t address, std::size_t bytes, bool part, const void* return_address) {
   const auto signed_bytes = static_cast<std::int32_t>(bytes);
-  log_report(
-      {MachineReport::What::hazard, static_cast<std::uint8_t>(model::HazardKind::unwritten),
-       static_cast<std::uint32_t>(part ? -signed_bytes : signed_bytes), address},
-      1, return_address);
+  log_action(
+      machine::Action::misuse_of(
+          model::HazardKind::unwritten, static_cast<std::int64_t>(address),
+          part ? -signed_bytes : signed_bytes),
+      return_address);
 }
 
 // Loads of memory from cudaMalloc that nobody has written. A part of an object that is copied may
@@ -328,12 +327,13 @@ void log_value(Kind kind, std::uint64_t value, const void* at) {
   append(*log, make_token(place(at), kind));
 }
 
-void log_report(const MachineReport& report, std::size_t bytes, const void* at) {
+void log_action(const machine::Action& action, const void* at) {
   LaneLog* log = hooks.log;
   if (log == nullptr) return;
-  *log->next_address++ = report.first_word();
-  *log->next_address++ = report.value;
-  append(*log, make_token(place(at), Kind::kReport, std::countr_zero(bytes)));
+  for (const std::uint64_t word : packed(action)) *log->next_address++ = word;
+  const bool accesses = action.kind == machine::Action::Kind::read_only_load;
+  append(
+      *log, make_token(place(at), Kind::kAction, accesses ? std::countr_zero(action.number) : 0));
 }
 
 void log_async_copy(
@@ -355,13 +355,13 @@ void log_machine_access(Kind kind, const void* pointer, std::size_t bytes, const
   if (kind == Kind::kVolatileLoad) machine::will_read_atomically(pointer);
 }
 
-void log_matrix_row(Kind kind, const void* row, const void* at) {
+void log_matrix_row(Kind kind, const void* row, int matrices, const void* at) {
   constexpr Token kLog2RowBytes = 4;
   LaneLog* log = hooks.log;
   if (log == nullptr) return;
   const auto address = reinterpret_cast<std::uintptr_t>(row);
   *log->next_address++ = address;
-  append(*log, make_token(place(at), kind, kLog2RowBytes));
+  append(*log, make_token(place(at), kind, std::countr_zero(static_cast<unsigned>(matrices))));
   if (row != nullptr) require_shared(address, kLog2RowBytes);
 }
 

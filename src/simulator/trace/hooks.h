@@ -10,13 +10,14 @@
 
 #include "simulator/machine/fault.h"
 #include "simulator/machine/memory.h"
+#include "simulator/machine/observer.h"
 
 namespace trace {
 
 // The log of a lane: a sequence of tokens.
 
 // A token is one action of a lane, in 32 bits: its place in the code, its kind, and log2 of its
-// bytes.
+// bytes or, of an ldmatrix or stmatrix, of its matrices.
 using Token = std::uint32_t;
 enum class Kind : Token {
   kStep,   // a basic block
@@ -34,13 +35,9 @@ enum class Kind : Token {
   kLockLoad,  // of an atomic that implements locks and flags: its store is a kAtomicStore
   kVolatileLoad,
   kVolatileStore,
-  kReport,    // by the machine: see MachineReport
-  kLdmatrix,  // of four matrices
-  kLdmatrixOfTwo,
-  kLdmatrixOfOne,
-  kStmatrix,
-  kStmatrixOfTwo,
-  kStmatrixOfOne
+  kAction,  // a machine::Action that has no kind of its own
+  kLdmatrix,
+  kStmatrix
 };
 
 // A place has 24 bits: traced code stands in the first 16 MB of the program.
@@ -54,33 +51,26 @@ constexpr Token place_of(Token token) {
 constexpr Kind kind_of(Token token) {
   return static_cast<Kind>(token >> kKindShift & 31u);
 }
-constexpr int bytes_of(Token token) {
+constexpr bool is_matrix(Kind kind) {
+  return kind >= Kind::kLdmatrix;
+}
+constexpr int matrices_of(Token token) {
   return 1 << (token & 7u);
+}
+constexpr int bytes_of(Token token) {
+  return is_matrix(kind_of(token)) ? 16 : 1 << (token & 7u);
 }
 
 // The site of a box or of an operand of wgmma has pieces of 16 bytes.
 inline constexpr Token kBoxSite = 4;
 
-constexpr bool is_ldmatrix(Kind kind) {
-  return kind == Kind::kLdmatrix || kind == Kind::kLdmatrixOfTwo || kind == Kind::kLdmatrixOfOne;
-}
-constexpr bool is_matrix(Kind kind) {
-  return kind >= Kind::kLdmatrix;
-}
 constexpr bool is_load(Kind kind) {
   return kind == Kind::kLoad || kind == Kind::kAtomicLoad || kind == Kind::kLockLoad ||
-         kind == Kind::kVolatileLoad || is_ldmatrix(kind);
+         kind == Kind::kVolatileLoad || kind == Kind::kLdmatrix;
 }
 constexpr bool is_store(Kind kind) {
   return kind == Kind::kStore || kind == Kind::kAtomicStore || kind == Kind::kVolatileStore ||
-         kind == Kind::kStmatrix || kind == Kind::kStmatrixOfTwo || kind == Kind::kStmatrixOfOne;
-}
-
-// Of an ldmatrix or stmatrix.
-constexpr int matrices_of(Kind kind) {
-  return kind == Kind::kLdmatrix || kind == Kind::kStmatrix             ? 4
-         : kind == Kind::kLdmatrixOfTwo || kind == Kind::kStmatrixOfTwo ? 2
-                                                                        : 1;
+         kind == Kind::kStmatrix;
 }
 
 // Whether what is stored is logged, too, if hazards are looked for.
@@ -94,23 +84,25 @@ constexpr bool is_atomic(Kind kind) {
   return kind == Kind::kAtomicLoad || kind == Kind::kLockLoad || kind == Kind::kAtomicStore;
 }
 
-// A report by the machine about a lane that is neither a step nor an access.
-struct MachineReport {
-  enum class What : std::uint8_t { fence, read_only_load, hazard, async } what;
-  std::uint8_t kind = 0;     // of the hazard (model::HazardKind) or action (machine::AsyncAction)
-  std::uint32_t extent = 0;  // of the hazard; the action's number
-  std::uint64_t value = 0;   // the hazard's index, the loaded address, or the action's value
-
-  std::uint64_t first_word() const {
-    return static_cast<std::uint64_t>(what) | std::uint64_t{kind} << 8 |
-           std::uint64_t{extent} << 32;
-  }
-  static MachineReport of(std::uint64_t first, std::uint64_t second) {
-    return {
-        static_cast<What>(first & 0xff), static_cast<std::uint8_t>(first >> 8 & 0xff),
-        static_cast<std::uint32_t>(first >> 32), second};
-  }
-};
+// An action without its `copy` in two words, and back. Of a wait there are fewer than 2^32 phases.
+constexpr std::array<std::uint64_t, 2> packed(const machine::Action& action) {
+  return {
+      static_cast<std::uint64_t>(action.kind) | static_cast<std::uint64_t>(action.id + 1) << 8 |
+          static_cast<std::uint64_t>(action.depth) << 16 |
+          static_cast<std::uint64_t>(action.major) << 24 | std::uint64_t{action.number} << 32,
+      action.value | std::uint64_t{action.copies} << 32};
+}
+constexpr machine::Action unpacked(std::uint64_t first, std::uint64_t second) {
+  machine::Action action{static_cast<machine::Action::Kind>(first & 0xff)};
+  action.id = static_cast<int>(first >> 8 & 0xff) - 1;
+  action.depth = static_cast<int>(first >> 16 & 0xff);
+  action.major = static_cast<model::Major>(first >> 24 & 1);
+  action.number = static_cast<std::uint32_t>(first >> 32);
+  const bool counts = action.kind == machine::Action::Kind::wait;
+  action.value = counts ? second & 0xffffffff : second;
+  action.copies = counts ? static_cast<std::uint32_t>(second >> 32) : 0;
+  return action;
+}
 
 // What a lane did since its warp's logs were last folded. The hooks write through these pointers.
 struct LaneLog {
@@ -118,8 +110,8 @@ struct LaneLog {
   Token* tokens_end = nullptr;
   // The number of words per token: a load, store, ldmatrix or stmatrix has one, and one more if
   // has_value(); an async copy two, its destination and source; a wait the number of groups; a
-  // barrier of the warp its mask; a bad index two, the compiler's type data and the index; a
-  // MachineReport two.
+  // barrier of the warp its mask; a bad index two, the compiler's type data and the index; any
+  // other action two.
   std::uintptr_t* next_address = nullptr;
   // The word for the value of the last store, which follows that of its address. It can be read
   // only after the store: before the next one, or when another thread runs.
@@ -221,7 +213,7 @@ void settle(LaneLog& log);
 // a wait, how many groups may stay in flight; for a barrier of the warp, its mask.
 void log_step(Kind kind, const void* place);
 void log_value(Kind kind, std::uint64_t value, const void* place);
-void log_report(const MachineReport& report, std::size_t bytes, const void* place);
+void log_action(const machine::Action& action, const void* place);
 // `global` is null if a cp.async only fills with zeros. If it fills this lane and may copy for
 // others, kFills is added to the address of the source.
 inline constexpr std::uint64_t kFills = std::uint64_t{1} << 63;
@@ -229,7 +221,7 @@ void log_async_copy(
     const void* shared, const void* global, std::size_t bytes, bool fills, const void* place);
 // An ldmatrix or stmatrix; `row` is 16 bytes of shared memory, or null if the lane's row is not
 // used.
-void log_matrix_row(Kind kind, const void* row, const void* place);
+void log_matrix_row(Kind kind, const void* row, int matrices, const void* place);
 // An access that the machine makes for the kernel.
 void log_machine_access(Kind kind, const void* pointer, std::size_t bytes, const void* place);
 // Logs an access to an object of any size, in pieces of at most `widest` bytes, a power of two.

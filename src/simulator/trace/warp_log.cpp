@@ -472,7 +472,7 @@ model::Counts BlockCounts::result(const Sites& sites) const {
       all.atomic_requests += site.counts.requests;
       all.atomic_sectors += site.counts.pieces;
     }
-    if (is_ldmatrix(kind_of(site.token))) {
+    if (kind_of(site.token) == Kind::kLdmatrix) {
       all.ldmatrix_requests += site.counts.requests;
       all.ldmatrix_wavefronts += site.counts.pieces;
     }

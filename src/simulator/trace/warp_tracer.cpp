@@ -11,13 +11,7 @@
 
 namespace trace {
 
-namespace {
-
-// Of a barrier's number, or the rows of an operand, in a MachineReport; the id of a named barrier
-// follows.
-constexpr int kBarrierBits = 24;
-
-}  // namespace
+namespace {}  // namespace
 
 // calloc provides zero pages without writing them.
 ResultWriters::ResultWriters(std::span<const machine::GlobalArray> matrices) {
@@ -151,23 +145,13 @@ void WarpTracer::async_copy(
   log_async_copy(shared, global, bytes, fills, place);
 }
 
-void WarpTracer::async_commit(const void* place) {
-  log_step(Kind::kCommit, place);
-}
-
-void WarpTracer::async_wait(int groups_in_flight, const void* place) {
-  log_value(Kind::kWait, groups_in_flight, place);
-}
-
-void WarpTracer::warp_barrier(std::uint32_t mask, const void* place) {
-  log_value(Kind::kWarpBarrier, mask, place);
-}
-
 void WarpTracer::access(
     const void* pointer, std::size_t bytes, machine::Access access, const void* place) {
   switch (access) {
     case machine::Access::read_only_load:
-      read_only_load(pointer, bytes, place);
+      act({machine::Action::Kind::read_only_load, static_cast<std::uint32_t>(bytes),
+           reinterpret_cast<std::uintptr_t>(pointer)},
+          place);
       [[fallthrough]];
     case machine::Access::load:
       return log_machine_access(Kind::kLoad, pointer, bytes, place);
@@ -180,43 +164,26 @@ void WarpTracer::access(
   }
 }
 
-void WarpTracer::ldmatrix(const void* row, int matrices, const void* place) {
-  log_matrix_row(
-      matrices == 4   ? Kind::kLdmatrix
-      : matrices == 2 ? Kind::kLdmatrixOfTwo
-                      : Kind::kLdmatrixOfOne,
-      row, place);
+void WarpTracer::matrix_row(const void* row, int matrices, bool stores, const void* place) {
+  log_matrix_row(stores ? Kind::kStmatrix : Kind::kLdmatrix, row, matrices, place);
 }
 
-void WarpTracer::stmatrix(const void* row, int matrices, const void* place) {
-  log_matrix_row(
-      matrices == 4   ? Kind::kStmatrix
-      : matrices == 2 ? Kind::kStmatrixOfTwo
-                      : Kind::kStmatrixOfOne,
-      row, place);
-}
-
-void WarpTracer::fence(bool wide, const void* place) {
-  watch_.will_fence();
-  log_report({MachineReport::What::fence, wide}, 1, place);
-}
-
-void WarpTracer::async_action(const machine::AsyncAction& action, const void* place) {
-  MachineReport report{
-      MachineReport::What::async, static_cast<std::uint8_t>(action.kind),
-      action.number | static_cast<std::uint32_t>(action.id + 1) << kBarrierBits, action.value};
-  if (action.kind == machine::AsyncAction::Kind::wait) {
-    report.value = action.value << 32 | action.copies;
-  }
-  if (action.copy != nullptr) {
-    report.value = copies_.size();
-    copies_.push_back(*action.copy);
-  }
-  if (action.multiplies() || action.kind == machine::AsyncAction::Kind::multiplied) {
+void WarpTracer::act(const machine::Action& action, const void* place) {
+  using Act = machine::Action::Kind;
+  if (action.kind == Act::commit) return log_step(Kind::kCommit, place);
+  if (action.kind == Act::wait_for_groups) return log_value(Kind::kWait, action.value, place);
+  if (action.kind == Act::warp_barrier) return log_value(Kind::kWarpBarrier, action.value, place);
+  if (action.kind == Act::fence) watch_.will_fence();
+  if (action.kind == Act::multiply || action.kind == Act::multiplied) {
     has_multiplied_ = true;
     watch_sums();
   }
-  log_report(report, 1, place);
+  machine::Action logged = action;
+  if (action.copy != nullptr) {
+    logged.value = copies_.size();
+    copies_.push_back(*action.copy);
+  }
+  log_action(logged, place);
 }
 
 void WarpTracer::atomic(
@@ -226,19 +193,6 @@ void WarpTracer::atomic(
   if (use != machine::AtomicUse::kSum) watch_.will_count(pointer);
   if (locks) watch_.will_lock(pointer);
   log_atomic(locks ? Kind::kLockLoad : Kind::kAtomicLoad, pointer, bytes, !exchanges, place);
-}
-
-void WarpTracer::read_only_load(const void* pointer, std::size_t bytes, const void* place) {
-  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
-  log_report({.what = MachineReport::What::read_only_load, .value = address}, bytes, place);
-}
-
-void WarpTracer::misuse(
-    model::HazardKind kind, std::int64_t index, std::int64_t extent, const void* place) {
-  log_report(
-      {MachineReport::What::hazard, static_cast<std::uint8_t>(kind),
-       static_cast<std::uint32_t>(extent), static_cast<std::uint64_t>(index)},
-      1, place);
 }
 
 bool WarpTracer::barrier(std::span<const bool> left) {
@@ -313,14 +267,10 @@ void WarpTracer::execute(Together together) {
       return access(made, token, together, &values.address);
     }
     case Kind::kLdmatrix:
-    case Kind::kLdmatrixOfTwo:
-    case Kind::kLdmatrixOfOne:
-    case Kind::kStmatrix:
-    case Kind::kStmatrixOfTwo:
-    case Kind::kStmatrixOfOne: {
+    case Kind::kStmatrix: {
       constexpr int kRows = 8;
       model::WarpAccess rows = log_.gather(token, together);
-      rows.matrices = matrices_of(kind_of(token));
+      rows.matrices = matrices_of(token);
       rows.active &= ~std::uint32_t{0} >> (model::kWarpSize - kRows * rows.matrices);
       return access(rows, token, together);
     }
@@ -332,7 +282,7 @@ void WarpTracer::execute(Together together) {
       const model::WarpAccess type = log_.gather(token, together);
       return watch_.bad_index(type, log_.gather(token, together), path, token, warp_);
     }
-    case Kind::kReport: {
+    case Kind::kAction: {
       const model::WarpAccess first = log_.gather(token, together);
       return tell(first, log_.gather(token, together), token, path);
     }
@@ -344,14 +294,12 @@ void WarpTracer::tell(
   const int lowest = std::countr_zero(first.active);
   bool acted = false;
   machine::for_each_lane(first.active, [&](int l) {
-    const MachineReport report = MachineReport::of(first.address[l], second.address[l]);
-    if (report.what != MachineReport::What::async)
-      return watch_.machine_report(thread_of(l), report, path, token);
+    const machine::Action action = unpacked(first.address[l], second.address[l]);
+    const bool multiplies = action.kind == machine::Action::Kind::multiply;
     // The lanes of a warp multiply together.
-    const machine::AsyncAction action{static_cast<machine::AsyncAction::Kind>(report.kind)};
-    const bool together = action.multiplies() || action.multiplies_by();
-    if (!together || l == lowest) acted |= act(thread_of(l), report, token, path);
-    if (action.multiplies()) watch_.joined_multiply(thread_of(l));
+    const bool together = multiplies || action.kind == machine::Action::Kind::multiply_by;
+    if (!together || l == lowest) acted |= act(thread_of(l), action, token, path);
+    if (multiplies) watch_.joined_multiply(thread_of(l));
   });
   if (!record_.is_on()) return;
   if (acted) {
@@ -363,34 +311,26 @@ void WarpTracer::tell(
 }
 
 // Returns whether it was recorded.
-bool WarpTracer::act(int thread, const MachineReport& report, Token token, Token path) {
-  machine::AsyncAction action{
-      static_cast<machine::AsyncAction::Kind>(report.kind),
-      report.extent & ((1u << kBarrierBits) - 1), report.value, nullptr};
-  action.id = static_cast<int>(report.extent >> kBarrierBits) - 1;
-  using Action = machine::AsyncAction::Kind;
-  if (action.kind == Action::load || action.kind == Action::store) {
-    action.copy = &copies_[report.value];
-  } else if (action.kind == Action::wait) {
-    action.value = report.value >> 32;
-    action.copies = static_cast<std::uint32_t>(report.value);
+bool WarpTracer::act(int thread, machine::Action action, Token token, Token path) {
+  using Act = machine::Action::Kind;
+  if (action.kind == Act::load || action.kind == Act::store) {
+    action.copy = &copies_[action.value];
+  } else if (action.kind == Act::wait) {
     counts_.in_flight().completed(action.number, action.value);
-  } else if (action.kind == Action::arrive_copied) {
+  } else if (action.kind == Act::arrive_copied) {
     counts_.in_flight().arrive_copied(thread, action.number, action.value);
   }
   if (action.copy != nullptr) count(thread, action, token, path);
   // A warp has 16 of the 64 rows, and all columns.
-  if (action.multiplies()) {
-    counts_.mma(16, action.number, action.kind == Action::multiply_tf32 ? 8 : 16);
-  }
-  watch_.async_action(thread, action, path, token);
-  if (action.kind == Action::load) counts_.box_starts(watch_.box_bytes_in_flight(thread));
+  if (action.kind == Act::multiply) counts_.mma(16, action.number, action.depth);
+  watch_.act(thread, action, path, token);
+  if (action.kind == Act::load) counts_.box_starts(watch_.box_bytes_in_flight(thread));
   return record_.is_on() && record_.action(thread, action);
 }
 
 // The copy engine's accesses to shared memory have bytes, but their wavefronts were not measured.
-void WarpTracer::count(int thread, const machine::AsyncAction& action, Token token, Token path) {
-  const bool loads = action.kind == machine::AsyncAction::Kind::load;
+void WarpTracer::count(int thread, const machine::Action& action, Token token, Token path) {
+  const bool loads = action.kind == machine::Action::Kind::load;
   const machine::PartOfMatrix& part = action.copy->matrix;
   const auto first = reinterpret_cast<std::uintptr_t>(part.first);
   const Token global =
@@ -569,16 +509,14 @@ void EventRecord::begin_or_end(model::RecordedEvent::Kind kind) {
   add_event(*recorder_, *recording_, {kind, block_});
 }
 
-bool EventRecord::action(int thread, const machine::AsyncAction& action) {
-  using From = machine::AsyncAction::Kind;
+bool EventRecord::action(int thread, const machine::Action& action) {
+  using From = machine::Action::Kind;
   using To = model::RecordedAction::Kind;
   const std::pair<From, To> known[] = {
       {From::arrive, To::arrive},
       {From::wait, To::wait},
       {From::load, To::box},
-      {From::multiply_tf32, To::multiply},
       {From::multiply, To::multiply},
-      {From::multiply_transposed, To::multiply},
       {From::multiplied, To::multiplied},
       {From::init, To::init}};
   const auto kind = std::find_if(

@@ -41,7 +41,7 @@ class EventRecord {
   void begin_or_end(model::RecordedEvent::Kind kind);
   // A thread's request to an mbarrier, the copy engine or the tensor cores. Returns whether it is
   // one of the next event, of Kind::action.
-  bool action(int thread, const machine::AsyncAction& action);
+  bool action(int thread, const machine::Action& action);
   // A hazard that was found at the most recent event.
   void hazards(std::span<const model::Hazard> found);
   // The system stopped an access. Nothing else is known about it.
@@ -91,24 +91,16 @@ class WarpTracer : public machine::BlockObserver {
   void async_copy(
       const void* shared, const void* global, std::size_t bytes, bool fills,
       const void* place) override;
-  void async_commit(const void* place) override;
-  void async_wait(int groups_in_flight, const void* place) override;
-  void warp_barrier(std::uint32_t mask, const void* place) override;
   void access(
       const void* pointer, std::size_t bytes, machine::Access access, const void* place) override;
-  void ldmatrix(const void* row, int matrices, const void* place) override;
-  void stmatrix(const void* row, int matrices, const void* place) override;
+  void matrix_row(const void* row, int matrices, bool stores, const void* place) override;
   void mma(int rows, int columns, int depth) override { counts_.mma(rows, columns, depth); }
-  void fence(bool wide, const void* place) override;
-  void async_action(const machine::AsyncAction& action, const void* place) override;
+  void act(const machine::Action& action, const void* place) override;
   void atomic(
       const void* pointer, std::size_t bytes, machine::AtomicUse use, const void* place) override;
   void swapped(const void* pointer, std::size_t bytes) override {
     watch_.has_swapped(pointer, static_cast<int>(bytes));
   }
-  void read_only_load(const void* pointer, std::size_t bytes, const void* place) override;
-  void misuse(
-      model::HazardKind kind, std::int64_t index, std::int64_t extent, const void* place) override;
   bool found_hazard() const override { return watch_.found_hazard(); }
   model::Counts result() const override;
 
@@ -129,8 +121,8 @@ class WarpTracer : public machine::BlockObserver {
   void record_hazards();
   void tell(
       const model::WarpAccess& first, const model::WarpAccess& second, Token token, Token path);
-  void count(int thread, const machine::AsyncAction& action, Token token, Token path);
-  bool act(int thread, const MachineReport& report, Token token, Token path);
+  void count(int thread, const machine::Action& action, Token token, Token path);
+  bool act(int thread, machine::Action action, Token token, Token path);
   int thread_of(int lane) const { return geometry_.thread_of(warp_, lane); }
 
   const model::WarpGeometry geometry_;
@@ -148,8 +140,8 @@ class WarpTracer : public machine::BlockObserver {
   model::Audit* audit_;                  // null after a block was audited
   std::optional<AuditedBlock> audited_;  // the running block
   int warp_ = 0;
-  std::vector<machine::AsyncAction::BoxCopy> copies_;  // that the running block has started
-  bool has_multiplied_ = false;                        // a thread of the block, by wgmma
+  std::vector<machine::Action::BoxCopy> copies_;  // that the running block has started
+  bool has_multiplied_ = false;                   // a thread of the block, by wgmma
 };
 
 }  // namespace trace

@@ -490,42 +490,48 @@ void Watch::bad_index(
   fatal_ = true;
 }
 
-void Watch::machine_report(int thread, const MachineReport& report, Token path, Token token) {
-  if (!looks()) return;
-  if (report.what == MachineReport::What::fence) return threads_.fence(thread, report.kind != 0);
-  if (report.what == MachineReport::What::read_only_load) {
-    const Site* site = sites_.find(path, token, report.value);
-    if (site == nullptr || !site->array->watched) return;
-    return add_touch(
-        sites_.array_of(*site), report.value - site->array->begin, bytes_of(token),
-        Touch::Way::read_only_load, site, thread);
-  }
-  model::Hazard hazard{static_cast<model::HazardKind>(report.kind), "", 0, block_, {}, {}};
+void Watch::misuse(int thread, const machine::Action& action, Token path, Token token) {
+  model::Hazard hazard{static_cast<model::HazardKind>(action.id), "", 0, block_, {}, {}};
   hazard.first = {thread, 0, false, paths_.places_of(path, place_of(token))};
   const bool is_undefined = hazard.kind == model::HazardKind::nothing_shuffled;
   if (is_undefined && undefined_.empty()) undefined_ = hazard.first.places;
-  hazard.index = static_cast<std::int64_t>(report.value);
-  hazard.extent = report.extent;
+  hazard.index = static_cast<std::int64_t>(action.value);
+  hazard.extent = action.number;
   if (hazard.kind == model::HazardKind::unwritten) {
     const auto array = std::ranges::find_if(
-        memory_.arrays, [&](const machine::KernelArray& one) { return one.holds(report.value); });
+        memory_.arrays, [&](const machine::KernelArray& one) { return one.holds(action.value); });
     if (array == memory_.arrays.end()) return;
     hazard.array = array->name;
-    hazard.byte = report.value - array->begin;
-    hazard.extent = static_cast<std::int32_t>(report.extent);
+    hazard.byte = action.value - array->begin;
+    hazard.extent = static_cast<std::int32_t>(action.number);
     hazard.index = static_cast<std::int64_t>(hazard.byte) / std::abs(hazard.extent);
   }
   if (hazard.kind == model::HazardKind::sum_in_flight) {
-    hazard.second = {thread, 0, false, {static_cast<std::uint32_t>(report.value)}};
+    hazard.second = {thread, 0, false, {static_cast<std::uint32_t>(action.value)}};
   }
   add_other(hazard);
 }
 
-void Watch::async_action(int thread, const machine::AsyncAction& action, Token path, Token token) {
-  using Act = machine::AsyncAction::Kind;
+void Watch::act(int thread, const machine::Action& action, Token path, Token token) {
+  using Act = machine::Action::Kind;
   if (!looks()) return;
   const std::uint64_t phase = AsyncAgents::place(action.number, action.value);
   switch (action.kind) {
+    case Act::commit:
+    case Act::wait_for_groups:
+    case Act::warp_barrier:
+      return;  // have functions of their own
+    case Act::fence:
+      return threads_.fence(thread, action.value != 0);
+    case Act::read_only_load: {
+      const Site* site = sites_.find(path, token, action.value);
+      if (site == nullptr || !site->array->watched) return;
+      return add_touch(
+          sites_.array_of(*site), action.value - site->array->begin, bytes_of(token),
+          Touch::Way::read_only_load, site, thread);
+    }
+    case Act::misuse:
+      return misuse(thread, action, path, token);
     case Act::init: {
       agents_.init(action.number, action.value);
       const Token store = make_token(place_of(token), Kind::kStore, 3);
@@ -554,11 +560,8 @@ void Watch::async_action(int thread, const machine::AsyncAction& action, Token p
       return load_tile(thread, action, path, token);
     case Act::store:
       return store_tile(thread, action, path, token);
-    case Act::multiply_tf32:
     case Act::multiply:
-    case Act::multiply_transposed:
     case Act::multiply_by:
-    case Act::multiply_by_transposed:
       return read_operand(thread, action, path, token);
     case Act::stores_read:
     case Act::multiplied: {
@@ -636,8 +639,8 @@ void Watch::part_of_matrix(
   }
 }
 
-void Watch::load_tile(int thread, const machine::AsyncAction& action, Token path, Token token) {
-  const machine::AsyncAction::BoxCopy& copy = *action.copy;
+void Watch::load_tile(int thread, const machine::Action& action, Token path, Token token) {
+  const machine::Action::BoxCopy& copy = *action.copy;
   use_barrier(thread, action.number, true, path, token);
   const int agent = agents_.number(AsyncAgents::Kind::copies, action.number);
   agents_.actions(agent).push_back(threads_.act(agent));
@@ -662,8 +665,8 @@ std::int64_t Watch::box_bytes_in_flight(int thread) {
   return bytes;
 }
 
-void Watch::store_tile(int thread, const machine::AsyncAction& action, Token path, Token token) {
-  const machine::AsyncAction::BoxCopy& copy = *action.copy;
+void Watch::store_tile(int thread, const machine::Action& action, Token path, Token token) {
+  const machine::Action::BoxCopy& copy = *action.copy;
   part_of_matrix(thread, copy.matrix, true, path, token);
   const auto address = reinterpret_cast<std::uintptr_t>(copy.shared);
   const Token access = make_token(place_of(token), Kind::kLoad, kBoxSite);
@@ -678,17 +681,17 @@ void Watch::store_tile(int thread, const machine::AsyncAction& action, Token pat
 
 // The first warp of a warpgroup to come to a wgmma starts the agent's action, and each warp must be
 // ordered after the operand's stores.
-void Watch::read_operand(int thread, const machine::AsyncAction& action, Token path, Token token) {
+void Watch::read_operand(int thread, const machine::Action& action, Token path, Token token) {
   const int warpgroup = thread / machine::kWarpgroupThreads;
   const int agent = agents_.number(AsyncAgents::Kind::tensor_cores, warpgroup);
   std::vector<ThreadOrder::Moment>& actions = agents_.actions(agent);
   const int warp = geometry_.warp_of(thread);
-  const std::size_t number = action.multiplies() ? agents_.start(warp) : agents_.started(warp) - 1;
+  const std::size_t number = action.kind == machine::Action::Kind::multiply
+                                 ? agents_.start(warp)
+                                 : agents_.started(warp) - 1;
   if (number == actions.size()) actions.push_back(threads_.act(agent));
   const Token access = make_token(place_of(token), Kind::kLoad, kBoxSite);
-  const bool transposed = action.kind == machine::AsyncAction::Kind::multiply_transposed ||
-                          action.kind == machine::AsyncAction::Kind::multiply_by_transposed;
-  const machine::OperandTile tile{action.value, transposed ? model::Major::mn : model::Major::k};
+  const machine::OperandTile tile{action.value, action.major};
   const Site* site = nullptr;
   std::uintptr_t shared = 0;  // the operand lies in one array, in which addresses differ by this
   machine::for_each_piece(tile, static_cast<int>(action.number), [&](std::uint32_t piece) {

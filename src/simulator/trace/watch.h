@@ -75,9 +75,8 @@ class Watch {
   void bad_index(
       const model::WarpAccess& type, const model::WarpAccess& index, Token path, Token token,
       int warp);
-  void machine_report(int thread, const MachineReport& report, Token path, Token token);
   // An action of one thread or, if it is wgmma's, of the lanes from that thread on.
-  void async_action(int thread, const machine::AsyncAction& action, Token path, Token token);
+  void act(int thread, const machine::Action& action, Token path, Token token);
   // The thread takes part in the wgmma that its warp started last.
   void joined_multiply(int thread);
   void commit(int thread);
@@ -101,14 +100,15 @@ class Watch {
     ThreadOrder::Moment action;
     std::int64_t bytes;
   };
+  void misuse(int thread, const machine::Action& action, Token path, Token token);
   void use_barrier(int thread, std::uint32_t barrier, bool by_copies, Token path, Token token);
-  void load_tile(int thread, const machine::AsyncAction& action, Token path, Token token);
-  void store_tile(int thread, const machine::AsyncAction& action, Token path, Token token);
+  void load_tile(int thread, const machine::Action& action, Token path, Token token);
+  void store_tile(int thread, const machine::Action& action, Token path, Token token);
   void learn(int thread, int agent, std::uint64_t count);
   void touch_sources(int thread);
   void look_for_undefined(
       const Site& site, const model::WarpAccess& access, int warp, const StoredValues& values);
-  void read_operand(int thread, const machine::AsyncAction& action, Token path, Token token);
+  void read_operand(int thread, const machine::Action& action, Token path, Token token);
   // `agent` and `action`: of a copy from the matrix.
   void part_of_matrix(
       int thread, const machine::PartOfMatrix& part, bool stores, Token path, Token token,

@@ -28,14 +28,11 @@ void run_matrices(Execution& thread) {
   std::uint32_t words[4];
   const std::span<std::uint32_t> used(words, lanes.size());
   void* const row = row_of(thread, kStores ? 0 : 1, lanes.size());
-  std::size_t n = 0;
-  if constexpr (kStores) {
-    for (const Operand& from : lanes) words[n++] = static_cast<std::uint32_t>(thread.read(from));
-    store_matrices(used, transposed, row, thread.place);
-  } else {
-    load_matrices(used, transposed, row, thread.place);
-    for (const Operand& to : lanes) thread.write(to, words[n++]);
+  for (std::size_t n = 0; n < (kStores ? lanes.size() : 0); ++n) {
+    words[n] = static_cast<std::uint32_t>(thread.read(lanes[n]));
   }
+  move_matrices(used, transposed, row, kStores, thread.place);
+  for (std::size_t n = 0; n < (kStores ? 0 : lanes.size()); ++n) thread.write(lanes[n], words[n]);
 }
 
 // The lanes hold a row of four words each; its column becomes a row.

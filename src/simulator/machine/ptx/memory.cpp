@@ -101,7 +101,7 @@ void take_order(Instruction& i, Modifiers& modifiers) {
 }
 
 void fence(const Execution& thread, bool wide) {
-  if (BlockObserver* observer = thread.worker.observer()) observer->fence(wide, thread.place);
+  tell({.kind = Action::Kind::fence, .value = wide}, thread.place);
 }
 
 void begin_access(const Execution& thread) {
