@@ -10,6 +10,10 @@ using model::FragmentLayout;
 using model::FragmentPosition;
 
 enum class WmmaType { f16, bf16, tf32, f32, f64, s8, u8, s32 };
+constexpr int bits_of(WmmaType type) {
+  constexpr int kBits[] = {16, 16, 32, 32, 64, 8, 8, 32};
+  return kBits[static_cast<int>(type)];
+}
 
 // d = a * b + c, m x k times k x n.
 struct WmmaOperation {
@@ -19,9 +23,7 @@ struct WmmaOperation {
 };
 
 constexpr FragmentLayout factor_layout(int rows, int k, WmmaType type) {
-  const bool is_byte = type == WmmaType::s8 || type == WmmaType::u8;
-  const bool is_half = type == WmmaType::f16 || type == WmmaType::bf16;
-  return {rows, k, is_byte ? 4 : is_half ? 2 : 1};
+  return {rows, k, bits_of(type) < 32 ? 32 / bits_of(type) : 1};
 }
 constexpr bool has_columns_as_rows(int m, int n) {
   return m == 8 && n == 32;

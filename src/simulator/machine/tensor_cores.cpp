@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <new>
 #include <span>
 #include <vector>
 
@@ -25,6 +24,7 @@ namespace machine {
 namespace {
 
 using Operands = std::array<void*, model::kWarpSize>;
+using simt::WmmaType;
 
 constexpr int kRows = 8, kWords = 4;  // of a matrix in shared memory
 
@@ -87,16 +87,16 @@ std::uint64_t element(std::uint64_t word, int bits, int number) {
   return bits == 64 ? word : word >> bits * number & ((std::uint64_t{1} << bits) - 1);
 }
 
-model::NarrowFormat format_of(Factor kind) {
-  return kind == Factor::f16    ? model::kFp16
-         : kind == Factor::bf16 ? model::kBfloat16
-                                : model::kTf32Format;
+model::NarrowFormat format_of(WmmaType type) {
+  return type == WmmaType::f16    ? model::kFp16
+         : type == WmmaType::bf16 ? model::kBfloat16
+                                  : model::kTf32Format;
 }
 
-constexpr int kMostRows = 16, kColumns = 8;
 template <class Row>
 struct Factors {
-  Row a[kMostRows], b[kColumns];
+  std::vector<Row> a, b;  // the rows of a, and the columns of b
+  explicit Factors(const MmaShape& shape) : a(shape.rows), b(shape.columns) {}
 };
 template <class T>
 using Numbers = std::array<T, 32>;  // along K
@@ -119,7 +119,7 @@ void for_each_element(
 // column of b.
 template <class Row, class Put>
 void take_factors(const Operands& operands, const MmaShape& shape, Factors<Row>& factors, Put put) {
-  const int bits = shape.bits();
+  const int bits = simt::bits_of(shape.a);
   const auto [of_a, of_b, of_d] = shape.fragments();
   for_each_element(operands, of_a, of_a.per, [&](auto& lane, int word, int e, int row, int k) {
     put(factors.a[row], k, shape.a, element(lane.a[word], bits, e));
@@ -132,7 +132,7 @@ void take_factors(const Operands& operands, const MmaShape& shape, Factors<Row>&
 // Calls visit(word, row, column, element in the word) for each element of d that a lane has.
 template <class Visit>
 void for_each_result(const Operands& operands, const MmaShape& shape, Visit visit) {
-  const int in_word = shape.d == Accumulator::f16 ? 2 : 1;
+  const int in_word = shape.d == WmmaType::f16 ? 2 : 1;
   const auto give = [&](MmaOperands& lane, int word, int e, int row, int column) {
     visit(lane.d[word], row, column, e);
   };
@@ -141,13 +141,13 @@ void for_each_result(const Operands& operands, const MmaShape& shape, Visit visi
 
 void multiply_reals(const Operands& operands, const MmaShape& shape) {
   using Row = model::TensorCoreFactors;
-  Factors<Row> factors;
-  take_factors(operands, shape, factors, [](Row& row, int k, Factor kind, std::uint64_t bits) {
+  Factors<Row> factors(shape);
+  take_factors(operands, shape, factors, [](Row& row, int k, WmmaType kind, std::uint64_t bits) {
     row.set(k, static_cast<std::uint32_t>(bits), format_of(kind));
   });
   const model::TensorCore core =
-      shape.a == Factor::tf32 ? model::kHopperTensorCore : model::kHopperTensorCoreOfHalves;
-  if (shape.d == Accumulator::f16) {
+      shape.a == WmmaType::tf32 ? model::kHopperTensorCore : model::kHopperTensorCoreOfHalves;
+  if (shape.d == WmmaType::f16) {
     return for_each_result(operands, shape, [&](std::uint64_t& word, int row, int column, int e) {
       const Row &a = factors.a[row], &b = factors.b[column];
       const std::uint64_t half = std::uint64_t{0xffff} << 16 * e;
@@ -156,13 +156,17 @@ void multiply_reals(const Operands& operands, const MmaShape& shape) {
       word = (word & ~half) | after << 16 * e;
     });
   }
-  std::array<float, kColumns> sums[kMostRows] = {};
+  float sums[32][16];  // of the largest shape
   for_each_result(operands, shape, [&](std::uint64_t& word, int row, int column, int) {
     sums[row][column] = std::bit_cast<float>(static_cast<std::uint32_t>(word));
   });
-  const model::TensorCoreColumns b(factors.b);
-  for (int row = 0; row < shape.fragments().d.majors; ++row) {
-    model::add_tensor_core_dots(factors.a[row], b, shape.depth, sums[row], core);
+  constexpr int kColumns = model::TensorCoreColumns::kColumns;
+  for (int first = 0; first < shape.columns; first += kColumns) {
+    const model::TensorCoreColumns b(&factors.b[first]);
+    for (int row = 0; row < shape.rows; ++row) {
+      const std::span<float, kColumns> of_row(&sums[row][first], kColumns);
+      model::add_tensor_core_dots(factors.a[row], b, shape.depth, of_row, core);
+    }
   }
   for_each_result(operands, shape, [&](std::uint64_t& word, int row, int column, int) {
     word = std::bit_cast<std::uint32_t>(sums[row][column]);
@@ -171,9 +175,10 @@ void multiply_reals(const Operands& operands, const MmaShape& shape) {
 
 void multiply_integers(const Operands& operands, const MmaShape& shape) {
   using Row = Numbers<std::int32_t>;
-  Factors<Row> factors;
-  take_factors(operands, shape, factors, [](Row& row, int k, Factor kind, std::uint64_t bits) {
-    row[k] = kind == Factor::s8 ? static_cast<std::int8_t>(bits) : static_cast<std::int32_t>(bits);
+  Factors<Row> factors(shape);
+  take_factors(operands, shape, factors, [](Row& row, int k, WmmaType kind, std::uint64_t bits) {
+    row[k] =
+        kind == WmmaType::s8 ? static_cast<std::int8_t>(bits) : static_cast<std::int32_t>(bits);
   });
   for_each_result(operands, shape, [&](std::uint64_t& word, int row, int column, int) {
     std::int64_t sum = static_cast<std::int32_t>(word);
@@ -189,8 +194,8 @@ void multiply_integers(const Operands& operands, const MmaShape& shape) {
 // Products of doubles are added one after the other, and each sum is rounded.
 void multiply_doubles(const Operands& operands, const MmaShape& shape) {
   using Row = Numbers<double>;
-  Factors<Row> factors;
-  take_factors(operands, shape, factors, [](Row& row, int k, Factor, std::uint64_t bits) {
+  Factors<Row> factors(shape);
+  take_factors(operands, shape, factors, [](Row& row, int k, WmmaType, std::uint64_t bits) {
     row[k] = std::bit_cast<double>(bits);
   });
   for_each_result(operands, shape, [&](std::uint64_t& word, int row, int column, int) {
@@ -205,9 +210,9 @@ void multiply_doubles(const Operands& operands, const MmaShape& shape) {
 void execute_mma(const Operands& operands) {
   const MmaShape& shape = *static_cast<const MmaOperands*>(operands[0])->shape;
   switch (shape.d) {
-    case Accumulator::s32:
+    case WmmaType::s32:
       return multiply_integers(operands, shape);
-    case Accumulator::f64:
+    case WmmaType::f64:
       return multiply_doubles(operands, shape);
     default:
       return multiply_reals(operands, shape);
@@ -216,37 +221,21 @@ void execute_mma(const Operands& operands) {
 
 constexpr WarpInstruction kLoad{"ldmatrix", execute_move<false>};
 constexpr WarpInstruction kStore{"stmatrix", execute_move<true>};
-constexpr WarpInstruction kMma{"mma", execute_mma};
+constexpr WarpInstruction kMma{"mma", execute_mma}, kWmma{"wmma::mma_sync", execute_mma};
+
+void multiply(MmaOperands operands, const WarpInstruction& instruction) {
+  const MmaShape& shape = *operands.shape;
+  BlockObserver* const observer = running_worker->observer();
+  if (observer != nullptr && running_worker->lane() == 0) {
+    // nvcc makes instructions of 16 x 8 of it, or of 8 x 8 for doubles.
+    const int rows = std::min(shape.rows, 16), columns = 8;
+    const int instructions = shape.rows * shape.columns / (rows * columns);
+    for (int i = 0; i < instructions; ++i) observer->mma(rows, columns, shape.depth);
+  }
+  execute_together(instruction, &operands);
+}
 
 }  // namespace
-
-int MmaShape::bits() const {
-  switch (a) {
-    case Factor::tf32:
-      return 32;
-    case Factor::f16:
-    case Factor::bf16:
-      return 16;
-    case Factor::s8:
-    case Factor::u8:
-      return 8;
-    case Factor::f64:
-      break;
-  }
-  return 64;
-}
-int MmaShape::a_words() const {
-  return fragments().a.blocks();
-}
-int MmaShape::b_words() const {
-  return fragments().b.blocks();
-}
-int MmaShape::d_words() const {
-  return fragments().d.elements() / (d == Accumulator::f16 ? 2 : 1);
-}
-model::MmaFragments MmaShape::fragments() const {
-  return model::fragments_of_mma(rows, depth, bits());
-}
 
 void move_matrices(
     std::span<std::uint32_t> words, bool transposed, void* row, bool stores, const void* place) {
@@ -264,12 +253,8 @@ void move_matrices(
   execute_together(instruction, &rows);
 }
 
-void multiply_matrices(MmaOperands& operands) {
-  Worker& worker = *running_worker;
-  if (worker.observer() != nullptr && worker.lane() == 0) {
-    worker.observer()->mma(operands.shape->rows, 8, operands.shape->depth);
-  }
-  execute_together(kMma, &operands);
+void multiply_matrices(const MmaOperands& operands) {
+  multiply(operands, kMma);
 }
 
 }  // namespace machine
@@ -280,13 +265,13 @@ void ldmatrix_x4(unsigned (&d)[4], const void* row) {
 }
 
 void mma_m16n8k8_tf32(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
-  static constexpr machine::MmaShape kShape{
-      16, 8, machine::Factor::tf32, machine::Factor::tf32, machine::Accumulator::f32};
-  machine::MmaOperands operands{&kShape, {a[0], a[1], a[2], a[3]}, {b[0], b[1]}, {}};
-  for (int i = 0; i < 4; ++i) operands.d[i] = std::bit_cast<std::uint32_t>(d[i]);
-  machine::multiply_matrices(operands);
-  for (int i = 0; i < 4; ++i)
-    d[i] = std::bit_cast<float>(static_cast<std::uint32_t>(operands.d[i]));
+  using simt::WmmaType;
+  static constexpr machine::MmaShape kShape{16, 8, WmmaType::tf32, WmmaType::tf32, WmmaType::f32};
+  const std::uint64_t of_a[] = {a[0], a[1], a[2], a[3]}, of_b[] = {b[0], b[1]};
+  std::uint64_t sums[4];
+  for (int i = 0; i < 4; ++i) sums[i] = std::bit_cast<std::uint32_t>(d[i]);
+  machine::multiply_matrices({&kShape, of_a, of_b, sums});
+  for (int i = 0; i < 4; ++i) d[i] = std::bit_cast<float>(static_cast<std::uint32_t>(sums[i]));
 }
 
 unsigned cvt_rna_tf32(float value) {
@@ -299,19 +284,10 @@ unsigned cvt_rna_tf32(float value) {
 namespace machine {
 namespace {
 
-// The multiplication of wmma fragments on a CPU.
-
-using simt::FragmentLayout;
-using simt::FragmentPosition;
-using simt::WmmaOperation;
-using simt::WmmaType;
-using Operands = std::array<void*, model::kWarpSize>;
-
-// Larger than what any fragment needs.
-constexpr int kFragmentBytes = 64;
+// Loads and stores of fragments across their rows.
 
 struct Transposed {
-  unsigned words[kFragmentBytes / sizeof(unsigned)];
+  unsigned* words;
   int count;
 };
 
@@ -332,183 +308,47 @@ void execute_fragment_transpose(const Operands& operands) {
   }
 }
 
-struct Multiplied {
-  alignas(16) std::byte d[kFragmentBytes], a[kFragmentBytes], b[kFragmentBytes];
-  WmmaOperation operation;
-};
-
-int bytes_of(WmmaType type) {
-  switch (type) {
-    case WmmaType::s8:
-    case WmmaType::u8:
-      return 1;
-    case WmmaType::f16:
-    case WmmaType::bf16:
-      return 2;
-    case WmmaType::f64:
-      return 8;
-    default:
-      return 4;
-  }
-}
-
-// One element of a fragment as the tensor core sees it. Every narrow type fits into a float.
-template <class T>
-T element(WmmaType type, const void* x, int i) {
-  const auto bits = [&] { return static_cast<const std::uint16_t*>(x)[i]; };
-  switch (type) {
-    case WmmaType::f16:
-      return static_cast<T>(model::widened(bits(), model::kFp16));
-    case WmmaType::bf16:
-      return static_cast<T>(model::widened(bits(), model::kBfloat16));
-    case WmmaType::tf32:
-    case WmmaType::f32:
-      return static_cast<T>(static_cast<const float*>(x)[i]);
-    case WmmaType::f64:
-      return static_cast<T>(static_cast<const double*>(x)[i]);
-    case WmmaType::s8:
-      return static_cast<T>(static_cast<const std::int8_t*>(x)[i]);
-    case WmmaType::u8:
-      return static_cast<T>(static_cast<const std::uint8_t*>(x)[i]);
-    case WmmaType::s32:
-      break;
-  }
-  return static_cast<T>(static_cast<const std::int32_t*>(x)[i]);
-}
-
-void put(WmmaType type, void* x, int i, float value) {
-  if (type == WmmaType::f16) {
-    static_cast<std::uint16_t*>(x)[i] = model::narrowed(value, model::kFp16);
-  } else {
-    static_cast<float*>(x)[i] = value;
-  }
-}
-void put(WmmaType, void* x, int i, double value) {
-  static_cast<double*>(x)[i] = value;
-}
-void put(WmmaType, void* x, int i, std::int32_t value) {
-  static_cast<std::int32_t*>(x)[i] = value;
-}
-
-// A factor, row by row, from the lanes' words.
-template <class T, class Of>
-std::vector<T> gathered(const FragmentLayout& layout, WmmaType type, Of of) {
-  std::vector<T> matrix(layout.majors * layout.minors);
-  for (int l = 0; l < model::kWarpSize; ++l) {
-    for (int i = 0; i < layout.elements(); ++i) {
-      const FragmentPosition at = layout.position(l, i);
-      matrix[at.major * layout.minors + at.minor] = element<T>(type, of(l), i);
-    }
-  }
-  return matrix;
-}
-
-float dot(
-    std::span<const float> a, std::span<const float> b, float c, const WmmaOperation& operation) {
-  const bool is_tf32 = operation.factors == WmmaType::tf32;
-  return model::tensor_core_dot(
-      a, b, c, is_tf32 ? model::kHopperTensorCore : model::kHopperTensorCoreOfHalves);
-}
-
-double dot(std::span<const double> a, std::span<const double> b, double c, const WmmaOperation&) {
-  for (std::size_t k = 0; k < a.size(); ++k) c = std::fma(a[k], b[k], c);
-  return c;
-}
-
-std::int32_t dot(
-    std::span<const std::int32_t> a, std::span<const std::int32_t> b, std::int32_t c,
-    const WmmaOperation& operation) {
-  std::int64_t sum = c;
-  for (std::size_t k = 0; k < a.size(); ++k) sum += std::int64_t{a[k]} * b[k];
-  if (operation.saturates) {
-    using Limits = std::numeric_limits<std::int32_t>;
-    sum = std::clamp<std::int64_t>(sum, Limits::min(), Limits::max());
-  }
-  return static_cast<std::int32_t>(static_cast<std::uint32_t>(sum));
-}
-
-// The accumulator is where the result goes to.
-template <class T>
-void multiply(const Operands& operands, const WmmaOperation& operation) {
-  const auto of = [&](int lane) { return static_cast<Multiplied*>(operands[lane]); };
-  const auto factor = [&](int rows, auto x) {
-    return gathered<T>(
-        simt::factor_layout(rows, operation.k, operation.factors), operation.factors,
-        [&](int lane) { return of(lane)->*x; });
-  };
-  const std::vector<T> a = factor(operation.m, &Multiplied::a);
-  const std::vector<T> b = factor(operation.n, &Multiplied::b);
-  const auto row = [&](const std::vector<T>& matrix, int i) {
-    return std::span(matrix).subspan(std::size_t(i) * operation.k, operation.k);
-  };
-  const bool turned = simt::has_columns_as_rows(operation.m, operation.n);
-  const FragmentLayout sums = simt::accumulator_layout(operation.m, operation.n);
-  for (int l = 0; l < model::kWarpSize; ++l) {
-    alignas(16) std::byte before[kFragmentBytes];
-    std::memcpy(before, of(l)->d, sizeof before);
-    for (int i = 0; i < sums.elements(); ++i) {
-      const FragmentPosition at = sums.position(l, i);
-      const int m = turned ? at.minor : at.major, n = turned ? at.major : at.minor;
-      const T c = element<T>(operation.c, before, i);
-      put(operation.d, of(l)->d, i, dot(row(a, m), row(b, n), c, operation));
-    }
-  }
-}
-
-void execute_multiply(const Operands& operands) {
-  const WmmaOperation& operation = static_cast<const Multiplied*>(operands[0])->operation;
-  switch (operation.factors) {
-    case WmmaType::f64:
-      return multiply<double>(operands, operation);
-    case WmmaType::s8:
-    case WmmaType::u8:
-      return multiply<std::int32_t>(operands, operation);
-    default:
-      return multiply<float>(operands, operation);
-  }
-}
-
-constexpr WarpInstruction kFragmentTranspose{
-    "a load or store of a wmma fragment", execute_fragment_transpose};
-constexpr WarpInstruction kMultiply{"wmma::mma_sync", execute_multiply};
-
-// nvcc makes instructions of 16 x 8 of it, or of 8 x 8 for doubles.
-void tell_observer(const WmmaOperation& operation, BlockObserver& observer) {
-  const int rows = operation.factors == WmmaType::f64 ? 8 : 16, columns = 8;
-  const int instructions = operation.m * operation.n / (rows * columns);
-  for (int i = 0; i < instructions; ++i) observer.mma(rows, columns, operation.k);
-}
+constexpr WarpInstruction kTranspose{
+    "movmatrix, or a load or store of a wmma fragment", execute_fragment_transpose};
 
 }  // namespace
 }  // namespace machine
 
 void simt::wmma_transpose(unsigned* words, int count) {
-  using machine::Transposed;
-  auto* const operands = new (machine::running_worker->running().operands.data()) Transposed;
-  operands->count = count;
-  std::memcpy(operands->words, words, count * sizeof(unsigned));
-  machine::execute_together(machine::kFragmentTranspose, operands);
-  std::memcpy(words, operands->words, count * sizeof(unsigned));
+  machine::Transposed operands{words, count};
+  machine::execute_together(machine::kTranspose, &operands);
 }
 
 void simt::wmma_multiply(
-    const WmmaOperation& operation, void* d, const void* a, const void* b, const void* c) {
-  using machine::Multiplied;
-  machine::Worker& worker = *machine::running_worker;
-  static_assert(sizeof(Multiplied) <= sizeof worker.running().operands);
-  if (worker.observer() != nullptr && worker.lane() == 0) {
-    machine::tell_observer(operation, *worker.observer());
-  }
-  const auto bytes = [](const FragmentLayout& layout, WmmaType type) {
-    return layout.elements() * machine::bytes_of(type);
+    const WmmaOperation& of, void* d, const void* a, const void* b, const void* c) {
+  // Of 8 x 32, the transposed is computed: its factors change places.
+  const bool turned = has_columns_as_rows(of.m, of.n);
+  if (turned) std::swap(a, b);
+  const WmmaType sums = of.d == WmmaType::f16 ? WmmaType::f32 : of.d;
+  const machine::MmaShape shape{
+      turned ? of.n : of.m, of.k, of.factors, of.factors, sums, of.saturates, turned ? of.m : of.n};
+  std::uint64_t of_a[8] = {}, of_b[8] = {}, words[8] = {};
+  const std::size_t bytes = of.factors == WmmaType::f64 ? 8 : 4;  // of a word
+  const auto take = [&](std::uint64_t& word, const void* from, int i) {
+    std::memcpy(&word, static_cast<const char*>(from) + i * bytes, bytes);
   };
-  const WmmaType type = operation.factors;
-  const FragmentLayout sums = accumulator_layout(operation.m, operation.n);
-  auto* const operands = new (worker.running().operands.data()) Multiplied;
-  operands->operation = operation;
-  std::memcpy(operands->a, a, bytes(factor_layout(operation.m, operation.k, type), type));
-  std::memcpy(operands->b, b, bytes(factor_layout(operation.n, operation.k, type), type));
-  std::memcpy(operands->d, c, bytes(sums, operation.c));
-  machine::execute_together(machine::kMultiply, operands);
-  std::memcpy(d, operands->d, bytes(sums, operation.d));
+  for (int i = 0; i < shape.a_words(); ++i) take(of_a[i], a, i);
+  for (int i = 0; i < shape.b_words(); ++i) take(of_b[i], b, i);
+  for (int i = 0; i < shape.d_words(); ++i) {
+    if (of.c != WmmaType::f16) {
+      take(words[i], c, i);
+    } else {
+      const std::uint16_t half = static_cast<const std::uint16_t*>(c)[i];
+      words[i] = std::bit_cast<std::uint32_t>(model::widened(half, model::kFp16));
+    }
+  }
+  machine::multiply({&shape, of_a, of_b, words}, machine::kWmma);
+  for (int i = 0; i < shape.d_words(); ++i) {
+    if (of.d != WmmaType::f16) {
+      std::memcpy(static_cast<char*>(d) + i * bytes, &words[i], bytes);
+    } else {
+      const auto sum = std::bit_cast<float>(static_cast<std::uint32_t>(words[i]));
+      static_cast<std::uint16_t*>(d)[i] = model::narrowed(sum, model::kFp16);
+    }
+  }
 }

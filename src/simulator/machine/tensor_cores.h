@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "model/tensor_core.h"
+#include "simulator/cuda/wmma_layout.h"
 #include "simulator/machine/async_copies.h"
 
 namespace machine {
@@ -23,32 +24,33 @@ namespace machine {
 void move_matrices(
     std::span<std::uint32_t> words, bool transposed, void* row, bool stores, const void* place);
 
-// The elements of two matrices that are multiplied, and those of the matrix to which the product is
-// added.
-enum class Factor : std::uint8_t { tf32, f16, bf16, s8, u8, f64 };
-enum class Accumulator : std::uint8_t { f32, f16, s32, f64 };
-
-// rows x 8 += rows x depth * depth x 8
+// d (rows x columns) += a (rows x depth) * b (depth x columns)
 struct MmaShape {
   int rows, depth;
-  Factor a, b;
-  Accumulator d;
+  simt::WmmaType a, b, d;
   bool saturates = false;
+  int columns = 8;
 
-  int bits() const;     // of a factor
-  int a_words() const;  // per lane, of 32 bits, or of 64 for f64
-  int b_words() const;
-  int d_words() const;
-  model::MmaFragments fragments() const;
+  model::MmaFragments fragments() const {
+    return {
+        simt::factor_layout(rows, depth, a),
+        simt::factor_layout(columns, depth, b),
+        {rows, columns, 2}};
+  }
+  // Per lane, of 32 bits, or of 64 for f64.
+  int a_words() const { return fragments().a.blocks(); }
+  int b_words() const { return fragments().b.blocks(); }
+  int d_words() const { return fragments().d.elements() / (d == simt::WmmaType::f16 ? 2 : 1); }
   bool operator==(const MmaShape&) const = default;
 };
 
 // A lane's elements in its words, in the order of the shape's fragments.
 struct MmaOperands {
   const MmaShape* shape;
-  std::array<std::uint64_t, 4> a, b, d;
+  const std::uint64_t *a, *b;
+  std::uint64_t* d;
 };
-void multiply_matrices(MmaOperands& operands);
+void multiply_matrices(const MmaOperands& operands);
 
 // wgmma: the operands that one thread of a warpgroup has given to the tensor cores, and how they
 // multiply.

@@ -71,11 +71,8 @@ struct alignas(64) Thread {
   bool vote = false;  // at the block's barrier
   Collective collective{};
   std::uint64_t received = 0;
-  bool received_nothing = false;  // the lane that it reads does not take part
-  simt::Gathered gathered{};      // by kGather
-  // Of an instruction of the tensor cores, while its warp executes it. (Other threads do not access
-  // a thread's stack, and an audit would report them as not announced.)
-  alignas(16) std::array<std::byte, 256> operands{};
+  bool received_nothing = false;    // the lane that it reads does not take part
+  simt::Gathered gathered{};        // by kGather
   const void* last_read = nullptr;  // by an atomic or volatile access, and how many times in a row
   int times_read = 0;
   AsyncCopies copies;

@@ -14,6 +14,8 @@
 namespace machine::ptx {
 namespace {
 
+using simt::WmmaType;
+
 // Null if the lane gives no row of that many matrices.
 void* row_of(const Execution& thread, std::size_t address, std::size_t matrices) {
   const bool has_row = static_cast<std::size_t>(thread.worker.lane()) < 8 * matrices;
@@ -35,74 +37,60 @@ void run_matrices(Execution& thread) {
   for (std::size_t n = 0; n < (kStores ? 0 : lanes.size()); ++n) thread.write(lanes[n], words[n]);
 }
 
-// The lanes hold a row of four words each; its column becomes a row.
 void run_movmatrix(Execution& thread) {
-  const int lane = thread.worker.lane(), column = lane / 4;
-  std::uint64_t result = 0;
-  for (int half = 0; half < 2; ++half) {
-    const int row = lane % 4 * 2 + half;
-    const std::uint64_t other = shuffle_in_warp(
-        0xffffffffu, thread.value(1), row * 4 + column / 2, simt::warp_lanes(), thread.place);
-    result |= (other >> column % 2 * 16 & 0xffff) << 16 * half;
-  }
-  thread.write(thread.operand(0), result);
+  unsigned word = thread.word(1);
+  simt::wmma_transpose(&word, 1);
+  thread.write(thread.operand(0), word);
 }
 
 // The shapes that are known here, each once.
 constexpr MmaShape kShapes[] = {
-    {16, 8, Factor::f16, Factor::f16, Accumulator::f32},
-    {16, 16, Factor::f16, Factor::f16, Accumulator::f32},
-    {16, 8, Factor::f16, Factor::f16, Accumulator::f16},
-    {16, 16, Factor::f16, Factor::f16, Accumulator::f16},
-    {16, 8, Factor::bf16, Factor::bf16, Accumulator::f32},
-    {16, 16, Factor::bf16, Factor::bf16, Accumulator::f32},
-    {16, 4, Factor::tf32, Factor::tf32, Accumulator::f32},
-    {16, 8, Factor::tf32, Factor::tf32, Accumulator::f32},
-    {8, 4, Factor::f64, Factor::f64, Accumulator::f64},
-#define OF_INTEGERS(a, b)                                                              \
-  {8, 16, a, b, Accumulator::s32, false}, {8, 16, a, b, Accumulator::s32, true},       \
-      {16, 16, a, b, Accumulator::s32, false}, {16, 16, a, b, Accumulator::s32, true}, \
-      {16, 32, a, b, Accumulator::s32, false}, {                                       \
-    16, 32, a, b, Accumulator::s32, true                                               \
+    {16, 8, WmmaType::f16, WmmaType::f16, WmmaType::f32},
+    {16, 16, WmmaType::f16, WmmaType::f16, WmmaType::f32},
+    {16, 8, WmmaType::f16, WmmaType::f16, WmmaType::f16},
+    {16, 16, WmmaType::f16, WmmaType::f16, WmmaType::f16},
+    {16, 8, WmmaType::bf16, WmmaType::bf16, WmmaType::f32},
+    {16, 16, WmmaType::bf16, WmmaType::bf16, WmmaType::f32},
+    {16, 4, WmmaType::tf32, WmmaType::tf32, WmmaType::f32},
+    {16, 8, WmmaType::tf32, WmmaType::tf32, WmmaType::f32},
+    {8, 4, WmmaType::f64, WmmaType::f64, WmmaType::f64},
+#define OF_INTEGERS(a, b)                                                        \
+  {8, 16, a, b, WmmaType::s32, false}, {8, 16, a, b, WmmaType::s32, true},       \
+      {16, 16, a, b, WmmaType::s32, false}, {16, 16, a, b, WmmaType::s32, true}, \
+      {16, 32, a, b, WmmaType::s32, false}, {                                    \
+    16, 32, a, b, WmmaType::s32, true                                            \
   }
-    OF_INTEGERS(Factor::s8, Factor::s8),
-    OF_INTEGERS(Factor::s8, Factor::u8),
-    OF_INTEGERS(Factor::u8, Factor::s8),
-    OF_INTEGERS(Factor::u8, Factor::u8),
-#undef INTEGERS
+    OF_INTEGERS(WmmaType::s8, WmmaType::s8),
+    OF_INTEGERS(WmmaType::s8, WmmaType::u8),
+    OF_INTEGERS(WmmaType::u8, WmmaType::s8),
+    OF_INTEGERS(WmmaType::u8, WmmaType::u8),
+#undef OF_INTEGERS
 };
 
 // i.mode: the number of the shape.
 void run_mma(Execution& thread) {
   const Instruction& i = *thread.now;
-  MmaOperands operands{&kShapes[i.mode], {}, {}, {}};
-  const auto take = [&](const Operand& from, std::array<std::uint64_t, 4>& words) {
-    std::size_t n = 0;
-    for (const Operand& part : listed(from)) words[n++] = thread.read(part, i.type);
+  std::uint64_t a[4], b[4], d[4];
+  const auto take = [&](const Operand& from, std::uint64_t* words) {
+    for (const Operand& part : listed(from)) *words++ = thread.read(part, i.type);
   };
-  take(i.operand(1), operands.a);
-  take(i.operand(2), operands.b);
-  take(i.operand(3), operands.d);
-  multiply_matrices(operands);
+  take(i.operand(1), a);
+  take(i.operand(2), b);
+  take(i.operand(3), d);
+  multiply_matrices({&kShapes[i.mode], a, b, d});
   std::size_t n = 0;
-  for (const Operand& to : listed(i.operand(0))) thread.write(to, operands.d[n++]);
+  for (const Operand& to : listed(i.operand(0))) thread.write(to, d[n++]);
 }
 
-std::optional<Factor> factor_named(Type type) {
-  if (type == Type{Base::real, 16}) return Factor::f16;
-  if (type == Type{Base::bf16, 16}) return Factor::bf16;
-  if (type == Type{Base::tf32, 32}) return Factor::tf32;
-  if (type == Type{Base::real, 64}) return Factor::f64;
-  if (type == Type{Base::signed_, 8}) return Factor::s8;
-  if (type == Type{Base::unsigned_, 8}) return Factor::u8;
-  return std::nullopt;
-}
-
-std::optional<Accumulator> accumulator_named(Type type) {
-  if (type == Type{Base::real, 32}) return Accumulator::f32;
-  if (type == Type{Base::real, 16}) return Accumulator::f16;
-  if (type == Type{Base::signed_, 32}) return Accumulator::s32;
-  if (type == Type{Base::real, 64}) return Accumulator::f64;
+std::optional<WmmaType> element_named(Type type) {
+  constexpr std::pair<Type, WmmaType> kElements[] = {
+      {{Base::real, 16}, WmmaType::f16},    {{Base::bf16, 16}, WmmaType::bf16},
+      {{Base::tf32, 32}, WmmaType::tf32},   {{Base::real, 32}, WmmaType::f32},
+      {{Base::real, 64}, WmmaType::f64},    {{Base::signed_, 8}, WmmaType::s8},
+      {{Base::unsigned_, 8}, WmmaType::u8}, {{Base::signed_, 32}, WmmaType::s32}};
+  for (const auto& [known, element] : kElements) {
+    if (known == type) return element;
+  }
   return std::nullopt;
 }
 
@@ -121,8 +109,7 @@ bool decode_mma(Instruction& i, Modifiers& modifiers) {
   for (Type* type : {&d, &a, &b, &c}) {
     if (!modifiers.take_type(*type)) return false;
   }
-  const auto a_kind = factor_named(a), b_kind = factor_named(b);
-  const auto d_kind = accumulator_named(d);
+  const auto a_kind = element_named(a), b_kind = element_named(b), d_kind = element_named(d);
   if (!a_kind || !b_kind || !d_kind || c != d) return false;
   const MmaShape wanted{size->rows, size->depth, *a_kind, *b_kind, *d_kind, saturates};
   const MmaShape* const shape = std::find(std::begin(kShapes), std::end(kShapes), wanted);
