@@ -1,0 +1,111 @@
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <cstring>
+
+#include "simulator/trace/hooks.h"
+#include "simulator/trace/thread_order.h"
+
+namespace trace {
+
+TEST_CASE("a copy is in flight from its issue to the wait for its group, committed or not") {
+  CopiesInFlight copies;
+  copies.begin_block(64);
+  copies.copy(3, 16);
+  CHECK(copies.bytes_of_warp(0) == 16);
+  copies.wait(3, 0);  // waits for groups when there is none yet
+  CHECK(copies.bytes_of_warp(0) == 16);
+  copies.commit(3);
+  copies.copy(3, 4);
+  copies.commit(3);
+  copies.commit(3);  // an empty group is a group
+  copies.wait(3, 2);
+  CHECK(copies.bytes_of_warp(0) == 4);
+  copies.wait(3, 1);
+  CHECK(copies.bytes_of_warp(0) == 0);
+}
+
+TEST_CASE("a thread waits for its own copies, and a warp's bytes are those of its threads") {
+  CopiesInFlight copies;
+  copies.begin_block(40);
+  for (int thread : {0, 31, 32, 39}) {
+    copies.copy(thread, 8);
+    copies.commit(thread);
+  }
+  copies.wait(31, 0);
+  CHECK(copies.bytes_of_warp(0) == 8);
+  CHECK(copies.bytes_of_warp(1) == 16);
+  copies.begin_block(40);
+  CHECK(copies.bytes_of_warp(1) == 0);
+}
+
+namespace {
+
+// A stack with an array of four floats, followed by two variables.
+struct Stack {
+  alignas(8) float array[4] = {};
+  std::int32_t step = 0;
+  std::int32_t other = 0;
+  std::int64_t wide = 0;
+
+  std::uintptr_t begin() const { return reinterpret_cast<std::uintptr_t>(this); }
+  std::uintptr_t end() const { return begin() + sizeof *this; }
+};
+
+constexpr LocalStores::Places kLoop{10, 20}, kOther{10, 30};
+
+// Stores `value` to words [first, last) of the stack, from one place in the code.
+void store(
+    Stack& stack, LocalStores& stores, int first, int last, float value,
+    const LocalStores::Places& places) {
+  for (int word = first; word < last; ++word) {
+    const std::uintptr_t address = stack.begin() + 4 * word;
+    std::memcpy(reinterpret_cast<void*>(address), &value, sizeof value);
+    stores.note(address, 4, places);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("the store that gave an index its value is found, if it went through an array") {
+  Stack stack;
+  LocalStores stores;
+  store(stack, stores, 0, 5, -1e30f, kLoop);
+  REQUIRE(stack.step != 0);
+  CHECK(stores.that_made(stack.step, stack.begin(), stack.end()) == kLoop);
+  CHECK(!stores.that_made(stack.step + 1, stack.begin(), stack.end()));
+  CHECK(!stores.that_made(stack.step, stack.begin() + sizeof stack, stack.end()));
+  // Two floats are one variable of 8 bytes.
+  store(stack, stores, 5, 8, 2.5f, kLoop);
+  CHECK(stores.that_made(stack.wide, stack.begin(), stack.end()) == kLoop);
+}
+
+TEST_CASE("a store to one variable alone, as through a reference, did not go through an array") {
+  Stack stack;
+  LocalStores stores;
+  store(stack, stores, 0, 4, 1, kLoop);
+  store(stack, stores, 4, 5, -1e30f, kOther);
+  CHECK(!stores.that_made(stack.step, stack.begin(), stack.end()));
+}
+
+TEST_CASE("the highest store of a part of the stack is the one that went farthest") {
+  Stack stack;
+  LocalStores stores;
+  store(stack, stores, 0, 4, 1, kLoop);
+  store(stack, stores, 5, 6, 1, kOther);
+  CHECK(stores.highest(stack.begin(), stack.end()) == kOther);
+  CHECK(stores.highest(stack.begin(), stack.begin() + 16) == kLoop);
+  CHECK(!stores.highest(stack.begin() + 24, stack.end()));
+}
+
+TEST_CASE("a variable that has changed since is no longer what the store made of it") {
+  Stack stack;
+  LocalStores stores;
+  store(stack, stores, 0, 4, 1, kLoop);
+  store(stack, stores, 4, 5, -1e30f, kLoop);
+  const std::int32_t before = stack.step;
+  stack.step = 3;
+  CHECK(!stores.that_made(before, stack.begin(), stack.end()));
+}
+
+}  // namespace trace
