@@ -245,35 +245,19 @@ class HazardWatch {
   void update(std::size_t array, std::uint64_t byte, int bytes, Actor actor);
   void commit(int thread);
   void wait(int thread, std::uint64_t groups_in_flight);
-  void fence(int thread, bool wide) { order_.fence(thread, wide); }
+  // Of the threads' accesses: what else orders them is told to it, except barriers of the block.
+  ThreadOrder& order() { return order_; }
   const ThreadOrder& order() const { return order_; }
-  // An atomic or volatile access to that address: acquire before its load, release after its store.
-  void acquire(int thread, std::uint64_t address) { order_.atomic_load(thread, address); }
-  void lock(int thread, std::uint64_t address) { order_.lock(thread, address); }
-  void release(int thread, std::uint64_t address, bool updates = false) {
-    order_.atomic_store(thread, address, updates);
-  }
-  void warp_barrier(int warp, std::uint32_t lanes, std::uint32_t mask) {
-    order_.warp_barrier(warp, lanes, mask);
-  }
   void barrier();
   // Barriers in shared memory: the initialization is a store. Uses of the barrier must come after
   // it, and uses by the copy engine after a fence, too.
   void use_barrier(std::size_t array, std::uint64_t byte, Actor actor, bool by_copies);
-  void proxy_fence(int thread) { order_.proxy_fence(thread); }
-  void barrier_fence(int thread) { order_.barrier_fence(thread); }
-  void arrive(int thread, std::uint64_t phase) { order_.arrive(thread, phase); }
   // The thread arrives when its copies so far are complete; they are once `phase` of the barrier
   // is.
   void arrive_copied(int thread, std::uint32_t barrier, std::uint64_t phase, std::uint64_t place);
   void completed(std::uint32_t barrier, std::uint64_t phase);
-  void pass(int thread, std::uint64_t phase) { order_.pass(thread, phase); }
   // A store or load by an agent (trace/thread_order.h) that `actor` started, as the agent's
   // `action`.
-  ThreadOrder::Moment act(int agent) { return order_.act(agent); }
-  void learn_action(int thread, int agent, ThreadOrder::Moment action) {
-    order_.learn_action(thread, agent, action);
-  }
   void agent_store(
       std::size_t array, std::uint64_t byte, int bytes, Actor actor, int agent,
       ThreadOrder::Moment action);

@@ -203,11 +203,7 @@ void ThreadOrder::arrive(int thread, std::uint64_t place) {
   now_[thread] = ++clock_;
 }
 
-void ThreadOrder::pass(int thread, std::uint64_t place) {
-  atomic_load(thread, place);
-}
-
-ThreadOrder::Moment ThreadOrder::act(int) {
+ThreadOrder::Moment ThreadOrder::act() {
   has_agents_ = true;
   return ++clock_;
 }

@@ -126,11 +126,11 @@ class ThreadOrder {
   // or for all.
   void proxy_fence(int thread);
   void barrier_fence(int thread);
-  // An arrival, and a wait that has passed. Each phase of each barrier is a place of its own.
+  // An arrival; a wait that has passed is an atomic_load(). Each phase of each barrier is a place
+  // of its own.
   void arrive(int thread, std::uint64_t place);
-  void pass(int thread, std::uint64_t place);
   // A new action of an agent; then `thread` learns that it is complete, and so are those before.
-  Moment act(int agent);
+  Moment act();
   void learn_action(int thread, int agent, Moment action);
   // `updates`: it follows a load by the same atomic.
   void atomic_store(int thread, std::uint64_t place, bool updates);

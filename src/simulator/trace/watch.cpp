@@ -200,7 +200,7 @@ void Watch::atomic_access(Token token, const model::WarpAccess& access, int warp
     acquire(thread, access.address[l]);
     if ((will_go_on_ >> l & 1) != 0) read_last_[thread] = access.address[l];
     if (kind_of(token) != Kind::kLockLoad) return;
-    threads_.lock(thread, access.address[l]);
+    threads_.order().lock(thread, access.address[l]);
     ++locks_folded_[thread];
     std::deque<Swap>& swaps = swaps_[thread];
     if (swaps.empty() || swaps.front().number > locks_folded_[thread]) return;
@@ -210,7 +210,7 @@ void Watch::atomic_access(Token token, const model::WarpAccess& access, int warp
 }
 
 void Watch::acquire(int thread, std::uintptr_t address) {
-  threads_.acquire(thread, address);
+  threads_.order().atomic_load(thread, address);
   if (!is_global(address)) return;
   const BlockOrder::Read read = launch_->order.read(address);
   if (read.count == 0) return;
@@ -254,7 +254,7 @@ void Watch::atomic_access_made(Token token, const model::WarpAccess& access, int
   if (!looks() || how_of(kind_of(token)) == How::plain || !is_store(kind_of(token))) return;
   machine::for_each_lane(access.active, [&](int l) {
     const int thread = thread_of(warp, l);
-    threads_.release(thread, access.address[l], kind_of(token) == Kind::kAtomicStore);
+    threads_.order().atomic_store(thread, access.address[l], kind_of(token) == Kind::kAtomicStore);
     if (!is_global(access.address[l])) return;
     const std::uint32_t release = releases_[thread].front();
     releases_[thread].pop_front();
@@ -522,7 +522,7 @@ void Watch::act(int thread, const machine::Action& action, Token path, Token tok
     case Act::warp_barrier:
       return;  // have functions of their own
     case Act::fence:
-      return threads_.fence(thread, action.value != 0);
+      return threads_.order().fence(thread, action.value != 0);
     case Act::read_only_load: {
       const Site* site = sites_.find(path, token, action.value);
       if (site == nullptr || !site->array->watched) return;
@@ -542,7 +542,7 @@ void Watch::act(int thread, const machine::Action& action, Token path, Token tok
     }
     case Act::arrive:
       use_barrier(thread, action.number, false, path, token);
-      return threads_.arrive(thread, phase);
+      return threads_.order().arrive(thread, phase);
     case Act::arrive_copied:
       use_barrier(thread, action.number, false, path, token);
       return threads_.arrive_copied(thread, action.number, action.value, phase);
@@ -550,12 +550,12 @@ void Watch::act(int thread, const machine::Action& action, Token path, Token tok
       threads_.completed(action.number, action.value);
       touch_sources(thread);
       use_barrier(thread, action.number, false, path, token);
-      threads_.pass(thread, phase);
+      threads_.order().atomic_load(thread, phase);
       return learn(thread, agents_.number(AsyncAgents::Kind::copies, action.number), action.copies);
     case Act::barrier_fence:
-      return threads_.barrier_fence(thread);
+      return threads_.order().barrier_fence(thread);
     case Act::proxy_fence:
-      return threads_.proxy_fence(thread);
+      return threads_.order().proxy_fence(thread);
     case Act::load:
       return load_tile(thread, action, path, token);
     case Act::store:
@@ -571,7 +571,8 @@ void Watch::act(int thread, const machine::Action& action, Token path, Token tok
               ? agents_.number(AsyncAgents::Kind::tensor_cores, thread / machine::kWarpgroupThreads)
               : agents_.number(AsyncAgents::Kind::stores, thread);
       if (multiplied && action.value > 0) {
-        threads_.pass(thread, AsyncAgents::place_of_multiply(agent, action.value - 1));
+        threads_.order().atomic_load(
+            thread, AsyncAgents::place_of_multiply(agent, action.value - 1));
       }
       return learn(thread, agent, action.value);
     }
@@ -583,14 +584,14 @@ void Watch::joined_multiply(int thread) {
   const int agent =
       agents_.number(AsyncAgents::Kind::tensor_cores, thread / machine::kWarpgroupThreads);
   const std::size_t started = agents_.started(geometry_.warp_of(thread));
-  threads_.arrive(thread, AsyncAgents::place_of_multiply(agent, started - 1));
+  threads_.order().arrive(thread, AsyncAgents::place_of_multiply(agent, started - 1));
 }
 
 // The thread learns that the agent's first `count` actions are complete.
 void Watch::learn(int thread, int agent, std::uint64_t count) {
   const std::vector<ThreadOrder::Moment>& actions = agents_.actions(agent);
   const std::uint64_t known = std::min<std::uint64_t>(count, actions.size());
-  if (known > 0) threads_.learn_action(thread, agent, actions[known - 1]);
+  if (known > 0) threads_.order().learn_action(thread, agent, actions[known - 1]);
 }
 
 void Watch::use_barrier(
@@ -643,7 +644,7 @@ void Watch::load_tile(int thread, const machine::Action& action, Token path, Tok
   const machine::Action::BoxCopy& copy = *action.copy;
   use_barrier(thread, action.number, true, path, token);
   const int agent = agents_.number(AsyncAgents::Kind::copies, action.number);
-  agents_.actions(agent).push_back(threads_.act(agent));
+  agents_.actions(agent).push_back(threads_.order().act());
   const ThreadOrder::Moment moment = agents_.actions(agent).back();
   part_of_matrix(thread, copy.matrix, false, path, token, agent, moment);
   const auto address = reinterpret_cast<std::uintptr_t>(copy.shared);
@@ -673,7 +674,7 @@ void Watch::store_tile(int thread, const machine::Action& action, Token path, To
   const Site* site = sites_.find(path, access, address);
   if (site == nullptr) return;
   const int agent = agents_.number(AsyncAgents::Kind::stores, thread);
-  agents_.actions(agent).push_back(threads_.act(agent));
+  agents_.actions(agent).push_back(threads_.order().act());
   threads_.agent_load(
       sites_.array_of(*site), address - site->array->begin, static_cast<int>(copy.bytes),
       {thread, site->number}, agent, agents_.actions(agent).back());
@@ -689,7 +690,7 @@ void Watch::read_operand(int thread, const machine::Action& action, Token path, 
   const std::size_t number = action.kind == machine::Action::Kind::multiply
                                  ? agents_.start(warp)
                                  : agents_.started(warp) - 1;
-  if (number == actions.size()) actions.push_back(threads_.act(agent));
+  if (number == actions.size()) actions.push_back(threads_.order().act());
   const Token access = make_token(place_of(token), Kind::kLoad, kBoxSite);
   const machine::OperandTile tile{action.value, action.major};
   const Site* site = nullptr;
@@ -736,7 +737,7 @@ void Watch::touch_sources(int thread) {
 
 void Watch::warp_barrier(int warp, std::uint32_t lanes, std::uint32_t mask) {
   if (!looks()) return;
-  threads_.warp_barrier(warp, lanes, mask);
+  threads_.order().warp_barrier(warp, lanes, mask);
   latest_loads_[warp] = {};
 }
 
