@@ -302,17 +302,6 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* ke
   return cudaSuccess;
 }
 
-// Hints about caches change no count, and a bank is four bytes wide whatever a program asks for.
-cudaError_t cudaFuncSetCacheConfig(const void*, cudaFuncCache) {
-  const Call call;
-  return cudaSuccess;
-}
-
-cudaError_t cudaFuncSetSharedMemConfig(const void*, cudaSharedMemConfig) {
-  const Call call;
-  return cudaSuccess;
-}
-
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(
     int* blocks, const void* kernel, int threads, std::size_t dynamic_shared_bytes) {
   return active_blocks(Call(), blocks, kernel, threads, dynamic_shared_bytes);

@@ -96,84 +96,15 @@ cudaDeviceProp properties_of(const model::Gpu& gpu) {
   return of;
 }
 
-// The attributes that are members of the properties.
-template <class T>
-struct Attribute {
-  cudaDeviceAttr attribute;
-  T cudaDeviceProp::*member;
-};
-constexpr Attribute<int> kNumbers[] = {
-    {cudaDevAttrMaxThreadsPerBlock, &cudaDeviceProp::maxThreadsPerBlock},
-    {cudaDevAttrWarpSize, &cudaDeviceProp::warpSize},
-    {cudaDevAttrMaxRegistersPerBlock, &cudaDeviceProp::regsPerBlock},
-    {cudaDevAttrClockRate, &cudaDeviceProp::clockRate},
-    {cudaDevAttrGpuOverlap, &cudaDeviceProp::deviceOverlap},
-    {cudaDevAttrMultiProcessorCount, &cudaDeviceProp::multiProcessorCount},
-    {cudaDevAttrKernelExecTimeout, &cudaDeviceProp::kernelExecTimeoutEnabled},
-    {cudaDevAttrIntegrated, &cudaDeviceProp::integrated},
-    {cudaDevAttrCanMapHostMemory, &cudaDeviceProp::canMapHostMemory},
-    {cudaDevAttrComputeMode, &cudaDeviceProp::computeMode},
-    {cudaDevAttrConcurrentKernels, &cudaDeviceProp::concurrentKernels},
-    {cudaDevAttrEccEnabled, &cudaDeviceProp::ECCEnabled},
-    {cudaDevAttrPciBusId, &cudaDeviceProp::pciBusID},
-    {cudaDevAttrPciDeviceId, &cudaDeviceProp::pciDeviceID},
-    {cudaDevAttrTccDriver, &cudaDeviceProp::tccDriver},
-    {cudaDevAttrMemoryClockRate, &cudaDeviceProp::memoryClockRate},
-    {cudaDevAttrGlobalMemoryBusWidth, &cudaDeviceProp::memoryBusWidth},
-    {cudaDevAttrL2CacheSize, &cudaDeviceProp::l2CacheSize},
-    {cudaDevAttrMaxThreadsPerMultiProcessor, &cudaDeviceProp::maxThreadsPerMultiProcessor},
-    {cudaDevAttrAsyncEngineCount, &cudaDeviceProp::asyncEngineCount},
-    {cudaDevAttrUnifiedAddressing, &cudaDeviceProp::unifiedAddressing},
-    {cudaDevAttrPciDomainId, &cudaDeviceProp::pciDomainID},
-    {cudaDevAttrComputeCapabilityMajor, &cudaDeviceProp::major},
-    {cudaDevAttrComputeCapabilityMinor, &cudaDeviceProp::minor},
-    {cudaDevAttrStreamPrioritiesSupported, &cudaDeviceProp::streamPrioritiesSupported},
-    {cudaDevAttrGlobalL1CacheSupported, &cudaDeviceProp::globalL1CacheSupported},
-    {cudaDevAttrLocalL1CacheSupported, &cudaDeviceProp::localL1CacheSupported},
-    {cudaDevAttrMaxRegistersPerMultiprocessor, &cudaDeviceProp::regsPerMultiprocessor},
-    {cudaDevAttrManagedMemory, &cudaDeviceProp::managedMemory},
-    {cudaDevAttrHostNativeAtomicSupported, &cudaDeviceProp::hostNativeAtomicSupported},
-    {cudaDevAttrSingleToDoublePrecisionPerfRatio,
-     &cudaDeviceProp::singleToDoublePrecisionPerfRatio},
-    {cudaDevAttrPageableMemoryAccess, &cudaDeviceProp::pageableMemoryAccess},
-    {cudaDevAttrConcurrentManagedAccess, &cudaDeviceProp::concurrentManagedAccess},
-    {cudaDevAttrComputePreemptionSupported, &cudaDeviceProp::computePreemptionSupported},
-    {cudaDevAttrCooperativeLaunch, &cudaDeviceProp::cooperativeLaunch},
-    {cudaDevAttrCanUseHostPointerForRegisteredMem,
-     &cudaDeviceProp::canUseHostPointerForRegisteredMem},
-    {cudaDevAttrCooperativeMultiDeviceLaunch, &cudaDeviceProp::cooperativeMultiDeviceLaunch},
-    {cudaDevAttrPageableMemoryAccessUsesHostPageTables,
-     &cudaDeviceProp::pageableMemoryAccessUsesHostPageTables},
-    {cudaDevAttrDirectManagedMemAccessFromHost, &cudaDeviceProp::directManagedMemAccessFromHost},
-    {cudaDevAttrHostRegisterSupported, &cudaDeviceProp::hostRegisterSupported},
-    {cudaDevAttrMaxBlocksPerMultiprocessor, &cudaDeviceProp::maxBlocksPerMultiProcessor},
-    {cudaDevAttrMaxPersistingL2CacheSize, &cudaDeviceProp::persistingL2CacheMaxSize},
-    {cudaDevAttrMemoryPoolsSupported, &cudaDeviceProp::memoryPoolsSupported},
-    {cudaDevAttrClusterLaunch, &cudaDeviceProp::clusterLaunch},
-};
-constexpr Attribute<std::size_t> kSizes[] = {
-    {cudaDevAttrMaxSharedMemoryPerBlock, &cudaDeviceProp::sharedMemPerBlock},
-    {cudaDevAttrTotalConstantMemory, &cudaDeviceProp::totalConstMem},
-    {cudaDevAttrMaxPitch, &cudaDeviceProp::memPitch},
-    {cudaDevAttrTextureAlignment, &cudaDeviceProp::textureAlignment},
-    {cudaDevAttrMaxSharedMemoryPerMultiprocessor, &cudaDeviceProp::sharedMemPerMultiprocessor},
-    {cudaDevAttrMaxSharedMemoryPerBlockOptin, &cudaDeviceProp::sharedMemPerBlockOptin},
-    {cudaDevAttrReservedSharedMemoryPerBlock, &cudaDeviceProp::reservedSharedMemPerBlock},
-};
-
 std::optional<int> value_of(cudaDeviceAttr wanted, const cudaDeviceProp& of) {
-  if (wanted >= cudaDevAttrMaxBlockDimX && wanted <= cudaDevAttrMaxBlockDimZ) {
-    return of.maxThreadsDim[wanted - cudaDevAttrMaxBlockDimX];
-  }
-  if (wanted >= cudaDevAttrMaxGridDimX && wanted <= cudaDevAttrMaxGridDimZ) {
-    return of.maxGridSize[wanted - cudaDevAttrMaxGridDimX];
-  }
-  if (wanted == cudaDevAttrMemoryPoolSupportedHandleTypes) return 0;  // there is one process
-  for (const auto& [attribute, member] : kNumbers) {
-    if (attribute == wanted) return of.*member;
-  }
-  for (const auto& [attribute, member] : kSizes) {
-    if (attribute == wanted) return static_cast<int>(of.*member);
+  switch (wanted) {
+#define SIMT_ATTRIBUTE(name, number, member) \
+  case cudaDevAttr##name:                    \
+    return static_cast<int>(of.member);
+    SIMT_DEVICE_ATTRIBUTES(SIMT_ATTRIBUTE)
+#undef SIMT_ATTRIBUTE
+    case cudaDevAttrMemoryPoolSupportedHandleTypes:
+      return 0;  // there is one process
   }
   return std::nullopt;
 }
@@ -208,11 +139,6 @@ cudaError_t cudaGetDevice(int* device) {
 cudaError_t cudaSetDevice(int device) {
   const Call call;
   return device == 0 ? cudaSuccess : call.fails(cudaErrorInvalidDevice, kOneGpu);
-}
-
-cudaError_t cudaSetDeviceFlags(unsigned) {
-  const Call call;
-  return cudaSuccess;
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
@@ -279,18 +205,6 @@ cudaError_t cudaThreadExit() {
   return cudaDeviceReset();
 }
 
-// Hints about caches change no count.
-cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) {
-  const Call call;
-  return cudaSuccess;
-}
-
-// Since compute capability 5.0, a bank is four bytes wide whatever a program asks for.
-cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig) {
-  const Call call;
-  return cudaSuccess;
-}
-
 cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t value) {
   const Call call;
   if (limit > cudaLimitPersistingL2CacheSize) {
@@ -333,12 +247,18 @@ cudaError_t cudaDeviceDisablePeerAccess(int) {
   return call.fails(cudaErrorInvalidDevice, kOneGpu);
 }
 
-cudaError_t cudaProfilerStart() {
-  const Call call;
-  return cudaSuccess;
-}
-
-cudaError_t cudaProfilerStop() {
-  const Call call;
-  return cudaSuccess;
-}
+// Hints about caches change no count, and since compute capability 5.0 a bank is four bytes wide
+// whatever a program asks for.
+#define SIMT_HINT(name, ...)      \
+  cudaError_t name(__VA_ARGS__) { \
+    const Call call;              \
+    return cudaSuccess;           \
+  }
+SIMT_HINT(cudaSetDeviceFlags, unsigned)
+SIMT_HINT(cudaDeviceSetCacheConfig, cudaFuncCache)
+SIMT_HINT(cudaDeviceSetSharedMemConfig, cudaSharedMemConfig)
+SIMT_HINT(cudaFuncSetCacheConfig, const void*, cudaFuncCache)
+SIMT_HINT(cudaFuncSetSharedMemConfig, const void*, cudaSharedMemConfig)
+SIMT_HINT(cudaProfilerStart)
+SIMT_HINT(cudaProfilerStop)
+#undef SIMT_HINT
