@@ -416,3 +416,24 @@ struct alignas(4) NarrowPair {
     return *this;                                     \
   }                                                   \
   using Base::Base;
+
+// Such a number, a pair of them, and CUDA's other names for both.
+#define SIMT_NARROW_TYPES(T, Pair, name, format)                                \
+  struct T##_raw {                                                              \
+    unsigned short x;                                                           \
+  };                                                                            \
+  struct Pair##_raw {                                                           \
+    unsigned short x, y;                                                        \
+  };                                                                            \
+  struct T : simt::NarrowFloat<T, format> {                                     \
+    SIMT_COPIED_BY_BASE(T, NarrowFloat)                                         \
+    SIMT_ALWAYS_INLINE T(const T##_raw& raw) { bits = raw.x; }                  \
+    SIMT_ALWAYS_INLINE operator T##_raw() const { return {bits}; }              \
+  };                                                                            \
+  struct Pair : simt::NarrowPair<Pair, T> {                                     \
+    SIMT_COPIED_BY_BASE(Pair, NarrowPair)                                       \
+    SIMT_ALWAYS_INLINE Pair(const Pair##_raw& raw)                              \
+        : NarrowPair(T::of_bits(raw.x), T::of_bits(raw.y)) {}                   \
+    SIMT_ALWAYS_INLINE operator Pair##_raw() const { return {x.bits, y.bits}; } \
+  };                                                                            \
+  SIMT_NARROW_NAMES(T, Pair, name)

@@ -4,32 +4,12 @@
 #include "simulator/cuda/cpu.h"
 #include "simulator/cuda/narrow_float.h"
 
-struct __half_raw {
-  unsigned short x;
-};
-struct __half2_raw {
-  unsigned short x, y;
-};
-
-struct __half : simt::NarrowFloat<__half, model::kFp16> {
-  SIMT_COPIED_BY_BASE(__half, NarrowFloat)
-  SIMT_ALWAYS_INLINE __half(const __half_raw& raw) { bits = raw.x; }
-  SIMT_ALWAYS_INLINE operator __half_raw() const { return {bits}; }
-};
-
-struct __half2 : simt::NarrowPair<__half2, __half> {
-  SIMT_COPIED_BY_BASE(__half2, NarrowPair)
-  SIMT_ALWAYS_INLINE __half2(const __half2_raw& raw)
-      : NarrowPair(__half::of_bits(raw.x), __half::of_bits(raw.y)) {}
-  SIMT_ALWAYS_INLINE operator __half2_raw() const { return {x.bits, y.bits}; }
-};
+SIMT_NARROW_TYPES(__half, __half2, half, model::kFp16)
 
 using half = __half;
 using half2 = __half2;
 using nv_half = __half;
 using nv_half2 = __half2;
-
-SIMT_NARROW_NAMES(__half, __half2, half)
 
 #define CUDART_INF_FP16 __ushort_as_half(0x7c00)
 #define CUDART_NAN_FP16 __ushort_as_half(0x7fff)

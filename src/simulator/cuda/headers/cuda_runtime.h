@@ -16,20 +16,19 @@ void** as_void(T** pointer) {
 }
 }  // namespace simt
 
-template <class T>
-__forceinline__ cudaError_t cudaMalloc(T** pointer, std::size_t bytes, const char* argument = "") {
-  return simt::malloc_device(simt::as_void(pointer), bytes, argument);
-}
-template <class T>
-__forceinline__ cudaError_t
-cudaMallocAsync(T** pointer, std::size_t bytes, cudaStream_t, const char* argument = "") {
-  return simt::malloc_device(simt::as_void(pointer), bytes, argument);
-}
-template <class T>
-__forceinline__ cudaError_t
-cudaMallocManaged(T** pointer, std::size_t bytes, const char* argument = "") {
-  return simt::malloc_managed(simt::as_void(pointer), bytes, cudaMemAttachGlobal, argument);
-}
+// `argument` is the text of the pointer's argument, from the macros below.
+#define SIMT_ALLOCATION(name, function, ...)                                                  \
+  template <class T>                                                                          \
+  __forceinline__ cudaError_t name(                                                           \
+      T** pointer, std::size_t bytes __VA_OPT__(, ) __VA_ARGS__, const char* argument = "") { \
+    return simt::function(simt::as_void(pointer), bytes, argument);                           \
+  }
+SIMT_ALLOCATION(cudaMalloc, malloc_device)
+SIMT_ALLOCATION(cudaMallocAsync, malloc_device, cudaStream_t)
+SIMT_ALLOCATION(cudaMallocHost, malloc_pinned)
+SIMT_ALLOCATION(cudaMallocHost, malloc_pinned, unsigned)
+SIMT_ALLOCATION(cudaHostAlloc, malloc_pinned, unsigned)
+#undef SIMT_ALLOCATION
 template <class T>
 __forceinline__ cudaError_t
 cudaMallocManaged(T** pointer, std::size_t bytes, unsigned flags, const char* argument = "") {
@@ -37,18 +36,8 @@ cudaMallocManaged(T** pointer, std::size_t bytes, unsigned flags, const char* ar
 }
 template <class T>
 __forceinline__ cudaError_t
-cudaMallocHost(T** pointer, std::size_t bytes, const char* argument = "") {
-  return simt::malloc_pinned(simt::as_void(pointer), bytes, argument);
-}
-template <class T>
-__forceinline__ cudaError_t
-cudaMallocHost(T** pointer, std::size_t bytes, unsigned, const char* argument = "") {
-  return simt::malloc_pinned(simt::as_void(pointer), bytes, argument);
-}
-template <class T>
-__forceinline__ cudaError_t
-cudaHostAlloc(T** pointer, std::size_t bytes, unsigned, const char* argument = "") {
-  return simt::malloc_pinned(simt::as_void(pointer), bytes, argument);
+cudaMallocManaged(T** pointer, std::size_t bytes, const char* argument = "") {
+  return cudaMallocManaged(pointer, bytes, cudaMemAttachGlobal, argument);
 }
 template <class T>
 __forceinline__ cudaError_t cudaMallocPitch(

@@ -147,40 +147,27 @@ __device__ __forceinline__ double curand_uniform_double(State* state) {
 }
 
 // By Box and Muller, who make two normal numbers of two uniform ones.
-template <class State>
-__device__ __forceinline__ float2 curand_normal2(State* state) {
-  const float radius = sqrtf(-2 * logf(curand_uniform(state))), turns = curand_uniform(state);
-  return float2{radius * sinpif(2 * turns), radius * cospif(2 * turns)};
-}
-template <class State>
-__device__ __forceinline__ double2 curand_normal2_double(State* state) {
-  const double radius = sqrt(-2 * log(curand_uniform_double(state)));
-  const double turns = curand_uniform_double(state);
-  return double2{radius * sinpi(2 * turns), radius * cospi(2 * turns)};
-}
-template <class State>
-__device__ __forceinline__ float curand_normal(State* state) {
-  if ((state->boxmuller_flag ^= 1) == 0) return state->boxmuller_extra;
-  const float2 both = curand_normal2(state);
-  state->boxmuller_extra = both.y;
-  return both.x;
-}
-template <class State>
-__device__ __forceinline__ double curand_normal_double(State* state) {
-  if ((state->boxmuller_flag_double ^= 1) == 0) return state->boxmuller_extra_double;
-  const double2 both = curand_normal2_double(state);
-  state->boxmuller_extra_double = both.y;
-  return both.x;
-}
-template <class State>
-__device__ __forceinline__ float curand_log_normal(State* state, float mean, float deviation) {
-  return expf(mean + deviation * curand_normal(state));
-}
-template <class State>
-__device__ __forceinline__ double curand_log_normal_double(
-    State* state, double mean, double deviation) {
-  return exp(mean + deviation * curand_normal_double(state));
-}
+#define SIMT_NORMAL(T, _of_type, f)                                                             \
+  template <class State>                                                                        \
+  __device__ __forceinline__ T##2 curand_normal2##_of_type(State* state) {                      \
+    const T radius = sqrt##f(-2 * log##f(curand_uniform##_of_type(state)));                     \
+    const T turns = curand_uniform##_of_type(state);                                            \
+    return T##2 {radius * sinpi##f(2 * turns), radius * cospi##f(2 * turns)};                   \
+  }                                                                                             \
+  template <class State>                                                                        \
+  __device__ __forceinline__ T curand_normal##_of_type(State* state) {                          \
+    if ((state->boxmuller_flag##_of_type ^= 1) == 0) return state->boxmuller_extra##_of_type;   \
+    const T##2 both = curand_normal2##_of_type(state);                                          \
+    state->boxmuller_extra##_of_type = both.y;                                                  \
+    return both.x;                                                                              \
+  }                                                                                             \
+  template <class State>                                                                        \
+  __device__ __forceinline__ T curand_log_normal##_of_type(State* state, T mean, T deviation) { \
+    return exp##f(mean + deviation * curand_normal##_of_type(state));                           \
+  }
+SIMT_NORMAL(float, , f)
+SIMT_NORMAL(double, _double, )
+#undef SIMT_NORMAL
 // The events until time `lambda`, with exponential times between them.
 template <class State>
 __device__ __forceinline__ unsigned curand_poisson(State* state, double lambda) {
