@@ -27,17 +27,13 @@ void look_for_misuse(
   if (zeros > size) {
     misuse(HazardKind::copy_of_bad_zeros, zeros, static_cast<std::int64_t>(size));
   }
-  const auto locals = thread_locals();
-  const auto is_on_chip = [&](const void* pointer) {
-    const auto address = reinterpret_cast<std::uintptr_t>(pointer);
-    return address - reinterpret_cast<std::uintptr_t>(locals.data()) < locals.size() ||
-           memory.stacks.holds(address);
+  const auto is_local = [&](const void* pointer) {
+    return memory.stacks.holds(reinterpret_cast<std::uintptr_t>(pointer));
   };
-  const auto to = reinterpret_cast<std::uintptr_t>(copy.to);
-  if (!is_on_chip(copy.to) || memory.stacks.holds(to)) {
-    misuse(HazardKind::copy_to_global);
+  if (!is_shared_memory(copy.to) || is_local(copy.to)) misuse(HazardKind::copy_to_global);
+  if (copy.bytes > 0 && (is_shared_memory(copy.from) || is_local(copy.from))) {
+    misuse(HazardKind::copy_from_shared);
   }
-  if (copy.bytes > 0 && is_on_chip(copy.from)) misuse(HazardKind::copy_from_shared);
 }
 
 }  // namespace

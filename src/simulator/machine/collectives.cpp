@@ -285,12 +285,6 @@ namespace {
 
 // A kernel's queries: the kind of memory of a pointer, the ranks of lanes in a group, and the time.
 
-bool is_shared(const void* pointer) {
-  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
-  const std::span<const std::byte> locals = thread_locals();
-  return address - reinterpret_cast<std::uintptr_t>(locals.data()) < locals.size();
-}
-
 bool is_local(const void* pointer) {
   return running_worker != nullptr &&
          running_worker->memory().stacks.holds(reinterpret_cast<std::uintptr_t>(pointer));
@@ -300,13 +294,13 @@ bool is_local(const void* pointer) {
 }  // namespace machine
 
 unsigned __isShared(const void* pointer) {
-  return machine::is_shared(pointer);
+  return machine::is_shared_memory(pointer);
 }
 unsigned __isLocal(const void* pointer) {
   return machine::is_local(pointer);
 }
 unsigned __isGlobal(const void* pointer) {
-  return !machine::is_shared(pointer) && !machine::is_local(pointer);
+  return !machine::is_shared_memory(pointer) && !machine::is_local(pointer);
 }
 
 // Declared in cuda/headers/cooperative_groups.h.

@@ -92,13 +92,10 @@ namespace {
 constexpr std::uint64_t kMark = 0x6d62617272696572;
 
 void require_barrier(const void* pointer, const void* place) {
-  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
-  bool is_shared = false;
-  for (const KernelArray& array : running_worker->memory().arrays) {
-    is_shared |= array.shared && array.holds(address, sizeof(std::uint64_t));
+  if (shared_array_at(pointer, sizeof(std::uint64_t)) == nullptr) {
+    fault("it uses an mbarrier that is not in shared memory", place);
   }
-  if (!is_shared) fault("it uses an mbarrier that is not in shared memory", place);
-  if (address % sizeof(std::uint64_t) != 0) {
+  if (reinterpret_cast<std::uintptr_t>(pointer) % sizeof(std::uint64_t) != 0) {
     fault("it uses an mbarrier whose address is not a multiple of 8", place);
   }
 }

@@ -46,6 +46,20 @@ namespace machine {
 
 namespace {
 
+// Calls visit(the executable, segment, its address) for each segment.
+template <class Visit>
+void for_each_segment(Visit visit) {
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* each) {
+        for (int i = 0; i < info->dlpi_phnum; ++i) {
+          const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+          (*static_cast<Visit*>(each))(*info, segment, info->dlpi_addr + segment.p_vaddr);
+        }
+        return 1;  // the executable comes first; the libraries do not matter
+      },
+      &visit);
+}
+
 struct Symbols {
   std::vector<char> file;
   std::span<const Elf64_Sym> table;
@@ -77,12 +91,9 @@ Symbols read_symbols() {
         section.sh_size / sizeof(Elf64_Sym)};
     symbols.names = file + sections[section.sh_link].sh_offset;
   }
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* address) {
-        *static_cast<std::uintptr_t*>(address) = info->dlpi_addr;
-        return 1;  // the executable comes first
-      },
-      &symbols.loaded_at);
+  for_each_segment([&](const auto& executable, const auto&, std::uintptr_t) {
+    symbols.loaded_at = executable.dlpi_addr;
+  });
   return symbols;
 }
 
@@ -158,7 +169,7 @@ References references_of(std::span<const unsigned char> code) {
 // calls count that its code has, also those through a table of pointers, and not those of one run.
 void mark_reached(std::vector<SharedArray>& arrays, const void* kernel) {
   const auto hook = reinterpret_cast<std::uintptr_t>(&__sanitizer_cov_trace_pc);
-  const auto locals = reinterpret_cast<std::uintptr_t>(thread_locals().data());
+  const std::uintptr_t locals = thread_locals().begin;
   std::set<std::uintptr_t> reached;
   for (std::vector places{reinterpret_cast<std::uintptr_t>(kernel)}; !places.empty();) {
     const std::uintptr_t begin = places.back();
@@ -282,31 +293,18 @@ std::size_t end_of_name(const std::string& name) {
   return name.size();
 }
 
-struct AddressRange {
-  std::uintptr_t begin = 0, end = 0;
-  bool holds(std::uintptr_t address) const { return begin <= address && address < end; }
-};
-
 // The program's memory that host code may change, and the part of it that is constant after the
 // program was loaded.
 struct Writable {
-  AddressRange all, constant;
+  MemoryRange all{}, constant{};
 };
 Writable writable_memory() {
   Writable found;
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* into) {
-        auto& ranges = *static_cast<Writable*>(into);
-        for (int i = 0; i < info->dlpi_phnum; ++i) {
-          const ElfW(Phdr)& segment = info->dlpi_phdr[i];
-          const std::uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
-          const AddressRange range{begin, begin + segment.p_memsz};
-          if (segment.p_type == PT_LOAD && (segment.p_flags & PF_W) != 0) ranges.all = range;
-          if (segment.p_type == PT_GNU_RELRO) ranges.constant = range;
-        }
-        return 1;  // the executable comes first
-      },
-      &found);
+  for_each_segment([&](const auto&, const auto& segment, std::uintptr_t begin) {
+    const MemoryRange range{begin, segment.p_memsz};
+    if (segment.p_type == PT_LOAD && (segment.p_flags & PF_W) != 0) found.all = range;
+    if (segment.p_type == PT_GNU_RELRO) found.constant = range;
+  });
   return found;
 }
 
@@ -481,23 +479,13 @@ char* dynamic_shared_memory() {
   return simt_dynamic_shared;
 }
 
-std::span<const std::byte> thread_locals() {
-  static __thread const std::byte* begin;
-  static __thread std::size_t bytes;
-  if (begin != nullptr) return {begin, bytes};
-  std::span<const std::byte> block;
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* found) {
-        for (int i = 0; i < info->dlpi_phnum; ++i) {
-          if (info->dlpi_phdr[i].p_type != PT_TLS) continue;
-          *static_cast<std::span<const std::byte>*>(found) = {
-              static_cast<const std::byte*>(info->dlpi_tls_data), info->dlpi_phdr[i].p_memsz};
-        }
-        return 1;  // the executable comes first; the libraries do not matter
-      },
-      &block);
-  begin = block.data();
-  bytes = block.size();
+MemoryRange thread_locals() {
+  static __thread MemoryRange block;
+  if (block.bytes > 0) return block;
+  for_each_segment([](const auto& executable, const auto& segment, std::uintptr_t) {
+    if (segment.p_type != PT_TLS) return;
+    block = {address_of(executable.dlpi_tls_data), segment.p_memsz};
+  });
   return block;
 }
 
@@ -527,7 +515,7 @@ std::vector<KernelArray> arrays_of(
     arrays.back().own_pages = false;
     arrays.back().element = variable.element;
   }
-  const std::uintptr_t locals = address_of(thread_locals().data());
+  const std::uintptr_t locals = thread_locals().begin;
   arrays.push_back(
       {"dynamic", address_of(simt_dynamic_shared), static_cast<std::size_t>(dynamic_bytes), true});
   for (const SharedArray& array : shared_arrays(kernel)) {
@@ -542,17 +530,9 @@ std::vector<KernelArray> arrays_of(
 
 std::vector<MemoryRange> uncounted_memory(const void* arguments, std::size_t bytes) {
   std::vector<MemoryRange> ranges;
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* found) {
-        for (int i = 0; i < info->dlpi_phnum; ++i) {
-          const ElfW(Phdr)& segment = info->dlpi_phdr[i];
-          if (segment.p_type != PT_LOAD) continue;
-          static_cast<std::vector<MemoryRange>*>(found)->push_back(
-              {info->dlpi_addr + segment.p_vaddr, segment.p_memsz});
-        }
-        return 1;  // the executable comes first
-      },
-      &ranges);
+  for_each_segment([&](const auto&, const auto& segment, std::uintptr_t begin) {
+    if (segment.p_type == PT_LOAD) ranges.push_back({begin, segment.p_memsz});
+  });
   ranges.push_back({address_of(arguments), bytes});
   return ranges;
 }
@@ -638,22 +618,23 @@ char* pointer_to_shared(std::uint32_t address) {
   return pointer_to_shared(address, running_worker->memory().arrays);
 }
 
+const KernelArray* array_with(
+    std::span<const KernelArray> arrays, std::uintptr_t address, std::size_t bytes) {
+  const auto found = std::ranges::find_if(
+      arrays, [&](const KernelArray& array) { return array.holds(address, bytes); });
+  return found == arrays.end() ? nullptr : &*found;
+}
+
 const KernelArray* shared_array_at(const void* pointer, std::size_t bytes) {
-  for (const KernelArray& array : running_worker->memory().arrays) {
-    if (array.shared && array.holds(reinterpret_cast<std::uintptr_t>(pointer), bytes)) {
-      return &array;
-    }
-  }
-  return nullptr;
+  const KernelArray* const array =
+      array_with(running_worker->memory().arrays, address_of(pointer), bytes);
+  return array != nullptr && array->shared ? array : nullptr;
 }
 
 }  // namespace machine
 
 bool machine::is_shared_memory(const void* pointer) {
-  const auto locals = thread_locals();
-  return reinterpret_cast<std::uintptr_t>(pointer) -
-             reinterpret_cast<std::uintptr_t>(locals.data()) <
-         locals.size();
+  return thread_locals().holds(address_of(pointer));
 }
 
 std::size_t __cvta_generic_to_shared(const void* pointer) {

@@ -55,7 +55,7 @@ struct KernelMemory {
 // The executable's thread-local variables of this thread of the operating system. They include the
 // kernel's __shared__ arrays. Of the others a kernel sees only the built-ins, whose reads are not
 // announced.
-std::span<const std::byte> thread_locals();
+MemoryRange thread_locals();
 
 // Dynamic shared memory of the blocks on this thread, which has the shared addresses from 0 on.
 char* dynamic_shared_memory();
@@ -92,7 +92,10 @@ char* pointer_to_shared(std::uint32_t address);
 // The same for the block to which these arrays belong.
 char* pointer_to_shared(std::uint32_t address, std::span<const KernelArray> arrays);
 
-// The array that holds these bytes of shared memory from there on; null if there is none.
+// The array that holds these bytes; null if there is none.
+const KernelArray* array_with(
+    std::span<const KernelArray> arrays, std::uintptr_t address, std::size_t bytes = 1);
+// The same for those of the running block, if it is in shared memory.
 const KernelArray* shared_array_at(const void* pointer, std::size_t bytes);
 
 // Whether the pointer is into memory that contains arrays in shared memory.

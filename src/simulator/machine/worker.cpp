@@ -498,9 +498,8 @@ namespace {
 std::string phase_of(const AsyncWait& wait, std::span<const KernelArray> arrays) {
   const std::string phase = "with parity " + std::to_string(wait.parity);
   const auto address = reinterpret_cast<std::uintptr_t>(wait.barrier->shared);
-  const auto array = std::ranges::find_if(
-      arrays, [&](const KernelArray& known) { return known.shared && known.holds(address); });
-  if (array == arrays.end()) return phase;
+  const KernelArray* const array = array_with(arrays, address);
+  if (array == nullptr || !array->shared) return phase;
   return phase + " for " + array->name + " (byte " + std::to_string(address - array->begin) + ")";
 }
 

@@ -301,10 +301,10 @@ std::size_t widest_of_range(std::size_t bytes) {
 }  // namespace
 
 std::vector<char> shared_words(std::span<const machine::KernelArray> arrays) {
-  const std::span<const std::byte> locals = machine::thread_locals();
-  std::vector<char> words(locals.size() / 4 + 1, 0);
+  const machine::MemoryRange locals = machine::thread_locals();
+  std::vector<char> words(locals.bytes / 4 + 1, 0);
   const auto mark = [&](std::uintptr_t begin, std::size_t bytes) {
-    const std::size_t first = begin - reinterpret_cast<std::uintptr_t>(locals.data());
+    const std::size_t first = begin - locals.begin;
     std::fill(words.begin() + first / 4, words.begin() + (first + bytes + 3) / 4, 1);
   };
   for (const machine::KernelArray& array : arrays) {

@@ -178,16 +178,14 @@ Site* Sites::find_or_make(Token path, Token token, std::uintptr_t address) {
     return is_site(site, path, token, address);
   });
   if (known != sites_.end()) return &*known;
-  const auto array = std::find_if(
-      arrays_.begin(), arrays_.end(),
-      [&](const machine::KernelArray& a) { return a.holds(address); });
-  if (array == arrays_.end()) return nullptr;
+  const machine::KernelArray* const array = machine::array_with(arrays_, address);
+  if (array == nullptr) return nullptr;
   if (array->owner != 0 && !paths_.has_entered(array->owner, array->owner_bytes)) return nullptr;
 
   const Kind kind = kind_of(token);
   const bool loads = is_load(kind);
   const bool shared = array->shared;
-  Site site{path, token, &*array, 0, static_cast<std::uint32_t>(sites_.size()), {}};
+  Site site{path, token, array, 0, static_cast<std::uint32_t>(sites_.size()), {}};
   site.traffic = kind == Kind::kAsyncCopy ? (shared ? kAsyncSmem : kAsyncGmem)
                  : loads                  ? (shared ? kSmemLoads : kGmemLoads)
                                           : (shared ? kSmemStores : kGmemStores);

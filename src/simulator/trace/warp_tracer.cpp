@@ -39,9 +39,9 @@ void WarpTracer::go_on() {
   if (!audited_ && an_audit_runs) AuditedBlock::leave_unfinished();
   hooks.stacks = memory_.stacks.begin;
   hooks.stack_bytes = memory_.stacks.bytes;
-  const std::span<const std::byte> locals = machine::thread_locals();
-  hooks.locals = reinterpret_cast<std::uintptr_t>(locals.data());
-  hooks.locals_bytes = locals.size();
+  const machine::MemoryRange locals = machine::thread_locals();
+  hooks.locals = locals.begin;
+  hooks.locals_bytes = locals.bytes;
   hooks.is_shared = is_shared_.data();
   hooks.looks_for_hazards = watch_.looks();
   const machine::MemoryRange device = machine::device_addresses();
@@ -102,12 +102,9 @@ void WarpTracer::settle_store() {
   if (hooks.log == nullptr || hooks.log->value == nullptr) return;
   const std::uintptr_t address = hooks.log->value[-1];
   const int bytes = bytes_of(hooks.log->store);
-  const bool is_made = std::any_of(
-      memory_.arrays.begin(), memory_.arrays.end(),
-      [&](const machine::KernelArray& array) { return array.holds(address, bytes); });
   if (kind_of(hooks.log->store) == Kind::kAtomicStore) {
     *hooks.log->value = kNoValue;
-  } else if (is_made) {
+  } else if (machine::array_with(memory_.arrays, address, bytes) != nullptr) {
     settle(*hooks.log);
   }
   hooks.log->value = nullptr;
@@ -531,10 +528,9 @@ bool EventRecord::action(int thread, const machine::Action& action) {
   recorded.named = action.id;
   if (kind->second != To::multiply) recorded.barrier = action.number;
   const auto place = [&](std::uintptr_t address, int& array, std::uint64_t& byte) {
-    const auto holds = std::find_if(
-        arrays_.begin(), arrays_.end(), [&](const auto& a) { return a.holds(address); });
-    if (holds == arrays_.end()) return;
-    array = static_cast<int>(holds - arrays_.begin());
+    const machine::KernelArray* const holds = machine::array_with(arrays_, address);
+    if (holds == nullptr) return;
+    array = static_cast<int>(holds - arrays_.data());
     byte = address - holds->begin;
   };
   const auto address_of = [](const void* p) { return reinterpret_cast<std::uintptr_t>(p); };

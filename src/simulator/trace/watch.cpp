@@ -27,11 +27,6 @@ bool loads(const Site& site) {
   return is_load(kind_of(site.token)) || site.traffic == kAsyncGmem;
 }
 
-machine::MemoryRange thread_locals() {
-  const std::span<const std::byte> locals = machine::thread_locals();
-  return {reinterpret_cast<std::uintptr_t>(locals.data()), locals.size()};
-}
-
 }  // namespace
 
 Watch::Watch(
@@ -42,7 +37,7 @@ Watch::Watch(
       sites_(sites),
       paths_(paths),
       launch_(launch),
-      locals_(thread_locals()),
+      locals_(machine::thread_locals()),
       threads_(geometry),
       barriers_(geometry) {
   for (std::size_t i = 0; i < memory.arrays.size(); ++i) {
@@ -498,9 +493,8 @@ void Watch::misuse(int thread, const machine::Action& action, Token path, Token 
   hazard.index = static_cast<std::int64_t>(action.value);
   hazard.extent = action.number;
   if (hazard.kind == model::HazardKind::unwritten) {
-    const auto array = std::ranges::find_if(
-        memory_.arrays, [&](const machine::KernelArray& one) { return one.holds(action.value); });
-    if (array == memory_.arrays.end()) return;
+    const auto* const array = machine::array_with(memory_.arrays, action.value);
+    if (array == nullptr) return;
     hazard.array = array->name;
     hazard.byte = action.value - array->begin;
     hazard.extent = static_cast<std::int32_t>(action.number);
