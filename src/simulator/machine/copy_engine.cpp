@@ -100,7 +100,8 @@ void require_barrier(const void* pointer, const void* place) {
   }
 }
 
-[[noreturn]] void fault_of_arrival(const BlockBarrier& barrier, const void* place) {
+void require_missing_arrival(const BlockBarrier& barrier, const void* place) {
+  if (barrier.state.missing_arrivals() > barrier.arrivals_on_the_way.size()) return;
   fault(
       "it arrives at an mbarrier where all " + std::to_string(barrier.state.arrivals()) +
           " arrivals of phase " + std::to_string(barrier.state.phase()) +
@@ -111,8 +112,8 @@ void require_barrier(const void* pointer, const void* place) {
 void arrive_at(BlockBarrier& barrier, const void* place) {
   barrier.receive_copies();
   tell({Action::Kind::arrive, barrier.number, barrier.state.phase(), barrier.id}, place);
-  const bool all_came = barrier.state.missing_arrivals() == barrier.arrivals_on_the_way.size();
-  if (all_came || !barrier.state.arrive()) fault_of_arrival(barrier, place);
+  require_missing_arrival(barrier, place);
+  barrier.state.arrive();
 }
 
 // A thread has waited for the phase before the one in progress.
@@ -211,9 +212,7 @@ void machine::arrive_when_copied(void* at, bool is_additional, const void* place
   barrier.receive_copies();
   tell({Action::Kind::arrive_copied, barrier.number, barrier.state.phase()}, place);
   if (is_additional) barrier.state.expect_arrival();
-  if (barrier.state.missing_arrivals() == barrier.arrivals_on_the_way.size()) {
-    fault_of_arrival(barrier, place);
-  }
+  require_missing_arrival(barrier, place);
   AsyncCopies& copies = running_worker->running().copies;
   barrier.arrivals_on_the_way.push_back({&copies, copies.issued()});
 }

@@ -21,12 +21,10 @@ class Mbarrier {
 
   explicit Mbarrier(unsigned arrivals) : arrivals_(arrivals), missing_(arrivals) {}
 
-  // Returns false, and does nothing, if all arrivals of the phase have come.
-  bool arrive() {
-    if (missing_ == 0) return false;
+  // Not all arrivals of the phase have come.
+  void arrive() {
     --missing_;
     complete_phase();
-    return true;
   }
   // One more arrival, in this phase only.
   void expect_arrival() { ++missing_; }
