@@ -60,19 +60,8 @@ void machine::start_async_copy(
   worker.running().copies.issue(copy);
 }
 
-void machine::commit_async_copies(const void* place) {
-  tell({Action::Kind::commit}, place);
-  running_worker->running().copies.commit();
-}
-
-void machine::wait_for_async_copies(int groups_in_flight, const void* place) {
-  const auto in_flight = static_cast<std::uint64_t>(groups_in_flight);
-  tell({.kind = Action::Kind::wait_for_groups, .value = in_flight}, place);
-  running_worker->running().copies.wait(in_flight, finish);
-}
-
 // The functions of <cuda_pipeline.h> (src/simulator/cuda/cpu.h).
-#define HERE __builtin_return_address(0)
+#define HERE machine::place_of_call(__builtin_return_address(0))
 void __pipeline_memcpy_async(
     void* shared, const void* global, std::size_t size, std::size_t zfill) {
   machine::start_async_copy(shared, global, size, zfill, HERE, machine::Filling::apart);
@@ -81,9 +70,12 @@ void simt::cp_async(void* shared, const void* global, std::size_t bytes, bool ze
   machine::start_async_copy(shared, global, bytes, zeros ? bytes : 0, HERE);
 }
 void __pipeline_commit() {
-  machine::commit_async_copies(HERE);
+  machine::tell({machine::Action::Kind::commit}, HERE);
+  machine::running_worker->running().copies.commit();
 }
 void __pipeline_wait_prior(int groups_in_flight) {
-  machine::wait_for_async_copies(groups_in_flight, HERE);
+  const auto in_flight = static_cast<std::uint64_t>(groups_in_flight);
+  machine::tell({.kind = machine::Action::Kind::wait_for_groups, .value = in_flight}, HERE);
+  machine::running_worker->running().copies.wait(in_flight, machine::finish);
 }
 #undef HERE

@@ -92,8 +92,6 @@ enum class Filling { together, apart };
 void start_async_copy(
     void* shared, const void* global, std::size_t size, std::size_t zeros, const void* place,
     Filling filling = Filling::together);
-void commit_async_copies(const void* place);
-void wait_for_async_copies(int groups_in_flight, const void* place);
 
 using AsyncCopies = AsyncGroups<AsyncCopy>;
 

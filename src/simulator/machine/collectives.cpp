@@ -219,23 +219,6 @@ void execute_together(const WarpInstruction& instruction, void* operands) {
       {Exchange::kInstruction, 0xffffffffu, 0, 0, nullptr, &instruction, operands});
 }
 
-void sync_warp(std::uint32_t mask, const void* place) {
-  tell({.kind = Action::Kind::warp_barrier, .value = mask}, place);
-  exchange({Exchange::kBarrier, mask, 0, 0, nullptr});
-}
-
-std::uint64_t shuffle_in_warp(
-    std::uint32_t mask, std::uint64_t value, int source, int width, const void* place) {
-  const bool is_width =
-      width > 0 && width <= warpSize && std::has_single_bit(static_cast<unsigned>(width));
-  if (!is_width) tell(Action::misuse_of(model::HazardKind::bad_width, width, warpSize), place);
-  const std::uint64_t received = exchange({Exchange::kShuffle, mask, value, source, nullptr});
-  if (running_worker->running().received_nothing && is_width) {
-    tell(Action::misuse_of(model::HazardKind::nothing_shuffled, source, mask), place);
-  }
-  return received;
-}
-
 }  // namespace machine
 
 int simt::lane() {
@@ -246,8 +229,10 @@ int simt::warp_lanes() {
   return machine::warpSize;
 }
 
+#define HERE machine::place_of_call(__builtin_return_address(0))
 void simt::warp_barrier(std::uint32_t mask) {
-  machine::sync_warp(mask, __builtin_return_address(0));
+  machine::tell({.kind = machine::Action::Kind::warp_barrier, .value = mask}, HERE);
+  machine::exchange({machine::Exchange::kBarrier, mask, 0, 0, nullptr});
 }
 
 std::uint32_t simt::warp_ballot(std::uint32_t mask, bool vote) {
@@ -256,8 +241,20 @@ std::uint32_t simt::warp_ballot(std::uint32_t mask, bool vote) {
 }
 
 std::uint64_t simt::warp_shuffle(std::uint32_t mask, std::uint64_t value, int source, int width) {
-  return machine::shuffle_in_warp(mask, value, source, width, __builtin_return_address(0));
+  using machine::Action, machine::Exchange, machine::warpSize, model::HazardKind;
+  const void* const place = HERE;
+  const bool is_width =
+      width > 0 && width <= warpSize && std::has_single_bit(static_cast<unsigned>(width));
+  if (!is_width) machine::tell(Action::misuse_of(HazardKind::bad_width, width, warpSize), place);
+  const std::uint64_t received =
+      machine::exchange({Exchange::kShuffle, mask, value, source, nullptr});
+  if (machine::running_worker->running().received_nothing && is_width) {
+    machine::tell(Action::misuse_of(HazardKind::nothing_shuffled, source, mask), place);
+  }
+  return received;
 }
+
+#undef HERE
 
 std::uint32_t simt::lanes_with_value(std::uint32_t mask, std::uint64_t value, bool& all) {
   const Gathered& gathered = machine::gather(mask, value);

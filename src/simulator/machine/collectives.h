@@ -33,11 +33,6 @@ struct Collective {
   void* operands = nullptr;
 };
 
-// __syncwarp, and __shfl_sync from that lane; `place` is a return address in the kernel.
-void sync_warp(std::uint32_t mask, const void* place);
-std::uint64_t shuffle_in_warp(
-    std::uint32_t mask, std::uint64_t value, int source, int width, const void* place);
-
 // What a lane that does not take part in a shuffle gives. Its parts of 2, 4 and 8 bytes are NaNs,
 // so floats that depend on it are, too.
 inline constexpr std::uint64_t kNothing = 0x7ffd7fd57fd57fd5u;

@@ -146,34 +146,8 @@ BlockBarrier& barrier_at(const void* pointer, const void* place) {
 
 }  // namespace machine
 
-void machine::init_mbarrier(void* barrier, unsigned count, const void* place) {
-  machine::require_barrier(barrier, place);
-  if (count == 0 || count > machine::Mbarrier::kMostArrivals) {
-    machine::fault(
-        "it initializes an mbarrier for " + std::to_string(count) +
-            " arrivals; 1 to 1048575 are possible",
-        place);
-  }
-  machine::AsyncProxy& async = machine::running_worker->async();
-  if (async.in(barrier, sizeof(std::uint64_t)) != nullptr) {
-    machine::fault("it initializes an mbarrier that is initialized already", place);
-  }
-  const std::uint32_t number = async.add(barrier, count).number;
-  tell({Action::Kind::init, number, reinterpret_cast<std::uintptr_t>(barrier)}, place);
-  const machine::OwnAccess own;
-  std::memcpy(barrier, &machine::kMark, sizeof machine::kMark);
-}
-
 void machine::invalidate_mbarrier(void* barrier, const void* place) {
   machine::barrier_at(barrier, place).shared = nullptr;
-}
-
-void machine::fence_mbarriers(const void* place) {
-  tell({Action::Kind::barrier_fence}, place);
-}
-
-void machine::fence_async_proxy(const void* place) {
-  tell({Action::Kind::proxy_fence}, place);
 }
 
 std::uint64_t machine::arrive_at_mbarrier(void* barrier, unsigned count, const void* place) {
@@ -263,15 +237,31 @@ void arrive_at_named_barrier(int id, int threads, const void* place) {
 
 }  // namespace machine
 
-#define HERE __builtin_return_address(0)
+#define HERE machine::place_of_call(__builtin_return_address(0))
 void mbarrier_init(std::uint64_t* barrier, unsigned count) {
-  machine::init_mbarrier(barrier, count, HERE);
+  const void* const place = HERE;
+  machine::require_barrier(barrier, place);
+  if (count == 0 || count > machine::Mbarrier::kMostArrivals) {
+    machine::fault(
+        "it initializes an mbarrier for " + std::to_string(count) +
+            " arrivals; 1 to 1048575 are possible",
+        place);
+  }
+  machine::AsyncProxy& async = machine::running_worker->async();
+  if (async.in(barrier, sizeof(std::uint64_t)) != nullptr) {
+    machine::fault("it initializes an mbarrier that is initialized already", place);
+  }
+  const std::uint32_t number = async.add(barrier, count).number;
+  machine::tell(
+      {machine::Action::Kind::init, number, reinterpret_cast<std::uintptr_t>(barrier)}, place);
+  const machine::OwnAccess own;
+  std::memcpy(barrier, &machine::kMark, sizeof machine::kMark);
 }
 void fence_mbarrier_init() {
-  machine::fence_mbarriers(HERE);
+  machine::tell({machine::Action::Kind::barrier_fence}, HERE);
 }
 void fence_proxy_async() {
-  machine::fence_async_proxy(HERE);
+  machine::tell({machine::Action::Kind::proxy_fence}, HERE);
 }
 void mbarrier_arrive(std::uint64_t* barrier) {
   machine::arrive_at_mbarrier(barrier, 1, HERE);
@@ -307,8 +297,6 @@ void bar_arrive(int id, int threads) {
   machine::require_named("bar_arrive", id, threads, place);
   machine::arrive_at_named_barrier(id, threads, place);
 }
-#undef HERE
-
 namespace machine {
 namespace {
 
@@ -607,18 +595,6 @@ void machine::store_bytes_async(
   start_store({row, 0, 0, static_cast<const char*>(shared)}, place);
 }
 
-void machine::commit_bulk_stores() {
-  running_worker->running().stores.unread.commit();
-}
-
-void machine::wait_for_bulk_stores(int groups_in_flight, bool only_read, const void* place) {
-  BulkStores& stores = running_worker->running().stores;
-  read_stores(stores, groups_in_flight);
-  tell({.kind = Action::Kind::stores_read, .value = stores.read}, place);
-  if (!only_read) write_stores(stores);
-}
-
-#define HERE __builtin_return_address(0)
 unsigned simt::shared_address(const void* pointer) {
   return machine::shared_address_of(pointer, HERE);
 }
@@ -633,9 +609,12 @@ void cp_async_bulk_tensor_2d_store(const CUtensorMap* map, int x, int y, const v
   machine::store_box_async(shared, map, at, HERE);
 }
 void cp_async_bulk_commit_group() {
-  machine::commit_bulk_stores();
+  machine::running_worker->running().stores.unread.commit();
 }
 void simt::wait_for_bulk_groups(int groups_in_flight, bool only_read) {
-  machine::wait_for_bulk_stores(groups_in_flight, only_read, HERE);
+  machine::BulkStores& stores = machine::running_worker->running().stores;
+  machine::read_stores(stores, groups_in_flight);
+  machine::tell({.kind = machine::Action::Kind::stores_read, .value = stores.read}, HERE);
+  if (!only_read) machine::write_stores(stores);
 }
 #undef HERE

@@ -151,7 +151,6 @@ std::string missing_in(const Mbarrier& barrier);
 // A thread's actions at the barriers of its block: those in shared memory (mbarrier) and the named
 // ones. `place` is a return address in the kernel, for messages. A barrier is given by its address.
 
-void init_mbarrier(void* barrier, unsigned count, const void* place);
 // Its memory may be used for other things.
 void invalidate_mbarrier(void* barrier, const void* place);
 // Returns the phase in which it arrived.
@@ -165,9 +164,6 @@ void expect_at_mbarrier(void* barrier, unsigned bytes, const void* place);
 // until none can.
 bool wait_for_mbarrier(void* barrier, unsigned parity, const void* place);
 unsigned checked_parity(unsigned parity, const void* place);
-
-void fence_mbarriers(const void* place);
-void fence_async_proxy(const void* place);
 
 // Barrier `id` for `threads` threads.
 void sync_named_barrier(int id, int threads, const void* place);
@@ -187,8 +183,6 @@ void store_box_async(
 void load_bytes_async(
     void* shared, const void* global, std::uint32_t bytes, void* barrier, const void* place);
 void store_bytes_async(void* global, const void* shared, std::uint32_t bytes, const void* place);
-void commit_bulk_stores();
-void wait_for_bulk_stores(int groups_in_flight, bool only_read, const void* place);
 
 struct Thread;
 

@@ -638,7 +638,7 @@ bool machine::is_shared_memory(const void* pointer) {
 }
 
 std::size_t __cvta_generic_to_shared(const void* pointer) {
-  return machine::shared_address_of(pointer, __builtin_return_address(0));
+  return machine::shared_address_of(pointer, machine::place_of_call(__builtin_return_address(0)));
 }
 void* __cvta_shared_to_generic(std::size_t address) {
   return machine::pointer_to_shared(static_cast<std::uint32_t>(address));

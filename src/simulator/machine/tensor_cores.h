@@ -168,7 +168,5 @@ void for_each_piece(const OperandTile& tile, int rows, Visit visit) {
 
 // d += a * b or, if it does not add, d = a * b.
 void start_wgmma(Multiply multiply);
-void wait_for_wgmma(int groups_in_flight, const void* place);
-void set_registers(int count, bool more, const void* place);
 
 }  // namespace machine

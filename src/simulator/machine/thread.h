@@ -77,10 +77,12 @@ struct alignas(64) Thread {
   int times_read = 0;
   AsyncCopies copies;
   AsyncWait wait{};
-  bool may_give_up = false;   // waiting for a phase, if nobody can continue otherwise
-  int times_given_up = 0;     // since a thread of the block got what it waited for
-  std::vector<char> scratch;  // of the inline PTX that the thread runs
-  bool carry = false;         // of its add.cc
+  bool may_give_up = false;  // waiting for a phase, if nobody can continue otherwise
+  int times_given_up = 0;    // since a thread of the block got what it waited for
+  // Of the inline PTX that the thread runs, and the place of its running instruction; null if none.
+  std::vector<char> scratch;
+  const void* place_in_ptx = nullptr;
+  bool carry = false;  // of its add.cc
   WgmmaOfThread wgmma;
   BulkStores stores;
 };

@@ -20,7 +20,8 @@ const bool is_linked = blocks_may_wait = true;
 void simt::fence(bool wide) {
   static_cast<void>(machine::is_linked);
   if (machine::running_worker == nullptr) return;
-  machine::tell({.kind = machine::Action::Kind::fence, .value = wide}, HERE);
+  const void* const place = machine::place_of_call(HERE);
+  machine::tell({.kind = machine::Action::Kind::fence, .value = wide}, place);
 }
 
 void simt::grid_barrier() {

@@ -322,7 +322,7 @@ std::optional<WrongWgmma> complete_wgmma(
 
 }  // namespace machine
 
-#define HERE __builtin_return_address(0)
+#define HERE machine::place_of_call(__builtin_return_address(0))
 void wgmma_fence() {
   machine::Worker& worker = *machine::running_worker;
   const bool checks = worker.observer() != nullptr;
@@ -367,17 +367,17 @@ void wgmma_commit_group() {
   machine::running_worker->running().wgmma.commit();
 }
 
-void machine::wait_for_wgmma(int groups_in_flight, const void* place) {
-  Worker& worker = *running_worker;
-  worker.meet_warpgroup(AsyncWait::Together::wgmma, groups_in_flight, place);
-  tell({.kind = Action::Kind::multiplied, .value = worker.running().wgmma.completed()}, place);
-}
-
 void simt::wait_for_wgmma_groups(int groups_in_flight) {
-  machine::wait_for_wgmma(groups_in_flight, HERE);
+  using machine::Action, machine::AsyncWait;
+  const void* const place = HERE;
+  machine::Worker& worker = *machine::running_worker;
+  worker.meet_warpgroup(AsyncWait::Together::wgmma, groups_in_flight, place);
+  const std::uint64_t completed = worker.running().wgmma.completed();
+  machine::tell({.kind = Action::Kind::multiplied, .value = completed}, place);
 }
 
-void machine::set_registers(int count, bool more, const void* place) {
+void simt::set_registers(int count, bool more) {
+  const void* const place = HERE;
   constexpr int kFewest = 24, kMost = 256;
   if (count < kFewest || count > kMost || count % 8 != 0) {
     machine::fault(
@@ -385,10 +385,6 @@ void machine::set_registers(int count, bool more, const void* place) {
             std::to_string(count) + " registers; a multiple of 8 from 24 to 256 is possible",
         place);
   }
-  running_worker->meet_warpgroup(AsyncWait::Together::registers, count, place);
-}
-
-void simt::set_registers(int count, bool more) {
-  machine::set_registers(count, more, HERE);
+  machine::running_worker->meet_warpgroup(machine::AsyncWait::Together::registers, count, place);
 }
 #undef HERE

@@ -294,6 +294,7 @@ void Worker::forget_threads() {
     thread.copies.clear();
     thread.wgmma.clear();
     thread.stores = {};
+    thread.place_in_ptx = nullptr;
   }
 }
 

@@ -213,6 +213,13 @@ BlockBarrier& barrier_at(const void* pointer, const void* place);
 // The worker whose thread runs on this thread of the operating system; null if none does.
 extern __thread Worker* running_worker;
 
+// The place of a call by the running thread: where it returns to or, if the thread's inline PTX
+// calls, of the instruction.
+inline const void* place_of_call(const void* return_address) {
+  const void* const in_ptx = running_worker->running().place_in_ptx;
+  return in_ptx != nullptr ? in_ptx : return_address;
+}
+
 // The blocks that one thread of the operating system has begun and not finished. There is only one,
 // unless it waits for another block, which must then run alternately with it.
 

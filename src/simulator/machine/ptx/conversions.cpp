@@ -83,7 +83,7 @@ constexpr PtxRow kConversions[] = {
     computes("cvt sat? " ANY_INTEGER " " ANY_INTEGER, "ds", integer_to_integer),
     {"cvta to " SHARED " u64|u32", "ds",
      RUNS(const auto* const pointer = reinterpret_cast<const void*>(thread.value(1));
-          thread.write(thread.operand(0), shared_address_of(pointer, thread.place)))},
+          thread.write(thread.operand(0), __cvta_generic_to_shared(pointer)))},
     {"cvta " SHARED " u64|u32", "ds",
      RUNS(const void* const pointer = pointer_to_shared(thread.word(1));
           thread.write(thread.operand(0), reinterpret_cast<std::uintptr_t>(pointer)))},

@@ -122,7 +122,7 @@ struct Execution {
   Worker& worker;
   std::uint64_t* registers;  // the operands of the statement come first
   std::span<const simt::PtxOperand> operands;
-  const void* place;  // of the running instruction, as a return address in the kernel
+  const void*& place;  // of the running instruction, as a return address in the kernel
   const Instruction* now = nullptr;  // the running one
   std::size_t next = 0;              // the number of the instruction after it
   // The operands' variables belong to the tensor cores, which write them later.
@@ -250,8 +250,7 @@ bool is_address(const Operand& operand);
 void take_space(Instruction& instruction, Modifiers& modifiers);
 // Takes .volatile, .acquire.gpu and their like; `option` remembers it.
 void take_order(Instruction& instruction, Modifiers& modifiers);
-// A fence of that scope; and what the order of an access needs before it.
-void fence(const Execution& thread, bool wide);
+// What the order of an access needs before it.
 void begin_access(const Execution& thread);
 // Takes .ca, .L2::128B and their like, which change no count. Returns whether one of them has an
 // operand, a cache policy.

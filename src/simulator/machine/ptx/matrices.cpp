@@ -218,7 +218,7 @@ constexpr PtxRow kMatrices[] = {
     decoded("mma sync aligned? row col", decode_mma),
     {"wgmma fence sync aligned", "", RUNS(wgmma_fence())},
     {"wgmma commit_group sync aligned", "", RUNS(wgmma_commit_group())},
-    {"wgmma wait_group sync aligned", "s", RUNS(wait_for_wgmma(thread.number(0), thread.place))},
+    {"wgmma wait_group sync aligned", "s", RUNS(simt::wait_for_wgmma_groups(thread.number(0)))},
     decoded("wgmma mma_async sync aligned", decode_multiply)};
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "model/tensor_core.h"
 #include "simulator/cuda/collectives.h"
+#include "simulator/cuda/hopper_instructions.h"
 #include "simulator/machine/async_copies.h"
 #include "simulator/machine/copy_engine.h"
 #include "simulator/machine/fault.h"
@@ -100,12 +101,8 @@ void take_order(Instruction& i, Modifiers& modifiers) {
   i.releases = strong == 3 || strong == 4;
 }
 
-void fence(const Execution& thread, bool wide) {
-  tell({.kind = Action::Kind::fence, .value = wide}, thread.place);
-}
-
 void begin_access(const Execution& thread) {
-  if (thread.now->releases) fence(thread, thread.now->wide);
+  if (thread.now->releases) simt::fence(thread.now->wide);
   if (!thread.now->wide) simt::in_block();
 }
 
@@ -313,18 +310,17 @@ void run_box(Execution& thread) {
 constexpr PtxRow kOfMemory[] = {
     decoded("ld|ldu|st", decode),
     decoded("atom|red", decode_atomic),
-    {"cp async commit_group", "", RUNS(commit_async_copies(thread.place))},
-    {"cp async wait_group", "s", RUNS(wait_for_async_copies(thread.number(0), thread.place))},
+    {"cp async commit_group", "", RUNS(__pipeline_commit())},
+    {"cp async wait_group", "s", RUNS(__pipeline_wait_prior(thread.number(0)))},
     // The copies of the last group, too, which was not committed.
-    {"cp async wait_all", "",
-     RUNS(commit_async_copies(thread.place); wait_for_async_copies(0, thread.place))},
+    {"cp async wait_all", "", RUNS(__pipeline_commit(); __pipeline_wait_prior(0))},
     // Without noinc the barrier expects one arrival more.
     {"cp async mbarrier arrive =noinc? shared|shared::cta? b64", "a",
      RUNS(arrive_when_copied(pointer_in_shared(thread, 0), thread.now->mode == 0, thread.place))},
     decoded("cp async =ca|cg shared|shared::cta global", decode_copy),
-    {"cp async bulk commit_group", "", RUNS(commit_bulk_stores())},
+    {"cp async bulk commit_group", "", RUNS(cp_async_bulk_commit_group())},
     {"cp async bulk wait_group =read?", "s",
-     RUNS(wait_for_bulk_stores(thread.number(0), thread.now->mode == 1, thread.place))},
+     RUNS(simt::wait_for_bulk_groups(thread.number(0), thread.now->mode == 1))},
     decoded("cp async bulk prefetch", decode_hint),
     {BOX TO_GLOBAL, "ba?s", run_box},
     {BOX TO_SHARED, "aba?s", run_box},

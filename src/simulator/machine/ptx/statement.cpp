@@ -394,9 +394,12 @@ void run_statement(
   const CompiledText& known = known_for(text, operands);
   if (!known.refusal.empty()) fault(known.refusal, place);
   const Program& program = known.program;
-  std::vector<char>& scratch = worker.running().scratch;
+  Thread& running = worker.running();
+  std::vector<char>& scratch = running.scratch;
   scratch.resize(std::max(scratch.size(), program.registers * sizeof(std::uint64_t)));
-  Execution thread{worker, reinterpret_cast<std::uint64_t*>(scratch.data()), operands, place};
+  running.place_in_ptx = place;
+  Execution thread{
+      worker, reinterpret_cast<std::uint64_t*>(scratch.data()), operands, running.place_in_ptx};
   for (std::size_t i = 0; i < operands.size(); ++i)
     thread.registers[i] = taken(thread, i, known.constraints[i]);
 
@@ -417,6 +420,7 @@ void run_statement(
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (!thread.keeps_variables) give(thread, i);
   }
+  thread.place = nullptr;
 }
 
 }  // namespace machine::ptx

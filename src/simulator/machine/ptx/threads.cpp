@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "simulator/cuda/collectives.h"
+#include "simulator/cuda/hopper_instructions.h"
 #include "simulator/machine/collectives.h"
 #include "simulator/machine/copy_engine.h"
 #include "simulator/machine/fault.h"
@@ -70,7 +71,7 @@ void run_shfl(Execution& thread) {
   const bool inside = thread.now->mode == kUp ? source >= last : source <= last;
   if (!inside) source = lane;
   const std::uint64_t received =
-      shuffle_in_warp(thread.word(4), thread.word(1), source, warpSize, thread.place);
+      simt::warp_shuffle(thread.word(4), thread.word(1), source, warpSize);
   thread.write(thread.operand(0), static_cast<std::uint32_t>(received));
   thread.write_second(0, inside);
 }
@@ -118,19 +119,19 @@ constexpr PtxRow kOfThreads[] = {
     {"bar|barrier cta? red =popc|and|or aligned? u32|pred", "dss", run_vote_of_block},
     {"bar|barrier cta? arrive aligned?", "ss",
      RUNS(arrive_at_named_barrier(thread.number(0), thread.number(1), thread.place))},
-    {"bar|barrier warp sync", "s", RUNS(sync_warp(thread.word(0), thread.place))},
+    {"bar|barrier warp sync", "s", RUNS(simt::warp_barrier(thread.word(0)))},
     // A cluster is one block here: arriving does not wait, and the wait is the block's barrier.
     {"bar|barrier cluster arrive release|relaxed? aligned?", "", RUNS()},
     {"bar|barrier cluster wait acquire? aligned?", "", RUNS(simt::block_barrier())},
-    {"membar =cta|cluster|gl|sys", "", RUNS(fence(thread, thread.now->mode >= 2))},
-    {"membar proxy async", "", RUNS(fence_async_proxy(thread.place))},
+    {"membar =cta|cluster|gl|sys", "", RUNS(simt::fence(thread.now->mode >= 2))},
+    {"membar proxy async", "", RUNS(fence_proxy_async())},
     {"fence sc|acq_rel|acquire|release? =cta|cluster|gpu|sys", "",
-     RUNS(fence(thread, thread.now->mode >= 2))},
-    {"fence mbarrier_init release cluster", "", RUNS(fence_mbarriers(thread.place))},
+     RUNS(simt::fence(thread.now->mode >= 2))},
+    {"fence mbarrier_init release cluster", "", RUNS(fence_mbarrier_init())},
     {"fence proxy async|async::generic? async.shared::cta|shared::cta|shared::cluster|global?", "",
-     RUNS(fence_async_proxy(thread.place))},
+     RUNS(fence_proxy_async())},
     {"mbarrier init" IN_SHARED "b64", "as",
-     RUNS(init_mbarrier(BARRIER, thread.word(1), thread.place))},
+     RUNS(mbarrier_init(static_cast<std::uint64_t*>(BARRIER), thread.word(1)))},
     {"mbarrier inval" IN_SHARED "b64", "a", RUNS(invalidate_mbarrier(BARRIER, thread.place))},
     {"mbarrier arrive #expect_tx?" IN_SHARED "b64" ORDER, "da?s", run_mbarrier_arrive},
     {"mbarrier arrive #expect_tx?" IN_SHARED "b64" ORDER, "a?s", run_mbarrier_arrive},
@@ -157,7 +158,7 @@ constexpr PtxRow kOfThreads[] = {
     decoded("prefetch|prefetchu|pmevent|applypriority|discard|griddepcontrol", decode_hint),
     decoded("createpolicy", decode_policy),
     {"setmaxnreg =dec|inc sync? aligned? u32", "s",
-     RUNS(set_registers(thread.number(0), thread.now->mode == 1, thread.place))}};
+     RUNS(simt::set_registers(thread.number(0), thread.now->mode == 1))}};
 
 }  // namespace
 
