@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "model/gpus.h"
@@ -24,6 +26,13 @@ class Call {
   cudaError_t fails(cudaError_t error, const std::string& why) const;
   // The same for a mistake that a GPU need not notice: it fails the run, as a kernel's hazard does.
   cudaError_t hazard(cudaError_t error, const std::string& why) const;
+  // Stores a result, and fails if there is no place for it.
+  template <class T>
+  cudaError_t gives(T* result, std::type_identity_t<T> value) const {
+    if (result == nullptr) return fails(cudaErrorInvalidValue, "there is no result");
+    *result = std::move(value);
+    return cudaSuccess;
+  }
   void note(const std::string& sentence, bool is_hazard = false) const;
   const char* function() const { return function_; }
   const void* place() const { return place_; }

@@ -65,10 +65,6 @@ Rows one_row(std::size_t bytes) {
   return {bytes, 1, bytes};
 }
 
-bool fits(const simt::Symbol& symbol, std::size_t bytes, std::size_t offset) {
-  return offset <= symbol.bytes && bytes <= symbol.bytes - offset;
-}
-
 // What host code reads only after it has copied it, or has waited for the GPU.
 bool is_of_gpu(const machine::DeviceArray& array) {
   return array.kind == machine::MemoryKind::device || array.kind == machine::MemoryKind::managed;
@@ -78,9 +74,32 @@ const char* const kNeverWritten =
     " were never written. A GPU leaves anything there; here it is a large number, so that a check "
     "of the results fails";
 
-std::string too_small(const simt::Symbol& symbol, std::size_t bytes, std::size_t offset) {
-  return "the variable has " + in_bytes(symbol.bytes) + ", and the call is for " + in_bytes(bytes) +
-         (offset > 0 ? " after the first " + in_bytes(offset) : "");
+// Of a copy to or from a variable of the GPU, or between two.
+cudaError_t check(
+    const Call& call, const simt::Symbol& symbol, std::size_t bytes, std::size_t offset,
+    cudaMemcpyKind kind, bool to) {
+  if (kind != (to ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost) &&
+      kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault) {
+    return call.fails(
+        cudaErrorInvalidMemcpyDirection,
+        std::string("the copy is not ") + (to ? "to" : "from") + " the GPU");
+  }
+  know_symbol(symbol.data, symbol.bytes);
+  if (offset <= symbol.bytes && bytes <= symbol.bytes - offset) return cudaSuccess;
+  return call.hazard(
+      cudaErrorInvalidValue, "the variable has " + in_bytes(symbol.bytes) +
+                                 ", and the call is for " + in_bytes(bytes) +
+                                 (offset > 0 ? " after the first " + in_bytes(offset) : ""));
+}
+
+// Runs the work of an operation, which returns the memory that it has used.
+template <class Work>
+void operate(const Call& call, cudaStream_t stream, Work work) {
+  in_stream(stream, [&] {
+    Operation operation = begin_operation();
+    operation.place = call.place();
+    end_operation(operation, call.function(), work());
+  });
 }
 
 }  // namespace
@@ -135,26 +154,21 @@ cudaError_t copy(
   if (error != cudaSuccess) return error;
   // Memory of the host that is not pinned goes through a buffer, for which the call waits.
   const bool host_waits_for_it = !call.is_async() || !place_of(to).for_gpu;
-  const auto work = [=, name = call.function(), place = call.place()] {
-    Operation operation = begin_operation();
-    operation.place = place;
-    {
-      const machine::OpenDeviceMemory open_to(to), open_from(from);
-      for (std::size_t row = 0; row < rows.height; ++row) {
-        std::memmove(
-            static_cast<char*>(to) + row * rows.pitch,
-            static_cast<const char*>(from) + row * from_pitch, rows.width);
-      }
-      const auto source = machine::array_at(from), result = machine::array_at(to);
-      if (source && is_of_gpu(*source) && !(result && is_of_gpu(*result))) {
-        note_unwritten(*source, from, from_rows, ", copied here,", place);
-      }
+  operate(call, stream, [&] {
+    const machine::OpenDeviceMemory open_to(to), open_from(from);
+    for (std::size_t row = 0; row < rows.height; ++row) {
+      std::memmove(
+          static_cast<char*>(to) + row * rows.pitch,
+          static_cast<const char*>(from) + row * from_pitch, rows.width);
+    }
+    const auto source = machine::array_at(from), result = machine::array_at(to);
+    if (source && is_of_gpu(*source) && !(result && is_of_gpu(*result))) {
+      note_unwritten(*source, from, from_rows, ", copied here,", call.place());
     }
     std::vector<machine::Touched> touched = used(to, rows, true);
     for (const machine::Touched& range : used(from, from_rows, false)) touched.push_back(range);
-    end_operation(operation, name, std::move(touched));
-  };
-  in_stream(stream, work);
+    return touched;
+  });
   if (host_waits_for_it) host_waits(stream);
   return cudaSuccess;
 }
@@ -164,18 +178,13 @@ cudaError_t set(const Call& call, void* to, int value, const Rows& rows, cudaStr
   if (rows.empty()) return cudaSuccess;
   const cudaError_t error = check(call, "the destination", to, rows, true, false, -1);
   if (error != cudaSuccess) return error;
-  const auto work = [=, name = call.function(), place = call.place()] {
-    Operation operation = begin_operation();
-    operation.place = place;
-    {
-      const machine::OpenDeviceMemory open(to);
-      for (std::size_t row = 0; row < rows.height; ++row) {
-        std::memset(static_cast<char*>(to) + row * rows.pitch, value, rows.width);
-      }
+  operate(call, stream, [&] {
+    const machine::OpenDeviceMemory open(to);
+    for (std::size_t row = 0; row < rows.height; ++row) {
+      std::memset(static_cast<char*>(to) + row * rows.pitch, value, rows.width);
     }
-    end_operation(operation, name, used(to, rows, true));
-  };
-  in_stream(stream, work);
+    return used(to, rows, true);
+  });
   return cudaSuccess;
 }
 
@@ -232,14 +241,8 @@ cudaError_t simt::copy_to_symbol(
     Symbol symbol, const void* from, std::size_t bytes, std::size_t offset, cudaMemcpyKind kind,
     cudaStream_t stream) {
   const Call call("cudaMemcpyToSymbol");
-  if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice &&
-      kind != cudaMemcpyDefault) {
-    return call.fails(cudaErrorInvalidMemcpyDirection, "the copy is not to the GPU");
-  }
-  if (!fits(symbol, bytes, offset)) {
-    return call.hazard(cudaErrorInvalidValue, too_small(symbol, bytes, offset));
-  }
-  know_symbol(symbol.data, symbol.bytes);
+  const cudaError_t error = check(call, symbol, bytes, offset, kind, true);
+  if (error != cudaSuccess) return error;
   return host::copy(
       call, static_cast<char*>(symbol.data) + offset, one_row(bytes), from, bytes, kind, stream);
 }
@@ -248,24 +251,16 @@ cudaError_t simt::copy_from_symbol(
     void* to, Symbol symbol, std::size_t bytes, std::size_t offset, cudaMemcpyKind kind,
     cudaStream_t stream) {
   const Call call("cudaMemcpyFromSymbol");
-  if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice &&
-      kind != cudaMemcpyDefault) {
-    return call.fails(cudaErrorInvalidMemcpyDirection, "the copy is not from the GPU");
-  }
-  if (!fits(symbol, bytes, offset)) {
-    return call.hazard(cudaErrorInvalidValue, too_small(symbol, bytes, offset));
-  }
-  know_symbol(symbol.data, symbol.bytes);
+  const cudaError_t error = check(call, symbol, bytes, offset, kind, false);
+  if (error != cudaSuccess) return error;
   return host::copy(
       call, to, one_row(bytes), static_cast<char*>(symbol.data) + offset, bytes, kind, stream);
 }
 
 cudaError_t simt::address_of_symbol(void** pointer, Symbol symbol) {
   const Call call("cudaGetSymbolAddress");
-  if (pointer == nullptr) return call.fails(cudaErrorInvalidValue, "there is no result");
   know_symbol(symbol.data, symbol.bytes);
-  *pointer = symbol.data;
-  return cudaSuccess;
+  return call.gives(pointer, symbol.data);
 }
 
 namespace host {

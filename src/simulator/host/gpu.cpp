@@ -16,7 +16,6 @@ namespace host {
 namespace {
 
 constexpr const char* kOneGpu = "there is one GPU here, with the number 0";
-constexpr int kCudaVersion = CUDART_VERSION;
 
 // Double-precision multiply-adds are this many times slower. Source: the CUDA programming guide's
 // table of arithmetic throughput.
@@ -123,17 +122,11 @@ const model::Gpu& gpu() {
 using namespace host;
 
 cudaError_t cudaGetDeviceCount(int* count) {
-  const Call call;
-  if (count == nullptr) return call.fails(cudaErrorInvalidValue, "there is no result");
-  *count = 1;
-  return cudaSuccess;
+  return Call().gives(count, 1);
 }
 
 cudaError_t cudaGetDevice(int* device) {
-  const Call call;
-  if (device == nullptr) return call.fails(cudaErrorInvalidValue, "there is no result");
-  *device = 0;
-  return cudaSuccess;
+  return Call().gives(device, 0);
 }
 
 cudaError_t cudaSetDevice(int device) {
@@ -143,21 +136,16 @@ cudaError_t cudaSetDevice(int device) {
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   const Call call;
-  if (properties == nullptr) return call.fails(cudaErrorInvalidValue, "there is no result");
   if (device != 0) return call.fails(cudaErrorInvalidDevice, kOneGpu);
-  *properties = properties_of(gpu());
-  return cudaSuccess;
+  return call.gives(properties, properties_of(gpu()));
 }
 
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
   const Call call;
   if (device != 0) return call.fails(cudaErrorInvalidDevice, kOneGpu);
   const auto known = value_of(attribute, properties_of(gpu()));
-  if (value == nullptr || !known) {
-    return call.fails(cudaErrorInvalidValue, "this attribute is not known here");
-  }
-  *value = *known;
-  return cudaSuccess;
+  if (!known) return call.fails(cudaErrorInvalidValue, "this attribute is not known here");
+  return call.gives(value, *known);
 }
 
 cudaError_t cudaDeviceGetPCIBusId(char* id, int bytes, int device) {
@@ -168,15 +156,11 @@ cudaError_t cudaDeviceGetPCIBusId(char* id, int bytes, int device) {
 }
 
 cudaError_t cudaDriverGetVersion(int* version) {
-  const Call call;
-  *version = kCudaVersion;
-  return cudaSuccess;
+  return Call().gives(version, CUDART_VERSION);
 }
 
 cudaError_t cudaRuntimeGetVersion(int* version) {
-  const Call call;
-  *version = kCudaVersion;
-  return cudaSuccess;
+  return Call().gives(version, CUDART_VERSION);
 }
 
 // A launch has finished when it returns.
@@ -220,8 +204,7 @@ cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit) {
   if (limit > cudaLimitPersistingL2CacheSize) {
     return call.fails(cudaErrorUnsupportedLimit, "there is no such limit");
   }
-  *value = limits[limit];
-  return cudaSuccess;
+  return call.gives(value, limits[limit]);
 }
 
 cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {

@@ -13,12 +13,24 @@ namespace host {
 namespace {
 
 cudaError_t create_stream(const Call& call, cudaStream_t* stream, unsigned flags, int priority) {
-  if (stream == nullptr) return call.fails(cudaErrorInvalidValue, "there is no result");
   if (flags > cudaStreamNonBlocking) {
     return call.fails(cudaErrorInvalidValue, "there are no such flags of a stream");
   }
-  *stream = streams.make(
-      {flags, std::clamp(priority, -5, 0), new_timeline((flags & cudaStreamNonBlocking) == 0)});
+  return call.gives(
+      stream, streams.make({flags, std::clamp(priority, -5, 0), new_timeline(flags == 0)}));
+}
+
+// A call for a stream, or an event, that exists.
+template <class Work>
+cudaError_t with(const Call& call, cudaStream_t stream, Work work) {
+  if (!is_stream(stream)) return call.fails(cudaErrorInvalidResourceHandle, kNoStream);
+  work();
+  return cudaSuccess;
+}
+template <class Work>
+cudaError_t with(const Call& call, cudaEvent_t event, Work work) {
+  if (!events.holds(event)) return call.fails(cudaErrorInvalidResourceHandle, kNoEvent);
+  work();
   return cudaSuccess;
 }
 
@@ -68,17 +80,12 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
 }
 
 cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned* flags) {
-  const Call call;
-  if (!is_stream(stream)) return call.fails(cudaErrorInvalidResourceHandle, kNoStream);
-  *flags = is_default(stream) ? cudaStreamDefault : stream->flags;
-  return cudaSuccess;
+  return with(
+      Call(), stream, [=] { *flags = is_default(stream) ? cudaStreamDefault : stream->flags; });
 }
 
 cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority) {
-  const Call call;
-  if (!is_stream(stream)) return call.fails(cudaErrorInvalidResourceHandle, kNoStream);
-  *priority = is_default(stream) ? 0 : stream->priority;
-  return cudaSuccess;
+  return with(Call(), stream, [=] { *priority = is_default(stream) ? 0 : stream->priority; });
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
@@ -88,25 +95,17 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-  const Call call;
-  if (!is_stream(stream)) return call.fails(cudaErrorInvalidResourceHandle, kNoStream);
-  host_waits(stream);
-  return cudaSuccess;
+  return with(Call(), stream, [=] { host_waits(stream); });
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
-  const Call call;
-  if (!is_stream(stream)) return call.fails(cudaErrorInvalidResourceHandle, kNoStream);
-  host_waits(stream);
-  return cudaSuccess;
+  return with(Call(), stream, [=] { host_waits(stream); });
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   const Call call;
   if (!is_stream(stream)) return call.fails(cudaErrorInvalidResourceHandle, kNoStream);
-  if (!events.holds(event)) return call.fails(cudaErrorInvalidResourceHandle, kNoEvent);
-  let_wait(stream, event->clock);
-  return cudaSuccess;
+  return with(call, event, [=] { let_wait(stream, event->clock); });
 }
 
 cudaError_t cudaStreamAddCallback(
@@ -131,9 +130,7 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void*
 }
 
 cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void*, std::size_t, unsigned) {
-  const Call call;
-  if (is_stream(stream)) return cudaSuccess;
-  return call.fails(cudaErrorInvalidResourceHandle, kNoStream);
+  return with(Call(), stream, [] {});
 }
 
 void simt::begin_in(cudaStream_t stream) {
@@ -147,17 +144,15 @@ namespace {
 // Events. All work from before an event has finished when it is recorded.
 
 cudaError_t create_event(const Call& call, cudaEvent_t* event, unsigned flags) {
-  if (event == nullptr) return call.fails(cudaErrorInvalidValue, "there is no result");
-  *event = events.make({(flags & cudaEventDisableTiming) == 0});
-  return cudaSuccess;
+  return call.gives(event, events.make({(flags & cudaEventDisableTiming) == 0}));
 }
 
 cudaError_t record(const Call& call, cudaEvent_t event, cudaStream_t stream) {
-  if (!events.holds(event)) return call.fails(cudaErrorInvalidResourceHandle, kNoEvent);
   if (!is_stream(stream)) return call.fails(cudaErrorInvalidResourceHandle, kNoStream);
-  event->recorded = true;
-  event->clock = reached_by(stream);
-  return cudaSuccess;
+  return with(call, event, [=] {
+    event->recorded = true;
+    event->clock = reached_by(stream);
+  });
 }
 
 }  // namespace
@@ -182,22 +177,15 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event) {
-  const Call call;
-  if (!events.holds(event)) return call.fails(cudaErrorInvalidResourceHandle, kNoEvent);
-  host_waits(event->clock);
-  return cudaSuccess;
+  return with(Call(), event, [=] { host_waits(event->clock); });
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-  const Call call;
-  if (!events.holds(event)) return call.fails(cudaErrorInvalidResourceHandle, kNoEvent);
-  host_waits(event->clock);
-  return cudaSuccess;
+  return with(Call(), event, [=] { host_waits(event->clock); });
 }
 
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cudaEvent_t end) {
   const Call call;
-  if (ms == nullptr) return call.fails(cudaErrorInvalidValue, "there is no result");
   for (const cudaEvent_t event : {start, end}) {
     if (!events.holds(event)) return call.fails(cudaErrorInvalidResourceHandle, kNoEvent);
     if (!event->timed) {
@@ -208,15 +196,12 @@ cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cudaEvent_t end) 
       return call.fails(cudaErrorInvalidResourceHandle, "an event was not recorded");
     }
   }
-  *ms = 0;
   note("Times are not measured on a CPU: every time between two events is 0 ms.");
-  return cudaSuccess;
+  return call.gives(ms, 0);
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
-  const Call call;
-  if (events.destroy(event)) return cudaSuccess;
-  return call.fails(cudaErrorInvalidResourceHandle, kNoEvent);
+  return with(Call(), event, [=] { events.destroy(event); });
 }
 
 namespace host {
