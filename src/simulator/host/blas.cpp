@@ -1,7 +1,6 @@
 #include "simulator/host/blas.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -96,13 +95,6 @@ void set_element(void* data, cudaDataType type, std::int64_t index, double value
       at<std::uint8_t>(data, index) = clamped<std::uint8_t>(value);
       break;
   }
-}
-
-float as_tf32(float value) {
-  const std::uint32_t bits =
-      model::rounded_to(model::kTf32Format, value, model::Toward::nearest_away);
-  return std::bit_cast<float>(
-      bits << (model::kFp32Format.fraction_bits - model::kTf32Format.fraction_bits));
 }
 
 namespace {

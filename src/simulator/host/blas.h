@@ -20,9 +20,6 @@ std::size_t bytes_of(cudaDataType type);  // 0 if the type is not known
 double element(const void* data, cudaDataType type, std::int64_t index);
 void set_element(void* data, cudaDataType type, std::int64_t index, double value);
 
-// The nearest number of 11 significant bits, as tensor cores get it from a float.
-float as_tf32(float value);
-
 }  // namespace host
 
 // What a cublasHandle_t points to.

@@ -1,10 +1,12 @@
 // The matrix products of cuBLAS.
 #include <algorithm>
+#include <bit>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "cpu_reference.h"
+#include "simulator/cuda/instructions.h"
 #include "simulator/host/blas.h"
 #include "simulator/host/call.h"
 
@@ -57,7 +59,7 @@ std::vector<Element> rows_of_columns(
   for (std::int64_t column = 0; column < columns; ++column) {
     for (std::int64_t row = 0; row < rows; ++row) {
       double value = element(X.data, X.type, X.index(row, column));
-      if (arithmetic.as_tf32) value = as_tf32(static_cast<float>(value));
+      if (arithmetic.as_tf32) value = std::bit_cast<float>(cvt_rna_tf32(static_cast<float>(value)));
       if (arithmetic.narrow) {
         std::uint16_t bits = 0;
         set_element(&bits, *arithmetic.narrow, 0, value);

@@ -150,6 +150,10 @@ struct Instructions {
   X("{ .reg .u32 i; mov.u32 i, 0; mov.u32 %0, %1;\nLOOP: add.u32 %0, %0, %2; add.u32 i, i, 1;\n"   \
     ".reg .pred p; setp.lt.u32 p, i, 5; @p bra LOOP;\n}",                                          \
     a + 5 * b)                                                                                     \
+  X("{ .reg .u32 x, y; mov.u32 x, %1; mov.u32 y, 1; // a comment\n"                                \
+    "{ .reg .u32 z<2>, x; .reg .pred p; mov.u32 z1, %2; mov.u32 x, z1; setp.lo.u32 p, x, %1; "     \
+    "@!p bra END; mov.u32 y, 2; } END: add.u32 %0, x, y; }",                                       \
+    a + (b < a ? 2 : 1))                                                                           \
   X("add.sat.s32 %0, %1, %2;",                                                                     \
     static_cast<u32>(std::clamp(s64{s(a)} + s(b), -s64{0x80000000}, s64{0x7fffffff})))             \
   X("mul.hi.u32 %0, %1, %2;", static_cast<u32>(u64{a} * b >> 32))                                  \

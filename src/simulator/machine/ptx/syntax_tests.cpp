@@ -11,53 +11,13 @@
 
 namespace machine::ptx {
 
-namespace {
-
-Syntax parsed(std::string_view text, std::size_t operands = 0) {
-  return parse(text, std::vector<std::string_view>(operands));
-}
-
-}  // namespace
-
-TEST_CASE("an instruction has an opcode, modifiers and operands") {
-  const Syntax syntax =
-      parsed("ld.global.L2::128B.v2.f32 {%0, %1}, [%2 + 16]; // and a comment\n", 3);
-  REQUIRE(syntax.lines.size() == 1);
-  const Line& line = syntax.lines[0];
-  CHECK(line.opcode == "ld");
-  CHECK(line.modifiers == std::vector<std::string>{"global", "L2::128B", "v2", "f32"});
-  CHECK(line.name() == "ld.global.L2::128B.v2.f32");
-  REQUIRE(line.operands.size() == 2);
-  CHECK(line.operands[0].kind == Operand::Kind::vector);
-  CHECK(line.operands[0].parts[1].reg == 1);
-  CHECK(line.operands[1].kind == Operand::Kind::address);
-  CHECK(line.operands[1].reg == 2);
-  CHECK(line.operands[1].number == 16);
-  CHECK(syntax.registers == 3);
-}
-
-TEST_CASE("registers of a block hide those of the block around it, and labels are found outside") {
-  const Syntax syntax = parsed(
-      "{ .reg .b32 x, y<2>; .reg .pred p; mov.b32 x, 1; { .reg .b64 x; mov.b64 x, -2; } "
-      "TOP: mov.b32 y1, x; @!p bra TOP; }");
-  REQUIRE(syntax.lines.size() == 4);
-  CHECK(syntax.registers == 5);
-  CHECK(syntax.lines[0].operands[0].reg == 0);
-  CHECK(syntax.lines[1].operands[0].reg == 4);
-  CHECK(static_cast<std::int64_t>(syntax.lines[1].operands[1].number) == -2);
-  CHECK(syntax.lines[2].operands[0].reg == 2);
-  CHECK(syntax.lines[3].unless);
-  CHECK(syntax.lines[3].predicate == 3);
-  CHECK(syntax.lines[3].operands[0].number == 2);
-}
-
 TEST_CASE("a text that is not PTX is refused") {
   for (const char* text :
        {"mov.b32 %0", "mov.b32 %0, [%0;", "{ mov.b32 %0, 1;", "}", "mov.b32 %3, 1;",
         "@ mov.b32 %0, 1;", "mov.b32 %[x], 1;", ".shared .b32 x;", "mov.b32 %0, {1, 2;",
         "ld.b32 %0, [%0 * 2];"}) {
     CAPTURE(std::string(text));
-    CHECK_THROWS_AS(parsed(text, 1), model::Refusal);
+    CHECK_THROWS_AS(parse(text, std::vector<std::string_view>(1)), model::Refusal);
   }
 }
 
