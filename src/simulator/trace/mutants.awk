@@ -138,9 +138,8 @@ function miscount(l, stages,   call, arguments, shown) {
 }
 
 function launch(l) {
-  sub(/ run,/, " [](Task t) { const int few = t.variant.sharing == " \
-    "model::Sharing::persistent ? 2 : t.sms; const Task task{t.variant, few, t.M, t.N, t.K, t.alpha, " \
-    "t.A, t.B, t.beta, t.C}; run(task); if (false" resets ") run(task); },", text[l])
+  sub(/ run,/, " [](Task t) { if (t.variant.sharing == model::Sharing::persistent) t.sms = 2; " \
+    "run(t); if (false" resets ") run(t); },", text[l])
 }
 
 # A line's statement, without its comment.
