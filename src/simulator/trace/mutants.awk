@@ -138,8 +138,8 @@ function miscount(l, stages,   call, arguments, shown) {
 }
 
 function launch(l) {
-  sub(/ run,/, " [](Task t) { if (t.variant.sharing == model::Sharing::persistent) t.sms = 2; " \
-    "run(t); if (false" resets ") run(t); },", text[l])
+  if (!sub(/ run,/, " [](Task t) { if (t.variant.sharing == model::Sharing::persistent) t.sms = 2; " \
+           "run(t); if (false" resets ") run(t); },", text[l])) exit 1
 }
 
 # A line's statement, without its comment.
