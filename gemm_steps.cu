@@ -1312,15 +1312,15 @@ __global__ void __launch_bounds__(BN / 64 * 128, 1) warpgroups(
   update_pairs<VEC, BM / 4>(C, M, N, alpha, pair, beta);
 }
 
-// Calls visit(turn, corner, tile) for each K tile of each tile of C that this block computes. It
-// counts them all with `turn`, and with `tile` those of the tile of C at `corner`.
+// Calls visit(at, corner, tile) for each K tile of each tile of C that this block computes. It
+// counts them all with `at`, and with `tile` those of the tile of C at `corner`.
 template <int BM, int BN, class Visit>
 __device__ inline void for_each_k_tile(int M, int N, int tiles, const Visit& visit) {
   const int c_tiles = ceil_div(M, BM) * ceil_div(N, BN);
-  int turn = 0;
+  int at = 0;
   for (int c_tile = blockIdx.x; c_tile < c_tiles; c_tile += gridDim.x) {
     const Corner corner = corner_of<BM, BN>(c_tile, M, N);
-    for (int tile = 0; tile < tiles; ++tile, ++turn) visit(turn, corner, tile);
+    for (int tile = 0; tile < tiles; ++tile, ++at) visit(at, corner, tile);
   }
 }
 

@@ -21,7 +21,7 @@ class Mbarrier {
 
   explicit Mbarrier(unsigned arrivals) : arrivals_(arrivals), missing_(arrivals) {}
 
-  // Not all arrivals of the phase have come.
+  // An arrival of the phase must be missing (require_missing_arrival).
   void arrive() {
     --missing_;
     complete_phase();

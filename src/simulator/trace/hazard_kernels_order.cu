@@ -142,6 +142,8 @@ extern const std::vector<trace::HazardKernel> trace::hazards_of_order = {
     {"a flag that is released to its block", HAND_OVER(
        __syncthreads(); if (T == 0) Block(*flags).store(1, cuda::memory_order_release), WAIT)>,
      RACE, Remedy::atomic_of_the_gpu},
+    {"an atomic of the GPU beside a store to the block", KERNEL(3, 64) {
+       __shared__ unsigned own; atomicAdd(flags, 1u); Block(own).store(3); }>, ""},
     {"a flag whose order is relaxed", HAND_OVER(
        __syncthreads(); if (T == 0) Gpu(*flags).store(1, cuda::memory_order_relaxed), WAIT)>,
      RACE, Remedy::fence_and_atomic},

@@ -249,8 +249,7 @@ inline __attribute__((always_inline)) void access(
 }
 
 // Called before the access is logged, because the log may be folded then.
-void will_store(Kind kind, const void* pointer) {
-  const bool narrow = machine::takes_block_scope();
+void will_store(Kind kind, const void* pointer, bool narrow = machine::takes_block_scope()) {
   if (is_load(kind) || hooks.log == nullptr || hooks.outside_kernel) return;
   hooks.watch->will_store(pointer, narrow);
 }
@@ -265,8 +264,9 @@ void keep_step_at(const void* pointer) {
 }
 
 void volatile_access(Kind kind, const void* pointer, Token log2_bytes, const void* return_address) {
+  const bool narrow = machine::takes_block_scope();  // before others run
   keep_step_at(pointer);
-  will_store(kind, pointer);
+  will_store(kind, pointer, narrow);
   access(kind, pointer, log2_bytes, return_address);
   if (kind == Kind::kVolatileLoad) machine::will_read_atomically(pointer);
 }

@@ -11,8 +11,6 @@
 
 namespace trace {
 
-namespace {}  // namespace
-
 // calloc provides zero pages without writing them.
 ResultWriters::ResultWriters(std::span<const machine::GlobalArray> matrices) {
   for (const machine::GlobalArray& matrix : matrices) {
