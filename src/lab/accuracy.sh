@@ -3,7 +3,8 @@
 # that promise fp32, for data of several kinds:
 #   src/lab/accuracy.sh PROGRAM SIZE...
 # An error is the Frobenius norm of C minus the fp64 reference, divided by the reference's. FAIL is a
-# wrong result, tiny one that is right but for numbers that are too small for the stage's format. Exits with 2 and one sentence where there is no GPU.
+# wrong result, tiny one that is right but for numbers that are too small for the stage's format.
+# Exits with 2 and one sentence where there is no GPU.
 set -eu
 
 program=$1
