@@ -19,6 +19,14 @@ namespace {
 
 namespace cg = cooperative_groups;
 
+// A constant atomic cannot be changed, a constant reference can change what it is of.
+template <class A>
+concept CanChange = requires(A& a) {
+  a.fetch_add(1), a.store(1), ++a;
+};
+static_assert(CanChange<cuda::atomic<int>> && !CanChange<const cuda::atomic<int>>);
+static_assert(CanChange<const cuda::atomic_ref<int>>);
+
 // Multiplies two matrices of small whole numbers by wmma, in shared memory. out[t] is 1 if all
 // elements that lane t checks are right.
 namespace wmma = nvcuda::wmma;
