@@ -52,18 +52,19 @@ JOINED := $(addprefix src/,$(addsuffix /,text model flags cluster try school/gra
 	lab profile experiments $(addprefix show/,report report/explain step pictures page)))
 MAINS := %_tests.cpp %/alone.cpp %/mpi.cpp src/cluster/no_gpus.cpp %/update.cpp %/on_cpu.cpp
 APART = $(MAINS) $(ANSWER) %/lesson_source.cpp %/recorded.cpp %/before_main.cpp %/tensor_core.cpp %/rewriter.cpp %/waiting.cpp %/guarded_kernel.cpp \
-	%/architecture.cpp %/inspect.cpp %/assemble.cpp %/similar.cpp %/ladder.cpp %/index_mutants.cpp %/time.cpp %/recorded_gpus.cpp %/block_requests.cpp src/simulator/machine/device_%
+	src/try/show.cpp %/inspect.cpp %/assemble.cpp %/similar.cpp %/ladder.cpp %/index_mutants.cpp %/time.cpp %/recorded_gpus.cpp %/block_requests.cpp src/simulator/machine/device_%
 # Code that runs long, as a profile shows, is optimized more.
 HOT_FILES := cpu_reference.cpp $(addprefix src/,simulator/announce/pass.cpp simulator/machine/% $(addprefix simulator/trace/,hazard_watch.cpp \
 	hooks.cpp launch_watch.cpp thread_order.cpp warp_log.cpp warp_tracer.cpp watch.cpp) $(addprefix model/,tensor_core.cpp warp_access.cpp) \
 	lab/measure.cpp lab/problem.cpp)
-unit = $(if $(filter %_tests.cpp,$1),src/$(word 2,$(subst /, ,$1))/all_tests,$(if $(filter $(JOINED),$(dir $1)),$(if $(filter $(APART),$1),$(1:.cpp=),$(dir $1)$(if $(filter $(HOT_FILES),$1),hot,$(if $(filter $(RUNNERS) $(FOR_USERS),$1),users,all))),$(1:.cpp=)))
+unit = $(if $(filter %_tests.cpp,$1),src/$(word 2,$(subst /, ,$1))/all_tests,$(if $(filter $(JOINED),$(dir $1)),$(if $(filter $(APART),$1),$(1:.cpp=),$(dir $1)$(if $(filter $(HOT_FILES),$1),hot,$(if $(filter $(FOR_USERS),$1),users,all))),$(1:.cpp=)))
 OBJECTS = $(sort $(foreach file,$1,$(if $(filter $(ANEW),$(file)),$(BUILD),$(HARDENED))/$(call unit,$(file)).o))
 EVERY_FILE := $(wildcard $(addsuffix .cpp,$(addprefix src/,*/* */*/* */*/*/*)))
-# Code that users' programs and the tests need, but the main program does not.
+# Code that users' programs and the tests need, but the main program does not. CALLED, which has PTX, cuBLAS and cuRAND, serves only some of them.
 FOR_USERS := $(filter-out %_tests.cpp %/wrapper.cpp %/rewriter.cpp,$(wildcard $(addsuffix /*.cpp,$(addprefix src/simulator/, \
 	guard announce rewrite machine/ptx)) src/simulator/host/blas*.cpp)) src/simulator/host/random.cpp
-FOR_ALL = $(BUILD)/users.a $(INSTRUMENT)
+CALLED := $(filter $(addprefix src/simulator/,machine/% host/%),$(FOR_USERS))
+FOR_ALL = $(BUILD)/called.a $(BUILD)/users.a $(INSTRUMENT)
 # The files of these rooms, without tests and main programs.
 OF = $(filter-out $(MAINS) $(FOR_USERS),$(wildcard $(addprefix src/,$(1:%=%/*.cpp))))
 # What the table needs, and the other parts of the main program.
@@ -71,10 +72,8 @@ OF_LADDER := cpu_reference.cpp src/lab/gpu/sensors.cpp src/cli/walk.cpp src/show
 	$(call OF,model text $(addprefix simulator/,machine host trace) lab flags show/report)
 SOURCES := $(OF_LADDER) $(filter-out $(OF_LADDER),src/cli/others.cpp $(call OF,$(addprefix show/,report/explain pictures step page) profile experiments cluster))
 INSTRUMENT := $(BUILD)/instrument.a
-# The files that read a student's file, and those around a user's kernel.
+# The files that read a student's file.
 ANSWER := src/school/grade/answer.cpp src/school/grade/kernel_rules.cpp
-RUNNERS := src/try/try.cpp src/try/launches.cpp
-HARNESS := $(call OBJECTS,$(filter-out %_tests.cpp src/try/architecture.cpp $(RUNNERS),$(wildcard src/try/*.cpp)))
 OWN_COPIES := $(addprefix $(or $(HARDENED),$(BUILD))/,gemm_steps_traced.o gemm_steps_plain.o)
 COPIES := $(OWN_COPIES) $(subst gemm_steps,experiments,$(OWN_COPIES))
 # What is recorded, and embedded in the program. RESULTS=folder tries others.
@@ -85,12 +84,13 @@ FAST := $(if $(shell command -v ld.gold),-fuse-ld=gold)
 LIBRARIES += -fopenmp $(FAST)
 # To these and to TOOLS, which need no libraries, a room adds its own, and says what they are made of.
 PROGRAMS := $(PROGRAM) $(BUILD)/ladder
-ARCHIVES := $(INSTRUMENT) $(BUILD)/ladder.a $(BUILD)/users.a
+ARCHIVES := $(INSTRUMENT) $(addprefix $(BUILD)/,ladder.a users.a called.a)
 $(PROGRAM): $(MAIN) $(OF_EXPERIMENTS) $(COPIES) $(INSTRUMENT)
 $(BUILD)/ladder: $(FIRST_MAIN) $(OWN_COPIES) $(BUILD)/src/cli/only_ladder.o $(BUILD)/ladder.a
 $(INSTRUMENT): $(call OBJECTS,$(SOURCES))
 $(BUILD)/ladder.a: $(call OBJECTS,$(OF_LADDER))
-$(BUILD)/users.a: $(call OBJECTS,$(FOR_USERS))
+$(BUILD)/users.a: $(call OBJECTS,$(filter-out $(CALLED),$(FOR_USERS)))
+$(BUILD)/called.a: $(call OBJECTS,$(CALLED))
 
 # HEADERS are precompiled, once for all files with the same optimization.
 HEADERS = $(BUILD)/src/standard.h

@@ -135,4 +135,7 @@ guard::Outcome run_program(
 // `run` must outlive the scenes. M, N and K are the product's; 0: there is none.
 step::StepScenes scenes_of(const step::SteppedRun& run, int M, int N, int K);
 
+// make debug: runs main or sgemm once, without tracing, for gdb. Returns the exit code.
+int debug(const Options& options);
+
 }  // namespace attempt

@@ -78,9 +78,6 @@ Options parse_options(int argc, char** argv) {
     if (argument == "--name-threads") {
       options.name_threads = true;
     } else if (argument == "--keep-going") {
-      if (simt_users_main == nullptr) {
-        throw model::Refusal("--keep-going works only for a file with a main; leave it out");
-      }
       options.keep_going = true;
     } else if (argument == "--registers") {
       constexpr int kMost = 255;  // per thread, on every GPU of the table

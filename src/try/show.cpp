@@ -17,84 +17,9 @@
 #include "text/echoed.h"
 #include "text/file.h"
 #include "text/numbers.h"
-#include "try/launches.h"
-#include "try/options.h"
 #include "try/print.h"
 
 namespace attempt {
-
-void Kernels::add_launch(
-    const machine::RequestedLaunch& launch, const model::Counts& counts, int M, int N) {
-  for (Entry& entry : entries) {
-    if (entry.row.launch->kernel != launch.kernel) continue;
-    model::add(*entry.row.counts, counts);
-    entry.row.counts->blocks += counts.blocks;
-    ++entry.row.launch->launches;
-    return;
-  }
-  Entry& entry = entries.emplace_back();
-  entry.row.name = machine::function_name(launch.kernel);
-  entry.row.counts = counts;
-  entry.row.launch = lab::LaunchShape{launch};
-  entry.row.variant = &entry.variant;
-  // The part of C that each block computes, if the blocks share C evenly.
-  const auto share = [](int of, unsigned blocks) {
-    return static_cast<int>((of + std::int64_t{blocks} - 1) / blocks);
-  };
-  entry.variant.name = "";
-  entry.variant.BM = share(M, launch.grid.y);
-  entry.variant.BN = share(N, launch.grid.x);
-  entry.variant.block_x = static_cast<int>(launch.block.x);
-  entry.variant.block_y = static_cast<int>(launch.block.y * launch.block.z);
-  entry.variant.shared_bytes = launch.dynamic_shared_bytes;
-  entry.variant.kernel.name = entry.row.name.c_str();
-}
-
-void Kernels::add_hazards(const machine::RequestedLaunch& launch, const model::Counts& counts) {
-  const std::string name = machine::function_name(launch.kernel);
-  for (Entry& entry : entries) {
-    if (entry.row.name != name) continue;
-    for (const model::Hazard& hazard : counts.hazards) {
-      model::add(entry.row.counts->hazards, hazard);
-    }
-  }
-}
-
-void Kernels::add_hazard(const void* function, const model::Hazard& hazard) {
-  for (Entry& entry : entries) {
-    if (entry.row.launch->kernel == function) model::add(entry.row.counts->hazards, hazard);
-  }
-}
-
-bool Kernels::any_abandoned() const {
-  return std::any_of(entries.begin(), entries.end(), [](const Entry& entry) {
-    return model::has_fatal(*entry.row.counts);
-  });
-}
-
-bool Kernels::several_launches() const {
-  return entries.size() > 1 || std::any_of(entries.begin(), entries.end(), [](const Entry& entry) {
-           return entry.row.launch->launches > 1;
-         });
-}
-
-bool Kernels::all_traced() const {
-  return std::all_of(entries.begin(), entries.end(), [](const Entry& entry) {
-    return entry.row.counts->blocks_traced == entry.row.counts->blocks;
-  });
-}
-
-lab::Row row_of(
-    const model::Gpu& model, const Kernels::Entry& entry, std::optional<int> registers,
-    int number) {
-  lab::Row row = entry.row;
-  row.number = number;
-  if (!registers) registers = compiled_registers(row.name, model.compute_capability);
-  row.occupancy = model::occupancy(
-      model, {entry.variant.threads(), registers.value_or(0),
-              row.launch->static_shared_bytes + row.launch->dynamic_shared_bytes});
-  return row;
-}
 
 extern "C" char __executable_start;
 

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "flags/flags.h"
@@ -296,13 +297,30 @@ int try_program(
   });
 }
 
+// Of the GPU that the flags name. Nothing if they are to be refused: the run itself says why.
+int print_architecture(int argc, char** argv) {
+  try {
+    const attempt::Options options = attempt::parse_options(argc, argv);
+    std::puts(attempt::architecture_of(lab::choose_model(options.flags, false)).c_str());
+  } catch (const model::Refusal&) {
+  }
+  return 0;
+}
+
 int try_or_refuse(int argc, char** argv) {
   using namespace attempt;
   guard::main_begins();
   machine::kernels_may_allocate = true;
   try {
     lab::prepare_threads();
+    // A user's flags come after the first two words, so try.sh's own are no flags.
+    const std::string_view asked = argc > 1 ? argv[1] : "";
+    if (asked == "architecture") return print_architecture(argc - 1, argv + 1);
+    if (asked == "debug") return debug(parse_options(argc - 1, argv + 1));
     const Options options = parse_options(argc, argv);
+    if (options.keep_going && simt_users_main == nullptr) {
+      throw model::Refusal("--keep-going works only for a file with a main; leave it out");
+    }
     if (options.flags.help) return std::fputs(kUsage, stdout), 0;
     if (const std::string& kind = options.flags.ncu_metrics; !kind.empty()) {
       return std::puts(profile::ncu_metrics(kind).c_str()), 0;

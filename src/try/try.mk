@@ -31,7 +31,7 @@ $(BUILD)/try/environment: FORCE
 	mkdir -p $(@D)
 	printf '%s\n' 'CXX="$(CXX)"' 'TRY_AS_CPU="$(TRY_AS_CPU)"' 'TRIED_traced="$(TRIED_traced)"' \
 		'TRIED_plain="$(TRIED_plain)"' 'REWRITER="$(REWRITER)"' 'C_LIBRARY="$(C_LIBRARY)"' 'COUNTED="$(COUNTED)"' \
-		'LIBRARIES="$(LIBRARIES)"' 'RUNNERS="$(TRY_PARTS)"' 'DEBUGGED="$(DEBUGGED)"' 'CLOCK="$(TIMED_LAUNCHES)"' 'HAS_GPU="$(HAS_GPU)"' \
+		'LIBRARIES="$(LIBRARIES)"' 'TRY_PARTS="$(TRY_PARTS)"' 'CLOCK="$(TIMED_LAUNCHES)"' 'HAS_GPU="$(HAS_GPU)"' \
 		'NVCC="$(NVCC)"' 'TRY_NVCCFLAGS="$(TRY_NVCCFLAGS)"' 'TRY_CUBIN_FLAGS="$(TRY_CUBIN_FLAGS)"' > $(NEW)
 	cmp -s $(NEW) $@ && rm $(NEW) || mv $(NEW) $@
 # prefix.h, precompiled for each copy: its text goes neither through the rewriter nor the compiler again.
@@ -63,17 +63,17 @@ $(BUILD)/try/%.debug.traced.o: examples/%.cu $(COMPILES_TRIED) | $(TRIES_WITH)
 	BUILD=$(BUILD) COMPILE_S=600 COPY=debug KERNEL=$< MORE= src/try/try.sh compile $(BUILD)/try/$*.debug
 TIMED_LAUNCHES := $(BUILD)/gpu/src/profile/timed_launches.o
 
-TRY_PARTS = $(call OBJECTS,$(RUNNERS)) $(HARNESS) $(THE_GPU) $(FOR_ALL)
-DEBUGGED = $(BUILD)/src/try/debug/main.o $(HARNESS) $(THE_GPU) $(FOR_ALL)
-$(BUILD)/try/%: $(BUILD)/try/%.traced.o $(BUILD)/try/%.plain.o $(TRY_PARTS) $(BUILD)/link.flags
+TRY_PARTS = $(call OBJECTS,$(filter-out %_tests.cpp,$(wildcard src/try/*.cpp))) $(THE_GPU) $(BUILD)/users.a $(INSTRUMENT)
+$(BUILD)/try/%: $(BUILD)/try/%.traced.o $(BUILD)/try/%.plain.o $(BUILD)/called.a $(TRY_PARTS) $(BUILD)/link.flags
 	$(LINK)
-$(BUILD)/try/%.debug: $(BUILD)/try/%.debug.traced.o $(DEBUGGED) $(BUILD)/link.flags
+$(BUILD)/try/%.debug: $(BUILD)/try/%.debug.traced.o $(BUILD)/called.a $(TRY_PARTS) $(BUILD)/link.flags
 	$(LINK)
-PROGRAMS += $(BUILD)/try/architecture
-$(BUILD)/try/architecture: $(call OBJECTS,src/try/architecture.cpp) $(HARNESS) $(THE_GPU) $(FOR_ALL)
+# It says for which architecture nvcc compiles.
+PROGRAMS += $(BUILD)/try/without_kernel
+$(BUILD)/try/without_kernel: $(TRY_PARTS)
 
 # The user's file is compiled by try.sh, because make has no syntax for every name of a file.
-TRIES := $(if $(KERNEL),$(COMPILES_TRIED) $(TRIES_WITH) $(TRY_PARTS) $(if $(NVCC),$(BUILD)/try/architecture) $(if $(HAS_GPU),$(TIMED_LAUNCHES)))
+TRIES := $(if $(KERNEL),$(COMPILES_TRIED) $(TRIES_WITH) $(TRY_PARTS) $(wildcard $(BUILD)/called.a) $(if $(NVCC),$(BUILD)/try/without_kernel) $(if $(HAS_GPU),$(TIMED_LAUNCHES)))
 YOURS = BUILD='$(BUILD)' PRESENT='$(PRESENT)' src/try/try.sh $@
 try: $(TRIES) ## run your own CUDA file and trace its kernels (KERNEL=f.cu, TRY_FLAGS=--help)
 	$(YOURS)
@@ -83,7 +83,7 @@ show: $(or $(TRIES),$(if $(STAGE),$(PROGRAM))) ## draw the requests of a kernel'
 	$(if $(KERNEL)$(if $(STAGE),,-),$(YOURS) $(OR_ANSWER),./$(PROGRAM) --stage $(STAGE) --section kernel $(FLAGS) && ./$(PROGRAM) --stage $(STAGE) --page "$${PAGE:-$(BUILD)/show.html}" $(FLAGS))
 step: $(or $(TRIES),$(PROGRAM)) ## go through a block's work step by step (STAGE=n, KERNEL=f.cu or EX=n)
 	$(if $(KERNEL),$(YOURS),./$(PROGRAM) --step $(if $(STAGE),--stage $(STAGE)) $(FLAGS))
-debug: $(if $(KERNEL),$(COMPILES_TRIED) $(TRIES_WITH) $(DEBUGGED)) ## start gdb, stopped in one thread (KERNEL=f.cu or EX=n, BLOCK=1,0 THREAD=3,2)
+debug: $(TRIES) ## start gdb, stopped in one thread (KERNEL=f.cu or EX=n, BLOCK=1,0 THREAD=3,2)
 	$(YOURS) $(OR_ANSWER)
 endif
 ifneq ($(KERNEL),)
@@ -94,4 +94,4 @@ endif
 
 SAMPLES := $(filter-out eight $(notdir $(WHOLE_PROGRAMS)) $(if $(CUB),,cub),\
 	$(basename $(notdir $(wildcard examples/*.cu src/try/samples/*.cu))))
-test-parts: $(if $(HARDENED),,$(BUILD)/try/architecture $(REWRITER) $(addprefix $(BUILD)/try/,$(SAMPLES) tiled.debug))
+test-parts: $(if $(HARDENED),,$(BUILD)/try/without_kernel $(REWRITER) $(addprefix $(BUILD)/try/,$(SAMPLES) tiled.debug))

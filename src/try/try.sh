@@ -16,8 +16,7 @@ shift
 . src/try/can_work.sh
 can_work "$goal" || exit 2
 [ -n "${KERNEL:-}" ] || { echo "which kernel? make $goal KERNEL=path/to/file.cu${1:-}" >&2; exit 2; }
-# CXX, TRY_AS_CPU, TRIED_traced, TRIED_plain, REWRITER, C_LIBRARY, COUNTED, LIBRARIES, RUNNERS and DEBUGGED
-# (objects), CLOCK, HAS_GPU, NVCC, TRY_NVCCFLAGS and TRY_CUBIN_FLAGS.
+# CXX, TRY_AS_CPU, TRIED_traced, TRIED_plain, REWRITER, C_LIBRARY, COUNTED, LIBRARIES, TRY_PARTS (objects), CLOCK, HAS_GPU, NVCC, TRY_NVCCFLAGS and TRY_CUBIN_FLAGS.
 [ "$goal" = cubins ] || . "$BUILD/try/environment" || exit 2
 read -r -d '' -a files <<< "${MORE:-}" || true
 [ ! -f "${MORE:-}" ] || files=("$MORE")
@@ -296,14 +295,21 @@ split TRY_ARGS "${TRY_ARGS:-}"
 split LIBS "${LIBS:-}"
 libs=("${words[@]}")
 
-# link OUT OBJECT...: on the CPU, where the simulator has CUDA's own libraries.
+# link OUT OBJECT...: on the CPU, where the simulator has CUDA's own libraries. Those, and PTX's
+# instructions, are compiled for the first program that calls them.
 link() {
-  local out=$1 lib messages here=()
+  local out=$1 lib messages here=() called=$BUILD/called.a
   shift
   for lib in "${libs[@]}"; do
     case $lib in -lcud* | -lcublas* | -lcurand* | -lnvToolsExt*) ;; *) here+=("$lib") ;; esac
   done
-  messages=$(LC_ALL=C $CXX "$@" $LIBRARIES "${here[@]}" -o "$out" 2>&1) && return
+  while true; do
+    [ ! -e "$called" ] || set -- "$@" "$called"
+    messages=$(LC_ALL=C $CXX "$@" $TRY_PARTS $LIBRARIES "${here[@]}" -o "$out" 2>&1) && return
+    [ ! -e "$called" ] && grep -q 'undefined reference' <<< "$messages" || break
+    # Without the other make's job server, which only its own recipes may use.
+    MAKEFLAGS=$(sed -E 's/ --jobserver-[a-z]+=[^ ]*//g' <<< "${MAKEFLAGS:-}") make --no-print-directory "$called" || exit 2
+  done
   awk -v kernel="$KERNEL" '
     match($0, /cannot find [^ :]+/) {
       print "LIBS: " substr($0, RSTART + 12, RLENGTH - 12) ": there is no such library here"
@@ -322,12 +328,12 @@ program=$work/yours
 if [ "$goal" = debug ]; then
   COPY=debug
   compile_for_cpu "$program" "${of_compiler[@]}"
-  link "$program" "$program.traced.o" $DEBUGGED
-  src/try/debug/debug.sh "$program" "${BLOCK:-0,0}" "${THREAD:-0,0}" "${of_program[@]}"
+  link "$program" "$program.traced.o"
+  src/try/debug.sh "$program" "${BLOCK:-0,0}" "${THREAD:-0,0}" debug "${of_program[@]}"
   exit
 fi
 if [ -n "$NVCC" ]; then
-  compile_cubins "$program" "$("$BUILD/try/architecture" "${flags[@]}") $PRESENT" \
+  compile_cubins "$program" "$("$BUILD/try/without_kernel" architecture "${flags[@]}") $PRESENT" \
     "$NVCC" $TRY_CUBIN_FLAGS "${of_nvcc[@]}" "${of_compiler[@]}" &
 fi
 of_gpu=
@@ -337,7 +343,7 @@ if [ -n "$HAS_GPU" ]; then
 fi
 compile_for_cpu "$program" "${of_compiler[@]}"
 wait
-link "$program" "$program.traced.o" "$program.plain.o" $of_gpu $RUNNERS
+link "$program" "$program.traced.o" "$program.plain.o" $of_gpu
 case $goal in
   try) "$program" "${of_program[@]}" ;;
   show) "$program" --size 64 --show "${PAGE:-$BUILD/show.html}" "${of_program[@]}" ;;

@@ -7,8 +7,8 @@ OF_GRADER := $(call OBJECTS,$(addprefix src/school/grade/,case.cpp complaint.cpp
 	cpu_reference.cpp src/lab/gpu/sensors.cpp src/try/guarded_kernel.cpp src/show/pictures/block_requests.cpp src/show/pictures/recorded_gpus.cpp \
 	$(call OF,model text $(addprefix simulator/,machine host trace) lab show/report) $(filter src/simulator/guard/%,$(FOR_USERS))) $(THE_GPU)
 $(GRADED)/grader.o: $(OF_GRADER)
-$(GRADED)/inspect.o: $(filter-out $(OF_GRADER),$(call OBJECTS,src/school/grade/inspect.cpp \
-	$(filter-out src/cli/% src/cluster/% src/experiments/% src/profile/%,$(SOURCES))) $(HARNESS))
+$(GRADED)/inspect.o: $(filter-out $(OF_GRADER),$(call OBJECTS,src/school/grade/inspect.cpp src/try/show.cpp \
+	$(filter-out src/cli/% src/cluster/% src/experiments/% src/profile/%,$(SOURCES))))
 $(GRADED)/grader.o $(GRADED)/inspect.o: $(BUILD)/link.flags
 	mkdir -p $(@D)
 	echo 'SECTIONS { $(foreach all,.text .rodata .data.rel.ro .data .bss .gcc_except_table,$(all) : { *($(all) $(all).*) }) }' > $(NEW).script

@@ -159,7 +159,7 @@ options=(--exercise "$exercise" --file "$answer" --seed "$SEED" --student "${STU
   --limit "${LIMIT:-}")
 case ${INSPECT:-} in
   debug)
-    src/try/debug/debug.sh "$work/grade" "${BLOCK:-0,0}" "${THREAD:-0,0}" "${options[@]}" \
+    src/try/debug.sh "$work/grade" "${BLOCK:-0,0}" "${THREAD:-0,0}" "${options[@]}" \
       --inspect debug --flags debug
     exit ;;
   show | step)

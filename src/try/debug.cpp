@@ -1,4 +1,4 @@
-// make debug KERNEL=file.cu: a user's sgemm under gdb (debug.sh), without tracing.
+// make debug KERNEL=file.cu: a user's file under gdb (debug.sh), without tracing.
 //
 // The threads of a block are fibers that switch only at barriers, and here one block runs after the
 // other, so gdb can follow a thread like any program.
@@ -11,12 +11,13 @@
 #include "flags/flags.h"
 #include "lab/device.h"
 #include "lab/problem.h"
-#include "model/refusal.h"
 #include "simulator/machine/grid.h"
 #include "try/guarded_kernel.h"
+#include "try/launches.h"
 #include "try/options.h"
 #include "try/users_problem.h"
 
+namespace attempt {
 namespace {
 
 // Runs a whole program's launches as they come.
@@ -38,34 +39,30 @@ class Untraced : public machine::ProgramLaunches {
   const model::Gpu& gpu_;
 };
 
-int debug_program(const attempt::Options& options) {
-  const model::Gpu gpu = lab::choose_model(options.flags, false);
-  Untraced launches(gpu);
-  machine::program_launches = &launches;
-  std::vector<std::string> words{options.file};
-  words.insert(words.end(), options.arguments.begin(), options.arguments.end());
-  return attempt::call_main(words);
-}
-
 }  // namespace
 
-int main(int argc, char** argv) {
+int debug(const Options& options) {
+  omp_set_num_threads(1);
   try {
-    omp_set_num_threads(1);
-    const attempt::Options options = attempt::parse_options(argc, argv);
-    if (simt_users_main != nullptr) return debug_program(options);
+    if (simt_users_main != nullptr) {
+      const model::Gpu gpu = lab::choose_model(options.flags, false);
+      Untraced launches(gpu);
+      machine::program_launches = &launches;
+      std::vector<std::string> words{options.file};
+      words.insert(words.end(), options.arguments.begin(), options.arguments.end());
+      return call_main(words);
+    }
     flags::Flags flags = options.flags;
     if (!flags.size) flags.size = 32;
-    const attempt::UsersProblem p(lab::load_problem(flags, false));
+    const UsersProblem p(lab::load_problem(flags, false));
     const model::Gpu gpu = lab::choose_model(flags, false);
     lab::Floats C = p.C;
     machine::run({&gpu}, p.product_by(sgemm_traced, C));
     return 0;
-  } catch (const model::Refusal& refusal) {
-    std::fprintf(stderr, "debug: %s\n", refusal.what());
-    return 2;
   } catch (const machine::KernelFault& fault) {
     std::fprintf(stderr, "debug: %s\n", fault.what());
     return 1;
   }
 }
+
+}  // namespace attempt

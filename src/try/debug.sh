@@ -7,7 +7,7 @@
 # own, so gdb's `next` follows a thread by its frame, and needs no help.
 set -u
 program=$1
-own=$(cd "$(dirname "$0")/../.." && pwd -P)  # students may well have a folder called src
+own=$(cd "$(dirname "$0")/.." && pwd -P)  # students may well have a folder called src
 refuse() { echo "debug: $*" >&2; exit 2; }
 
 # x, x,y or x,y,z as three numbers.
