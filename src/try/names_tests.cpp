@@ -152,8 +152,8 @@ testing::Output debug(
   const testing::Folder folder;
   folder.write("commands", commands);
   return testing::run(
-      "GDB_FLAGS='-batch -x " + folder / "commands" + "' timeout 300 src/try/debug.sh " +
-      program + " " + position + " debug --size 32 2>&1");
+      "GDB_FLAGS='-batch -x " + folder / "commands" + "' timeout 300 src/try/debug.sh " + program +
+      " " + position + " debug --size 32 2>&1");
 }
 
 // gdb needs permission to trace a process, which a container may deny.
