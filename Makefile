@@ -88,7 +88,7 @@ ARCHIVES := $(INSTRUMENT) $(addprefix $(BUILD)/,ladder.a users.a called.a)
 $(PROGRAM): $(MAIN) $(OF_EXPERIMENTS) $(COPIES) $(INSTRUMENT)
 $(BUILD)/ladder: $(FIRST_MAIN) $(OWN_COPIES) $(BUILD)/src/cli/only_ladder.o $(BUILD)/ladder.a
 $(INSTRUMENT): $(call OBJECTS,$(SOURCES))
-$(BUILD)/ladder.a: $(call OBJECTS,$(OF_LADDER))
+$(BUILD)/ladder.a: $(filter %/hot.o,$(call OBJECTS,$(OF_LADDER))) $(call OBJECTS,$(OF_LADDER))  # what takes long begins first
 $(BUILD)/users.a: $(call OBJECTS,$(filter-out $(CALLED),$(FOR_USERS)))
 $(BUILD)/called.a: $(call OBJECTS,$(CALLED))
 

@@ -268,7 +268,7 @@ void climb(
     if (!stage->variants.empty()) {
       run.rows.push_back(stage_row(ladder, *stage, selected(*stage), result));
     } else {
-      constexpr double kAboutASecond = 0x1p28, kAFewSeconds = 0x1p36;
+      constexpr double kAboutASecond = 0x1p27, kAFewSeconds = 0x1p36;
       const auto on_cpu = [&](const char* name, const lab::Gemm& gemm, double most,
                               lab::Floats& C) {
         run.rows.push_back(named(
