@@ -156,5 +156,5 @@ $(BUILD)/%.flags:
 	mkdir -p $(@D)
 	echo '$($*.flags)' > $(NEW) && mv -f $(NEW) $@
 .PHONY: FORCE run clean help
-.DELETE_ON_ERROR .SECONDARY:
+.DELETE_ON_ERROR .PRECIOUS: $(addprefix $(BUILD)/,%.o $(addsuffix %.o,traced/ plain/ gpu/ fuzz/) $(addprefix try/%.,traced.o plain.o debug.traced.o) %.h.gch %.flags)  # not .SECONDARY: then a deleted header would rebuild nothing
 -include $(shell find $(BUILD) -name '*.d' ! -name 'yours.*' 2>/dev/null)

@@ -29,7 +29,7 @@
 #include "show/report/facts.h"
 #include "show/report/table.h"
 #include "show/report/words.h"
-#include "simulator/trace/source_lines.h"
+#include "simulator/simulator.h"
 #include "text/echoed.h"
 #include "text/file.h"
 

@@ -26,7 +26,7 @@
 #include "model/refusal.h"
 #include "model/stage.h"
 #include "show/report/words.h"
-#include "simulator/machine/grid.h"
+#include "simulator/simulator.h"
 #include "text/numbers.h"
 
 namespace cluster {

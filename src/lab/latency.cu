@@ -16,7 +16,6 @@
 #include "model/refusal.h"
 #include "simulator/cuda/hopper_instructions.h"
 #include "simulator/cuda/instructions.h"
-#include "simulator/cuda/wgmma.h"
 #include "text/numbers.h"
 
 namespace lab {

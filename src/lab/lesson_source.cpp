@@ -3,7 +3,7 @@
 #include <system_error>
 
 #include "lab/problem.h"
-#include "simulator/trace/source_lines.h"
+#include "simulator/simulator.h"
 
 // The text of gemm_steps.cu (the Makefile recompiles this file whenever it changes).
 asm(".pushsection .rodata\n"

@@ -10,8 +10,7 @@
 
 #include "lab/device.h"
 #include "model/refusal.h"
-#include "simulator/trace/source_lines.h"
-#include "simulator/trace/trace.h"
+#include "simulator/simulator.h"
 #include "text/numbers.h"
 
 namespace lab {

@@ -8,7 +8,7 @@
 #include "lab/gpu/gpu.h"
 #include "lab/problem.h"
 #include "lab/run.h"
-#include "simulator/machine/grid.h"
+#include "simulator/simulator.h"
 
 namespace lab {
 

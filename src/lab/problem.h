@@ -12,7 +12,7 @@
 #include "lab/request.h"
 #include "model/error.h"
 #include "model/stage.h"
-#include "simulator/machine/grid.h"
+#include "simulator/simulator.h"
 
 namespace lab {
 

@@ -19,7 +19,7 @@
 #include "model/gpus.h"
 #include "model/stage.h"
 #include "model/warp_access.h"
-#include "simulator/machine/grid.h"
+#include "simulator/simulator.h"
 
 namespace lab {
 

@@ -9,8 +9,8 @@
 namespace testing {
 
 TEST_CASE(
-    "a file that is gone leaves its archive, and the answers' header follows all that it "
-    "includes") {
+    "a file that is gone leaves its archive, what included it is compiled anew, and the answers' "
+    "header follows all that it includes") {
   // A tree of links whose objects are empty.
   const Folder folder;
   const std::string there = "cd '" + folder.path().string() + "' && ",
@@ -22,6 +22,8 @@ TEST_CASE(
   CHECK(run(there + "make -q" + archive).exit_code == 0);
   const Output without = run(there + "rm src/lab/npy.cpp && make -n" + archive);
   CHECK((contains(without.out, "src/lab/*.cpp") && contains(without.out, "ar rcs")));
+  run(there + "cd build/src/text && printf 'build/src/text/all.o: gone.h\ngone.h:\n' > all.o.d");
+  CHECK(contains(run(there + "make -n" + archive).out, "src/text/*.cpp"));
   CHECK(contents(built() / "grade/cpu.h.gch.d").find("src/model/") != std::string::npos);
 }
 

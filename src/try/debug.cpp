@@ -11,7 +11,7 @@
 #include "flags/flags.h"
 #include "lab/device.h"
 #include "lab/problem.h"
-#include "simulator/machine/grid.h"
+#include "simulator/simulator.h"
 #include "try/guarded_kernel.h"
 #include "try/launches.h"
 #include "try/options.h"

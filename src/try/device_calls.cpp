@@ -10,13 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "simulator/cuda/vector_types.h"
-#include "simulator/host/call.h"
-#include "simulator/host/memory.h"
-#include "simulator/machine/device_heap.h"
-#include "simulator/machine/grid.h"
-#include "simulator/machine/observer.h"
-#include "simulator/machine/position.h"
+#include "simulator/programs.h"
 #include "text/numbers.h"
 #include "try/guarded_kernel.h"
 #include "try/options.h"

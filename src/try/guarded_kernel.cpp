@@ -19,12 +19,7 @@
 #include <utility>
 
 #include "model/refusal.h"
-#include "simulator/cuda/vector_types.h"
-#include "simulator/machine/grid.h"
-#include "simulator/machine/memory.h"
-#include "simulator/machine/position.h"
-#include "simulator/machine/worker.h"
-#include "simulator/trace/source_lines.h"
+#include "simulator/programs.h"
 
 extern "C" char __executable_start, etext;
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "simulator/guard/guard.h"
+#include "simulator/simulator.h"
 
 // The call of a user's main.
 

@@ -18,8 +18,7 @@
 #include "model/stage.h"
 #include "model/warp_access.h"
 #include "show/step/step_command.h"
-#include "simulator/guard/guard.h"
-#include "simulator/machine/grid.h"
+#include "simulator/simulator.h"
 #include "text/numbers.h"
 #include "try/options.h"
 

@@ -14,7 +14,7 @@
 
 #include "model/compiled_kernel.h"
 #include "model/refusal.h"
-#include "simulator/machine/memory.h"
+#include "simulator/simulator.h"
 #include "text/echoed.h"
 #include "try/guarded_kernel.h"
 

@@ -12,8 +12,7 @@
 #include "model/error.h"
 #include "model/gpus.h"
 #include "model/recording.h"
-#include "simulator/guard/guard.h"
-#include "simulator/machine/grid.h"
+#include "simulator/simulator.h"
 #include "text/numbers.h"
 #include "try/options.h"
 

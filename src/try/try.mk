@@ -37,8 +37,8 @@ $(BUILD)/try/environment: FORCE
 # prefix.h, precompiled for each copy: its text goes neither through the rewriter nor the compiler again.
 TRIED_HEADERS := $(BUILD)/try/traced.h.gch $(BUILD)/try/plain.h.gch
 $(TRIED_HEADERS): $(BUILD)/try/%.h.gch: $(BUILD)/try.flags | $(BUILD)/headers.made $(ANNOUNCER)
-	$(call say,g++,src/try/prefix.h ($*))
-	mkdir -p $(@D) && echo '#include "src/try/prefix.h"' > $(NEW) && mv -f $(NEW) $(basename $@)
+	$(call say,g++,src/simulator/rewrite/prefix.h ($*))
+	mkdir -p $(@D) && echo '#include "src/simulator/rewrite/prefix.h"' > $(NEW) && mv -f $(NEW) $(basename $@)
 	$(CXX) $(TRY_AS_CPU) $(TRIED_$*) $(DEPENDENCIES) -x c++-header -c $(basename $@) -o $(NEW) $(KEEP)
 # CUB, and what it includes, of the toolkit whose nvcc is here. (Since CUDA 13 they have a folder of their
 # own.) Thrust's algorithms are not among them. And cuRAND's generators for kernels.

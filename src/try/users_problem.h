@@ -8,7 +8,7 @@
 
 #include "lab/problem.h"
 #include "model/error.h"
-#include "try/adapted.h"
+#include "simulator/programs.h"
 
 // Under the names of its copies (try.sh renames them).
 // C (M x N) = alpha * A (M x K) * B (K x N) + beta * C, row-major.

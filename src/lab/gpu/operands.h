@@ -15,8 +15,8 @@
 #include "model/refusal.h"
 #include "model/stage.h"
 #include "simulator/cuda/aligned_copies.h"
+#include "simulator/cuda/hopper_instructions.h"
 #include "simulator/cuda/launch.h"
-#include "simulator/cuda/tensor_map.h"
 
 // The T of the GPU that the calling thread uses: memory belongs to one.
 template <class T>

@@ -17,10 +17,7 @@
 #include "lab/measure.h"
 #include "model/stage.h"
 #include "school/grade/complaint.h"
-#include "simulator/guard/guard.h"
-#include "simulator/machine/memory.h"
-#include "simulator/trace/audit.h"
-#include "simulator/trace/trace.h"
+#include "simulator/simulator.h"
 #include "text/numbers.h"
 #include "try/guarded_kernel.h"
 

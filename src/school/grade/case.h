@@ -10,9 +10,7 @@
 
 #include "model/recording.h"
 #include "school/grade/exercise.h"
-#include "simulator/guard/guard.h"
-#include "simulator/machine/grid.h"
-#include "simulator/trace/trace.h"
+#include "simulator/simulator.h"
 
 namespace grade {
 

@@ -14,7 +14,7 @@
 #include "school/grade/case.h"
 #include "show/report/explain/explain.h"
 #include "show/report/words.h"
-#include "simulator/trace/source_lines.h"
+#include "simulator/simulator.h"
 #include "text/numbers.h"
 
 namespace grade {

@@ -8,7 +8,7 @@
 
 #include "model/warp_access.h"
 #include "school/grade/exercise.h"
-#include "simulator/guard/guard.h"
+#include "simulator/simulator.h"
 #include "text/numbers.h"
 
 namespace grade {

@@ -32,7 +32,7 @@
 #include "school/grade/case.h"
 #include "school/grade/complaint.h"
 #include "school/grade/verdict.h"
-#include "simulator/guard/guard.h"
+#include "simulator/simulator.h"
 #include "text/echoed.h"
 #include "text/file.h"
 #include "text/numbers.h"

@@ -15,8 +15,7 @@
 #include "school/grade/case.h"
 #include "school/grade/complaint.h"
 #include "school/grade/exercise.h"
-#include "simulator/guard/guard.h"
-#include "simulator/machine/memory.h"
+#include "simulator/simulator.h"
 
 void run(Shape shape, const float* A, const float* B, float* C);
 

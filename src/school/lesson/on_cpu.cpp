@@ -4,7 +4,7 @@
 #include <exception>
 
 #include "model/gpus.h"
-#include "simulator/machine/grid.h"
+#include "simulator/simulator.h"
 
 int cuda_main();
 

@@ -2,7 +2,7 @@
 // their <<< >>> by launch(kernel, grid, block, 0, arguments).
 #pragma once
 
-#include "simulator/cuda/headers/cuda_runtime.h"
+#include "simulator/cuda/launch.h"
 
 // The program's main, which on_cpu.cpp calls.
 #define main cuda_main

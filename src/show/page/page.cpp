@@ -16,7 +16,7 @@
 #include "show/pictures/pictures.h"
 #include "show/pictures/svg.h"
 #include "show/step/step_command.h"
-#include "simulator/trace/source_lines.h"
+#include "simulator/simulator.h"
 #include "text/echoed.h"
 #include "text/file.h"
 #include "text/json.h"

@@ -12,7 +12,7 @@
 #include "model/recording.h"
 #include "model/stage.h"
 #include "show/step/scene.h"
-#include "simulator/trace/trace.h"
+#include "simulator/simulator.h"
 
 namespace step {
 

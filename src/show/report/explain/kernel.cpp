@@ -9,7 +9,7 @@
 #include "model/warp_access.h"
 #include "show/report/explain/explain.h"
 #include "show/report/words.h"
-#include "simulator/trace/source_lines.h"
+#include "simulator/simulator.h"
 #include "text/numbers.h"
 
 namespace report {

@@ -15,7 +15,7 @@
 #include "simulator/cuda/cpu.h"
 #include "simulator/cuda/headers/cuda_runtime.h"
 #include "simulator/cuda/launched.h"
-#include "try/adapted.h"
+#include "simulator/rewrite/adapted.h"
 
 #undef __global__
 #undef __device__
