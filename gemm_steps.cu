@@ -2074,16 +2074,16 @@ __global__ void __launch_bounds__(256) add_up_parts_of_K(
 // How the kernels are launched. There is one launch_kernel for kernels with the same parameters. If
 // a launch has a condition, the kernel starts early, and returns at once unless it holds.
 
-using model::ShareOut, model::Task;
+using namespace model;
 
 // The grid has C's rows and columns of tiles, or its kernel orders and shares out the tiles itself.
 template <class Kernel, class... Arguments>
 void launch_blocks(
     Kernel* kernel, const Task& t, const OnlyIf& only_if, const Arguments&... arguments) {
-  const model::Variant& v = t.variant;
-  const dim3 grid = v.sharing == model::Sharing::grid
+  const Variant& v = t.variant;
+  const dim3 grid = v.sharing == Sharing::grid
                         ? dim3(ceil_div(t.N, v.BN), ceil_div(t.M, v.BM))
-                        : dim3(model::blocks_of(share_out(t), tiles_of(v, t.M, t.N)));
+                        : dim3(blocks_of(share_out(t), tiles_of(v, t.M, t.N)));
   const dim3 block(v.block_x, v.block_y);
   if (only_if.word == nullptr) {
     launch(kernel, grid, block, v.shared_bytes, arguments...);
@@ -2093,7 +2093,7 @@ void launch_blocks(
 }
 
 // Stages 1 to 10, 12 and 13.
-void launch_kernel(model::Kernel* kernel, const Task& t, const OnlyIf& only_if) {
+void launch_kernel(Kernel* kernel, const Task& t, const OnlyIf& only_if) {
   launch_blocks(kernel, t, only_if, t.M, t.N, t.K, t.alpha, t.A, t.B, t.beta, t.C);
 }
 
@@ -2109,8 +2109,7 @@ void launch_kernel(
 
 // What comes before the product of parts, and what its kernel gets.
 UnitMaps split(const Task& t) {
-  const Parts parts = parts_in_memory(t, kChunk);
-  const auto& [lines, units_A, units_B, doubts, next_doubts] = parts;
+  const auto [lines, units_A, units_B, doubts, next_doubts] = parts_in_memory(t, kChunk);
   const auto launch_split = [&](auto* kernel, auto... outputs) {
     const int blocks = ceil_div(t.K, kChunk) * (ceil_div(t.M, kChunk) + ceil_div(t.N, kChunk));
     if (blocks > 0) launch_aside(kernel, blocks, 256, 0, t.M, t.N, t.K, t.A, t.B, outputs...);
@@ -2128,7 +2127,7 @@ UnitMaps split(const Task& t) {
 void launch_kernel(
     void (*kernel)(int, int, int, float, Maps, float, float*), const Task& t,
     const OnlyIf& only_if) {
-  if (model::multiplies_parts(t.variant)) {
+  if (multiplies_parts(t.variant)) {
     const Maps maps = split(t);
     return launch_blocks(kernel, t, maps, t.M, t.N, t.K, t.alpha, maps, t.beta, t.C);
   }
@@ -2153,19 +2152,13 @@ void launch_kernel(
     void (*kernel)(int, int, int, float, UnitMaps, float, float*), const Task& t, const OnlyIf&) {
   const UnitMaps maps = split(t);
   launch_blocks(kernel, t, maps, t.M, t.N, t.K, t.alpha, maps, t.beta, t.C);
-  const auto launch_if_doubts_are = [&](unsigned doubts, const model::Variant& stand_in) {
-    const Task other{stand_in, t.sms, t.M, t.N, t.K, t.alpha, t.A, t.B, t.beta, t.C};
-    kernel_for(stand_in, t.N, t.K, t.A, t.B, t.C).launch(other, {maps.word, kAllDoubts, doubts});
-  };
-  const model::Variant* const stand_in = t.variant.stand_in;
-  if (stand_in == nullptr || t.K == 0) return;
-  launch_if_doubts_are(kDoubtful, *stand_in);
-  launch_if_doubts_are(kAllDoubts, *stand_in->stand_in);
+  const Variant* stand_in = t.K > 0 ? t.variant.stand_in : nullptr;
+  for (unsigned doubts = kDoubtful; stand_in != nullptr; doubts = kAllDoubts) {
+    const Task other{*stand_in, t.sms, t.M, t.N, t.K, t.alpha, t.A, t.B, t.beta, t.C};
+    kernel_for(*stand_in, t.N, t.K, t.A, t.B, t.C).launch(other, {maps.word, kAllDoubts, doubts});
+    stand_in = stand_in->stand_in;
+  }
 }
-
-using model::CopiedByThreads, model::CopiedInBoxes, model::Float4s, model::InRing, model::Launch;
-using model::kAsyncCopies, model::variant, model::variants, model::with_warps;
-using model::Multiplier, model::OfFragments, model::Padded, model::Specialized, model::Tile;
 
 // The ladder as data: tiles, those for large products first, and the kernels that take them, with
 // what else is known of their launch (model/tile.h). VEC is 1 where rows are not 16-byte aligned.
@@ -2240,7 +2233,7 @@ template <Tile t, int VEC>
 struct Balanced : PaddedInRing<t, VEC> {
   static_assert(t.TM * t.TN == 16 || t.TM * t.TN % 32 == 0, "a thread adds up 4 or 8 float4");
   static constexpr auto kernel = balanced<t.BM, t.BN, t.BK, t.WM, t.WN, t.TM, t.TN, t.STAGES, VEC>;
-  static constexpr auto sharing = model::Sharing::ordered;
+  static constexpr auto sharing = Sharing::ordered;
   static constexpr auto share_out = ::share_out;
 };
 // Without cuts, so that only the order of the blocks is new.
@@ -2359,14 +2352,14 @@ using ProvenParts =
 // To split A and B takes longer than to multiply them if C has few results. So the kernel of stage
 // 17 runs there in place of those of 18 to 20, and in place of stage 21's, which is right for all
 // data, stage 11's.
-const model::Contrast kInTf32Parts{"fp32 from tf32 parts", model::kSplitTf32, lesson::kTf32Parts};
-const model::Contrast kInFp32{"balanced", model::kFp32, lesson::kBalanced};
-const std::vector<model::Variant> few_in_tf32 = model::few<Tf32Parts, kFewSplit>(kInTf32Parts);
+const Contrast kInTf32Parts{"fp32 from tf32 parts", kSplitTf32, lesson::kTf32Parts};
+const Contrast kInFp32{"balanced", kFp32, lesson::kBalanced};
+const std::vector<Variant> few_in_tf32 = few<Tf32Parts, kFewSplit>(kInTf32Parts);
 
 using namespace lesson;
 // Number, name, what the program says of it, variants, needs, precision (model/stage.h explains
 // them).
-const std::vector<model::Stage> stages = {
+const std::vector<Stage> stages = {
     {0, "serial", kSerial},
     {1, "naive", kNaive, variants<Naive, kOnePerThread>()},
     {2, "coalesced", kCoalesced, variants<Coalesced, kOnePerThread>()},
@@ -2376,49 +2369,44 @@ const std::vector<model::Stage> stages = {
     {6, "vectorized", kVectorized, variants<Vectorized, kSquares>()},
     {7, "conflict-free", kConflictFree, variants<ConflictFree, kSquares>()},
     {8, "warp tiling", kWarpTiling, variants<WarpTiling, kOfWarps>()},
-    {9, "async pipeline", kAsyncPipeline, variants<AsyncPipeline, kPipelined>(), kAsyncCopies},
+    {9, "async pipeline", kAsyncPipeline, variants<AsyncPipeline, kPipelined>(), kCpAsync},
     {10, "register pipeline", kRegisterPipeline, variants<RegisterPipeline, kPipelined>(),
-     kAsyncCopies},
+     kCpAsync},
     {11, "balanced", kBalanced,
-     variants<Balanced, kPipelined, kFewRows>({variant<Ordered, kPipelined[0]>()}), kAsyncCopies},
-    {12, "tensor cores", kTensorCores, variants<TensorCores, kOfFragments>(), model::kTensorCores,
-     model::kTf32},
-    {13, "ldmatrix", kLdmatrix, variants<LdmatrixFragments, kSwizzled>(), model::kTensorCores,
-     model::kTf32},
-    {14, "copy engine", kCopyEngine, variants<CopyEngine, kFragmentsInBoxes>(), model::kCopyEngine,
-     model::kTf32},
-    {15, "warpgroups", kWarpgroups, variants<Warpgroups, kInBoxes, kFewInBoxes>(),
-     model::kWarpgroups, model::kTf32},
+     variants<Balanced, kPipelined, kFewRows>({variant<Ordered, kPipelined[0]>()}), kCpAsync},
+    {12, "tensor cores", kTensorCores, variants<TensorCores, kOfFragments>(), kMma, kTf32},
+    {13, "ldmatrix", kLdmatrix, variants<LdmatrixFragments, kSwizzled>(), kMma, kTf32},
+    {14, "copy engine", kCopyEngine, variants<CopyEngine, kFragmentsInBoxes>(), kTma, kTf32},
+    {15, "warpgroups", kWarpgroups, variants<Warpgroups, kInBoxes, kFewInBoxes>(), kWgmma, kTf32},
     {16, "specialized warps", kSpecializedWarps,
      variants<SpecializedWarps, kInBoxes, kFewInBoxes>(
          variants<SpecializedWarpsBf16, kBf16InBoxes>()),
-     model::kWarpgroups, model::kTf32},
+     kWgmma, kTf32},
     {17, "fp32 from tf32 parts", kTf32Parts, variants<Tf32Parts, kSplitInBoxes, kFewSplit>(),
-     model::kWarpgroups, model::kSplitTf32},
+     kWgmma, kSplitTf32},
     {18, "fp32 from fp16 parts", kFp16Parts, variants<Fp16Parts, kPartsInBoxes>(few_in_tf32),
-     model::kWarpgroups, model::kFixedFp16},
-    {19, "taking turns", kTakingTurns, variants<TakingTurns, kChunksInBoxes>(few_in_tf32),
-     model::kWarpgroups, model::kFixedFp16},
-    {20, "scaled parts", kScaledParts, variants<ScaledParts, kChunksInBoxes>(few_in_tf32),
-     model::kWarpgroups, model::kScaledFp16},
+     kWgmma, kFixedFp16},
+    {19, "taking turns", kTakingTurns, variants<TakingTurns, kChunksInBoxes>(few_in_tf32), kWgmma,
+     kFixedFp16},
+    {20, "scaled parts", kScaledParts, variants<ScaledParts, kChunksInBoxes>(few_in_tf32), kWgmma,
+     kScaledFp16},
     {21, "proven parts", kProvenParts,
-     model::joined(
-         model::with_stand_ins(
-             variants<ProvenParts, kChunksInBoxes>(), variants<Tf32Parts, kSplitInBoxes>()[0],
-             kInTf32Parts, variant<Ordered, kPipelined[0]>(), kInFp32),
-         model::few<Balanced, kPipelined, kFewRows>(kInFp32)),
-     model::kWarpgroups, model::kSplitFp16},
+     with_stand_ins(
+         variants<ProvenParts, kChunksInBoxes>(few<Balanced, kPipelined, kFewRows>(kInFp32)),
+         variant<Tf32Parts, kSplitInBoxes[0]>(), kInTf32Parts, variant<Ordered, kPipelined[0]>(),
+         kInFp32),
+     kWgmma, kSplitFp16},
 };
 
 // C = alpha * A * B + beta * C with one launch, or several where C has more block rows than a grid.
 void run(Task t) {
   refuse_too_large(t.M, t.N, t.K);
-  const bool again = t.makes == model::Makes::product_again;
+  const bool again = t.makes == Makes::product_again;
   if (t.variant.has_maps && !again) aligned_copies().forget();  // A and B may be new
   last_doubts() = nullptr;
   if (t.M == 0 || t.N == 0) return;
   if (t.alpha == 0.0f) t.K = 0;  // as BLAS says, A and B are not read then
-  if (t.makes == model::Makes::parts) return void(split(t));
+  if (t.makes == Makes::parts) return void(split(t));
   if (t.K == 0) t.alpha = 0.0f;  // C = beta * C, even if alpha is infinite
 
   constexpr int kMostBlockRows = 65535;  // gridDim.y, on every GPU
@@ -2436,7 +2424,7 @@ int stood_in() {
   return (doubts & kDoubtful) != kDoubtful ? 0 : doubts == kDoubtful ? 1 : 2;
 }
 
-extern const model::StageTable stage_table{stages, run, stood_in};
+extern const StageTable stage_table{stages, run, stood_in};
 
 int main(int argc, char** argv) {
   return cli::walk(argc, argv, stage_table);

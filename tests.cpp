@@ -776,7 +776,7 @@ TEST_CASE("K is cut into parts where C has few results, and their sums are C") {
   for (const model::Stage& stage : stage_table_traced.stages) {
     for (const auto& [M, N, K] : {std::array{16, 52, 2112}, {15, 66, 2101}}) {
       const lab::Problem p = lab::random_problem({M, N, K}, 1.5f, 0.5f, 7);
-      if (stage.needs.hardware != model::kCopyEngine.hardware) continue;
+      if (stage.needs.hardware != model::kTma.hardware) continue;
       if (model::multiplies_parts(stage.variants.front())) continue;
       // The smallest tile.
       const auto smallest = std::min_element(

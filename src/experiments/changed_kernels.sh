@@ -15,7 +15,7 @@ awk -f "$root/src/text/declarations.awk" "$root/gemm_steps.cu" |
   done
 
 echo '#line 1 "gemm_steps.cu"' >unchanged
-sed '/^const std::vector<model::Variant> /,$d; /^#ifndef KERNELS_ALONE/s/.*//' "$root/gemm_steps.cu" >>unchanged
+sed '/^const std::vector<Variant> /,$d; /^#ifndef KERNELS_ALONE/s/.*//' "$root/gemm_steps.cu" >>unchanged
 cat unchanged
 echo "#line $(($(wc -l <unchanged) + 2)) \"$1\""
 awk -v into=. -f "$root/src/text/edits.awk" "$root/src/experiments/changes.txt" >list

@@ -210,8 +210,7 @@ struct Needs {
   int instructions = 0;     // with instructions that its kernels must have
   bool only_there = false;  // later ones do not have them
 };
-inline constexpr Needs kAsyncCopies{80}, kTensorCores{80, 80}, kCopyEngine{90, 90},
-    kWarpgroups{90, 90, true};
+inline constexpr Needs kCpAsync{80}, kMma{80, 80}, kTma{90, 90}, kWgmma{90, 90, true};
 
 // Everything that differs from stage to stage is here. No other file knows a stage by its number,
 // or the number of stages. Numbers ascend but may have gaps.

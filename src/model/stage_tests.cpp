@@ -551,7 +551,7 @@ TEST_CASE("a stage says what a GPU lacks to run its kernels") {
   CHECK(why_not_run(stage, a100) == "needs sm_90a");
   CHECK(why_not_run(stage, *find_gpu("H200")).empty());
   CHECK(why_not_run(stage, *find_gpu("B200")) == "needs sm_90a");
-  stage.needs = kCopyEngine;
+  stage.needs = kTma;
   CHECK(why_not_run(stage, a100) == "needs sm_90");
   CHECK(why_not_run(stage, *find_gpu("B200")).empty());
   for (Variant& variant : stage.variants) variant.shared_bytes = 192 * 1024;

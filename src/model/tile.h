@@ -201,8 +201,8 @@ std::vector<Variant> variants(const std::vector<Variant>& more = {}) {
   return joined(variants<KernelOf, tiles>(few<KernelOf, tiles_for_few>({})), more);
 }
 
-// Which variant stands in for these where A and B are not for them, and which for that one, each
-// with what its lesson predicts.
+// Which variant stands in for the stage's own where A and B are not for them, and which for that
+// one, each with what its lesson predicts.
 inline std::vector<Variant> with_stand_ins(
     std::vector<Variant> variants, const Variant& other, const Contrast& of_other,
     const Variant& last, const Contrast& of_last) {
@@ -211,7 +211,7 @@ inline std::vector<Variant> with_stand_ins(
   stand_in.stand_in = &last_one;
   stand_in.share_out = nullptr;  // what adds the parts up would run unasked
   last_one.predicted = &of_last.lesson.predicted;
-  for (Variant& variant : variants) variant.stand_in = &stand_in;
+  for (Variant& own : variants) own.stand_in = own.contrast == nullptr ? &stand_in : nullptr;
   return variants;
 }
 

@@ -93,7 +93,7 @@ END {
       if (l == above && text[l] ~ /^\/\/ Variant [^ ]+ of stage [0-9]+: /) stage = words[6] + 0 ":" words[3]
       continue
     }
-    if (text[l] ~ /model::Stage> stages = {$/) {
+    if (text[l] ~ /Stage> stages = {$/) {
       l = entries(l)
     } else if (text[l] ~ /^[A-Za-z_[]/ && text[l] !~ /^(namespace|extern "C")/) {
       l = definition(l, above ? above : l, stage == "" ? "-" : stage)

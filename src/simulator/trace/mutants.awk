@@ -67,7 +67,7 @@ END {
     if (stages != "") mutate(from[f], to[f], substr(stages, 2))
   }
   for (l = 1; l <= FNR; ++l) {
-    if (text[l] ~ /^extern const model::StageTable stage_table\{/) launch(l)
+    if (text[l] ~ /^extern const StageTable stage_table\{/) launch(l)
     if (behind[l] != "") sub(/ *\/\/.*/, "", text[l])
     print text[l] behind[l]
   }
