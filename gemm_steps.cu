@@ -1,9 +1,8 @@
 // gemm_steps: how a matrix multiplication becomes fast on a GPU, one idea per stage.
 //
-// Every kernel computes C = alpha * A * B + beta * C for row-major fp32 matrices: A is M x K,
-// B is K x N, C is M x N. Read it from top to bottom, from slow to fast. Each stage is the previous
-// one plus one idea; `src/school/lesson/diff.sh naive coalesced` shows what changed between two.
-// From stage 12 on, tensor cores multiply; in 12 to 16, A and B are rounded to tf32 for them.
+// Every kernel computes C = alpha * A * B + beta * C for row-major fp32 matrices: A is M x K, B is
+// K x N, C is M x N. Each stage is the one before plus one idea: `src/school/lesson/diff.sh naive
+// coalesced` shows what changed. In 12 to 16, tensor cores multiply A and B rounded to tf32.
 //
 //   0  serial                  the triple loop on one CPU core (cpu_reference.cpp)
 //   1  naive                   one thread per element of C; warps walk down columns
@@ -28,8 +27,9 @@
 //  20  scaled parts            each line of A and B has a unit of its own, a power of two
 //  21  proven parts            counts prove that the parts lose little, or stage 17 runs
 //
-// Compile: make, or by hand nvcc -std=c++20 -O3 -Xcompiler=-iquote,src -c gemm_steps.cu.
-// Without a GPU the same source runs on the CPU, traced.
+// Compile: make, or by hand nvcc -std=c++20 -O3 -Xcompiler=-iquote,src -c gemm_steps.cu. Without a
+// GPU it runs on the CPU, traced. src/simulator/cuda/ has the instructions that CUDA C++ does not
+// name: ldmatrix and mma in instructions.h; mbarrier, TMA and wgmma in hopper_instructions.h.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -703,17 +703,17 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) register_pipeline(
 }
 
 // How stage 11 shares out its work: the first `whole` tiles of C have a block each. Each of the
-// others is cut along K into `parts` parts of `depth` K tiles, except that the last part may be
-// shorter, and each part has a block. A launch can have a condition (OnlyIf), too.
+// others is cut along K into `slices` slices of `depth` K tiles, except that the last slice may be
+// shorter, and each slice has a block. A launch can have a condition (OnlyIf), too.
 struct Shares : OnlyIf {
-  int whole, parts, depth;
-  float* sums;        // of the parts, until they are added up
-  unsigned* arrived;  // how many parts of each cut tile are done; 0 before and after
+  int whole, slices, depth;
+  float* sums;        // of the slices, until they are added up
+  unsigned* arrived;  // how many slices of each cut tile are done; 0 before and after
 };
 
 // Decides before the launch which tiles stage 11 cuts, for `sms` SMs and `k_tiles` K tiles in each
 // tile of C. All SMs get equally many whole tiles. The rest, tiles % sms, would occupy only some of
-// them, and is cut, unless that saves too little or the parts would be too short.
+// them, and is cut, unless that saves too little or the slices would be too short.
 model::ShareOut share_out(int tiles, int k_tiles, int sms) {
   // In K tiles. To start a block, to store its sums and to add them up costs about as much as a few
   // K tiles, so less than kLeastSaved is not worth it (measured on an H200, results/fp32-log.md).
@@ -721,8 +721,8 @@ model::ShareOut share_out(int tiles, int k_tiles, int sms) {
   const int left = tiles % sms, idle = sms - left;
   int depth = k_tiles;
   if (left > idle) {
-    // Every tile loses its last part to the idle SMs, which compute `rounds` of them, one after the
-    // other. All are done at the same time if depth = rounds * (k_tiles - depth + kOverhead).
+    // Every tile loses its last slice to the idle SMs, which compute `rounds` of them, one after
+    // the other. All are done at the same time if depth = rounds * (k_tiles - depth + kOverhead).
     const int rounds = ceil_div(left, idle);
     depth = k_tiles + kOverhead - (k_tiles + kOverhead) / (rounds + 1);
   } else if (left > 0) {
@@ -750,27 +750,27 @@ __device__ inline Corner corner_of(int number, int M, int N) {
 struct Work {
   int row, col;
   int tiles, k0;
-  bool is_part;
-  int cut_tile, part;
+  bool is_slice;
+  int cut_tile, slice;
 };
 
 template <int BM, int BN, int BK>
 __device__ inline Work work_of(int block, int M, int N, int K, const Shares& shares) {
   const int rows = ceil_div(M, BM), cols = ceil_div(N, BN), all = max(1, ceil_div(K, BK));
-  int number = block, cut_tile = 0, part = 0, k0 = 0, tiles = all;
+  int number = block, cut_tile = 0, slice = 0, k0 = 0, tiles = all;
   if (block >= shares.whole) {
     const int cut_tiles = rows * cols - shares.whole;
     cut_tile = (block - shares.whole) % cut_tiles;
-    part = (block - shares.whole) / cut_tiles;
+    slice = (block - shares.whole) / cut_tiles;
     number = shares.whole + cut_tile;
-    k0 = part * shares.depth * BK;
-    tiles = min(shares.depth, all - part * shares.depth);
+    k0 = slice * shares.depth * BK;
+    tiles = min(shares.depth, all - slice * shares.depth);
   }
   const Corner corner = corner_of<BM, BN>(number, M, N);
-  return {corner.row, corner.col, tiles, k0, block >= shares.whole, cut_tile, part};
+  return {corner.row, corner.col, tiles, k0, block >= shares.whole, cut_tile, slice};
 }
 
-// Where a block's results go: to C, or, if they are sums of a part, to a matrix of their own.
+// Where a block's results go: to C, or, if they are sums of a slice, to a matrix of their own.
 struct Target {
   float* C;
   int M, N, row, col;
@@ -779,16 +779,16 @@ struct Target {
 
 template <int BM, int BN>
 __device__ inline Target target_of(const Work& work, const Shares& shares) {
-  const long long part = static_cast<long long>(work.cut_tile) * shares.parts + work.part;
-  return {shares.sums + part * BM * BN, BM, BN, 0, 0, 1.0f, 0.0f};
+  const long long slice = static_cast<long long>(work.cut_tile) * shares.slices + work.slice;
+  return {shares.sums + slice * BM * BN, BM, BN, 0, 0, 1.0f, 0.0f};
 }
 
-// The last block to arrive at a cut tile adds up its parts, always in the order of K, so that the
+// The last block to arrive at a cut tile adds up its slices, always in the order of K, so that the
 // bits of C do not depend on who is last. Nobody waits.
 template <int BM, int BN, int kThreads, int VEC>
-__device__ inline void add_up_parts(const Work& work, const Shares& shares, const Target& to) {
+__device__ inline void add_up_slices(const Work& work, const Shares& shares, const Target& to) {
   __shared__ unsigned before;
-  const unsigned last = shares.parts - 1;
+  const unsigned last = shares.slices - 1;
   __threadfence();  // the sums are visible before the arrival is
   __syncthreads();
   // Counts up to `last`, and from there to 0 again, for the next launch.
@@ -798,15 +798,15 @@ __device__ inline void add_up_parts(const Work& work, const Shares& shares, cons
   __threadfence();  // and the others' sums are not read before they are visible
 
   const float* const sums =
-      shares.sums + static_cast<long long>(work.cut_tile) * shares.parts * BM * BN;
+      shares.sums + static_cast<long long>(work.cut_tile) * shares.slices * BM * BN;
   // Loads that do not wait for each other.
   constexpr int kAtOnce = BM * BN / 4 / kThreads < 8 ? BM * BN / 4 / kThreads : 8;
   for (int first = 4 * threadIdx.x; first < BM * BN; first += 4 * kThreads * kAtOnce) {
     float4 sum[kAtOnce] = {};
-    for (int part = 0; part < shares.parts; ++part) {
+    for (int slice = 0; slice < shares.slices; ++slice) {
 #pragma unroll
       for (int i = 0; i < kAtOnce; ++i) {
-        const float4 more = __ldcg(&as_float4(sums[part * BM * BN + first + 4 * kThreads * i]));
+        const float4 more = __ldcg(&as_float4(sums[slice * BM * BN + first + 4 * kThreads * i]));
         sum[i].x += more.x;
         sum[i].y += more.y;
         sum[i].z += more.z;
@@ -825,7 +825,7 @@ __device__ inline void add_up_parts(const Work& work, const Shares& shares, cons
 // Stage 11: balanced
 // The blocks of a launch run in waves, as many at a time as fit on the GPU. If few are left for the
 // last wave, most SMs idle. So the tiles of the last wave are cut along K, and the idle SMs take
-// the parts. The last block to arrive at a cut tile adds up its parts. No block waits for another.
+// the slices. The last block to arrive at a cut tile adds them up. No block waits for another.
 template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int STAGES, int VEC>
 __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) balanced(
     int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C,
@@ -885,7 +885,7 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) balanced(
   for (; tile < tiles; ++tile) multiply(tile, false);
 
   const Target c = {C, M, N, block_row, block_col, alpha, beta};
-  const Target to = work.is_part ? target_of<BM, BN>(work, shares) : c;
+  const Target to = work.is_slice ? target_of<BM, BN>(work, shares) : c;
 #pragma unroll
   for (int i = 0; i < TM; ++i) {
 #pragma unroll
@@ -895,7 +895,7 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) balanced(
           to.alpha, as_float4(sum[i][j]), to.beta);
     }
   }
-  if (work.is_part) add_up_parts<BM, BN, kThreads, VEC>(work, shares, c);
+  if (work.is_slice) add_up_slices<BM, BN, kThreads, VEC>(work, shares, c);
 }
 
 // Rounds to the nearest tf32. The tensor core ignores the last 13 bits, so this adds half of the
@@ -1111,10 +1111,10 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) ldmatrix_fragments(
 // tf32. It swizzles a row of at most 128 bytes as above, so B's tile is made of boxes that are 32
 // columns wide.
 //
-// If C has fewer tiles than the GPU has SMs, K can be cut into parts. Then the kernel multiplies
-// for a taller matrix: its first `rows` rows are the sums of the first part, the next those of the
-// second part, `part_K` further along K, and so on.
-struct Maps : OnlyIf, PartsOfK {
+// If C has fewer tiles than the GPU has SMs, K can be cut into slices. Then the kernel multiplies
+// for a taller matrix: its first `rows` rows are the sums of the first slice, the next those of the
+// second slice, `slice_K` further along K, and so on.
+struct Maps : OnlyIf, SlicesOfK {
   CUtensorMap A, B;
 };
 template <int BM, int BN, int BK, class T = float>
@@ -1128,7 +1128,7 @@ template <int BM, int BN, int BK, class T>
 __device__ inline void copy_boxes(
     Boxes<BM, BN, BK, T>& to, const Maps& maps, int row, int col, int k, std::uint64_t* arrived) {
   mbarrier_arrive_expect_tx(arrived, sizeof to);
-  k += row / maps.rows * maps.part_K;
+  k += row / maps.rows * maps.slice_K;
   cp_async_bulk_tensor_2d(to.A, &maps.A, k, row % maps.rows, arrived);
   for (auto& box : to.B) {
     cp_async_bulk_tensor_2d(box, &maps.B, col, k, arrived);
@@ -1567,25 +1567,24 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) tf32_parts(
 
   for (int c_tile = blockIdx.x; c_tile < c_tiles; c_tile += gridDim.x) {
     const auto [block_row, block_col] = corner_of<BM, BN>(c_tile, M, N);
-    float sum[BM / 2] = {}, part[BM / 2] = {};
+    float sum[BM / 2] = {}, partial[BM / 2] = {};
     const auto multiply = [&](int tile, const Fragments& now, Fragments& next) {
       const std::uint64_t a = wgmma_descriptor_of_swizzled_tile(ring[reads % STAGES].A);
       const std::uint64_t a_low = wgmma_descriptor_of_swizzled_tile(ring[reads % STAGES].A_low);
       wgmma_fence();
-      // The smallest products first, and the first of these sets `part`: a_low * b, a * b_low, a *
-      // b.
+      // The smallest products first: a_low * b, which sets `partial`, then a * b_low, then a * b.
 #pragma unroll
       for (int k = 0; k < 3 * BK; k += 8)
         wgmma_m64nNk8_tf32(
-            part, now[k / BK == 1][k % BK / 8], (k < BK ? a_low : a) + k % BK * 4 / 16, k > 0);
+            partial, now[k / BK == 1][k % BK / 8], (k < BK ? a_low : a) + k % BK * 4 / 16, k > 0);
       wgmma_commit_group();
       ++reads;
       if (tile + 1 < tiles) load(next, reads);
       wgmma_wait_group<0>();
-      wgmma_fence_operand(part);
+      wgmma_fence_operand(partial);
       release(reads - 1);
 #pragma unroll
-      for (int i = 0; i < BM / 2; ++i) sum[i] += part[i];
+      for (int i = 0; i < BM / 2; ++i) sum[i] += partial[i];
     };
     if (tiles > 0) load(b[0], reads);
     int tile = 0;
@@ -1608,28 +1607,28 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) tf32_parts(
 
 // From here on, the kernels multiply copies of A and B, which a kernel before them makes. They have
 // a line for each row of A, and behind these one for each column of B. A line has 32 high parts,
-// then the 32 low parts of the same numbers, and so on along K, up to a whole number of chunks. So
-// kSpan halves, 128 bytes, hold both parts of 32 numbers. A place in the ring has that much of each
-// of BM + BN lines.
-constexpr int kChunk = 64, kPartK = 32, kSpan = 2 * kPartK;
+// then the 32 low parts of the same numbers, and so on along K, up to a whole number of pieces of
+// 64 numbers. So kSpan halves, 128 bytes, hold both parts of 32 numbers. A place in the ring has
+// that much of each of BM + BN lines.
+constexpr int kPiece = 64, kPartK = 32, kSpan = 2 * kPartK;
 
 // The unit of the parts: with it, fp16's largest number is 64. And the tensor cores cut off, so
 // that sums lose about 2^-23 of themselves. `kCutOff` makes up for it: of stage 19's error for
 // positive numbers, it leaves 0.39 with K = 1024, and 0.68 with 8192 (results/tensor-log.md).
 constexpr float kUnit = 0x1p-10f, kCutOff = 1 + 0x1p-23f;
 
-// Splits A and B: a block has a chunk of 64 lines, and a warp one of them at a time, two numbers
+// Splits A and B: a block has a piece of 64 lines, and a warp one of them at a time, two numbers
 // per lane. Columns of B become lines on their way through shared memory.
 __global__ void __launch_bounds__(256)
     split_matrices(int M, int N, int K, const float* A, const float* B, __half2* lines) {
-  __shared__ __align__(8) float tile[kChunk][kChunk + 2];
-  const int chunks = ceil_div(K, kChunk), chunk = blockIdx.x % chunks, block = blockIdx.x / chunks;
-  const bool of_A = block < ceil_div(M, kChunk);
-  const int first = kChunk * (block - (of_A ? 0 : ceil_div(M, kChunk))), k0 = kChunk * chunk;
+  __shared__ __align__(8) float tile[kPiece][kPiece + 2];
+  const int pieces = ceil_div(K, kPiece), piece = blockIdx.x % pieces, block = blockIdx.x / pieces;
+  const bool of_A = block < ceil_div(M, kPiece);
+  const int first = kPiece * (block - (of_A ? 0 : ceil_div(M, kPiece))), k0 = kPiece * piece;
   griddepcontrol_wait();  // nobody reads the lines of the last launch any more
 #pragma unroll
-  for (int i = 0; i < kChunk; i += 4) {
-    const int y = i + threadIdx.x / kChunk, x = threadIdx.x % kChunk;
+  for (int i = 0; i < kPiece; i += 4) {
+    const int y = i + threadIdx.x / kPiece, x = threadIdx.x % kPiece;
     if (of_A) tile[y][x] = load_or_zero(A, M, K, first + y, k0 + x);
     if (!of_A) tile[x][y] = load_or_zero(B, K, N, k0 + y, first + x);
   }
@@ -1637,11 +1636,11 @@ __global__ void __launch_bounds__(256)
   // In `lines`, 16 pairs of high parts and their 16 pairs of low parts follow each other.
   const int lane = threadIdx.x % 32, at = lane + lane / 16 * 16;
 #pragma unroll
-  for (int y = threadIdx.x / 32; y < kChunk && first + y < (of_A ? M : N); y += 8) {
+  for (int y = threadIdx.x / 32; y < kPiece && first + y < (of_A ? M : N); y += 8) {
     const float2 x = as_float2(tile[y][2 * lane]), in_units = {x.x / kUnit, x.y / kUnit};
     const __half2 high = __floats2half2_rn(in_units.x, in_units.y);
     const float2 nearest = __half22float2(high);
-    __half2* const to = lines + kChunk * offset(kChunk * block + y, chunk, chunks) + at;
+    __half2* const to = lines + kPiece * offset(kPiece * block + y, piece, pieces) + at;
     to[0] = high;
     to[kPartK / 2] = __floats2half2_rn(in_units.x - nearest.x, in_units.y - nearest.y);
   }
@@ -1687,7 +1686,7 @@ __global__ void __launch_bounds__((BM / 64 + 1) * 128, 1) fp16_parts(
 
   for (int c_tile = blockIdx.x; c_tile < c_tiles; c_tile += gridDim.x) {
     const auto [block_row, block_col] = corner_of<BM, BN>(c_tile, M, N);
-    float sum[BN / 2] = {}, part[BN / 2];
+    float sum[BN / 2] = {}, partial[BN / 2];
     for (int tile = 0; tile < tiles; ++tile, ++reads) {
       mbarrier_wait(&full[reads % STAGES], reads / STAGES % 2);
       wgmma_fence();
@@ -1699,14 +1698,14 @@ __global__ void __launch_bounds__((BM / 64 + 1) * 128, 1) fp16_parts(
         const std::uint64_t a = wgmma_descriptor_of_swizzled_tile(lines[warp / 4 * 64]);
         const std::uint64_t b = wgmma_descriptor_of_swizzled_tile(lines[BM]);
         const int low_a = k < BK ? kPartK : 0, low_b = k / BK == 1 ? kPartK : 0, at = k % kPartK;
-        wgmma_m64nNk16_f16(part, a + (low_a + at) * 2 / 16, b + (low_b + at) * 2 / 16, k > 0);
+        wgmma_m64nNk16_f16(partial, a + (low_a + at) * 2 / 16, b + (low_b + at) * 2 / 16, k > 0);
       }
       wgmma_commit_group();
       wgmma_wait_group<0>();
-      wgmma_fence_operand(part);
+      wgmma_fence_operand(partial);
       release(reads);
 #pragma unroll
-      for (int i = 0; i < BN / 2; ++i) sum[i] = fmaf(part[i], kUnit * kUnit * kCutOff, sum[i]);
+      for (int i = 0; i < BN / 2; ++i) sum[i] = fmaf(partial[i], kUnit * kUnit * kCutOff, sum[i]);
     }
 
     // sum[i] and sum[i + 1] are neighbours in a row of C, sum[i + 2] is eight rows down and
@@ -1763,7 +1762,7 @@ __global__ void __launch_bounds__((BM / 128 + 1) * 128, 1) taking_turns(
 
   for (int c_tile = blockIdx.x; c_tile < c_tiles; c_tile += gridDim.x) {
     const auto [block_row, block_col] = corner_of<BM, BN>(c_tile, M, N);
-    float sum[2][BN / 2] = {}, part[BN / 2];
+    float sum[2][BN / 2] = {}, partial[BN / 2];
     const int row = block_row + group * 128 + warp % 4 * 16 + lane / 4;
     const int col = block_col + lane % 4 * 2;
     for (int tile = 0; tile < tiles; ++tile, reads += kPlaces) {
@@ -1783,16 +1782,16 @@ __global__ void __launch_bounds__((BM / 128 + 1) * 128, 1) taking_turns(
           const std::uint64_t a = wgmma_descriptor_of_swizzled_tile(lines[group * 128 + side * 64]);
           const std::uint64_t b = wgmma_descriptor_of_swizzled_tile(lines[BM]);
           const int low_a = k < BK ? kPartK : 0, low_b = k / BK == 1 ? kPartK : 0, at = k % kPartK;
-          wgmma_m64nNk16_f16(part, a + (low_a + at) * 2 / 16, b + (low_b + at) * 2 / 16, k > 0);
+          wgmma_m64nNk16_f16(partial, a + (low_a + at) * 2 / 16, b + (low_b + at) * 2 / 16, k > 0);
         }
         wgmma_commit_group();
         bar_arrive(2 - group, kBoth);
         wgmma_wait_group<0>();
-        wgmma_fence_operand(part);
+        wgmma_fence_operand(partial);
         for (int at = reads; at < reads + kPlaces && side == 1; ++at) release(at);
 #pragma unroll
         for (int i = 0; i < BN / 2; ++i) {
-          sum[side][i] = fmaf(part[i], kUnit * kUnit * kCutOff, sum[side][i]);
+          sum[side][i] = fmaf(partial[i], kUnit * kUnit * kCutOff, sum[side][i]);
         }
       }
     }
@@ -1837,18 +1836,18 @@ __global__ void __launch_bounds__(1024) find_units(int N, int K, const float* B,
   if (threadIdx.x < 32 && col < N) units_B[col] = unit_for(largest[lane]);
 }
 
-// Splits A and B as before, in units of their own. A chunk of a row of A has a unit, and a column
+// Splits A and B as before, in units of their own. A piece of a row of A has a unit, and a column
 // of B has one for all of K.
 __global__ void __launch_bounds__(256) split_in_units(
     int M, int N, int K, const float* A, const float* B, __half2* lines, float* units_A,
     const float* units_B) {
-  __shared__ __align__(8) float tile[kChunk][kChunk + 2];
-  const int chunks = ceil_div(K, kChunk), chunk = blockIdx.x % chunks, block = blockIdx.x / chunks;
-  const bool of_A = block < ceil_div(M, kChunk);
-  const int first = kChunk * (block - (of_A ? 0 : ceil_div(M, kChunk))), k0 = kChunk * chunk;
+  __shared__ __align__(8) float tile[kPiece][kPiece + 2];
+  const int pieces = ceil_div(K, kPiece), piece = blockIdx.x % pieces, block = blockIdx.x / pieces;
+  const bool of_A = block < ceil_div(M, kPiece);
+  const int first = kPiece * (block - (of_A ? 0 : ceil_div(M, kPiece))), k0 = kPiece * piece;
 #pragma unroll
-  for (int i = 0; i < kChunk; i += 4) {
-    const int y = i + threadIdx.x / kChunk, x = threadIdx.x % kChunk;
+  for (int i = 0; i < kPiece; i += 4) {
+    const int y = i + threadIdx.x / kPiece, x = threadIdx.x % kPiece;
     if (of_A) tile[y][x] = load_or_zero(A, M, K, first + y, k0 + x);
     if (!of_A) tile[x][y] = load_or_zero(B, K, N, k0 + y, first + x);
   }
@@ -1857,29 +1856,29 @@ __global__ void __launch_bounds__(256) split_in_units(
   // In `lines`, 16 pairs of high parts and their 16 pairs of low parts follow each other.
   const int lane = threadIdx.x % 32, at = lane + lane / 16 * 16;
 #pragma unroll
-  for (int y = threadIdx.x / 32; y < kChunk && first + y < (of_A ? M : N); y += 8) {
+  for (int y = threadIdx.x / 32; y < kPiece && first + y < (of_A ? M : N); y += 8) {
     const float2 x = as_float2(tile[y][2 * lane]);
     const int largest = __reduce_max_sync(~0u, max(magnitude(x.x), magnitude(x.y)));
     const float unit = of_A ? unit_for(largest) : units_B[first + y];
-    if (of_A && lane == 0) units_A[offset(chunk, first + y, M)] = unit;
+    if (of_A && lane == 0) units_A[offset(piece, first + y, M)] = unit;
     const float2 in_units = {x.x * (1 / unit), x.y * (1 / unit)};
     const __half2 high = __floats2half2_rn(in_units.x, in_units.y);
     const float2 nearest = __half22float2(high);
-    __half2* const to = lines + kChunk * offset(kChunk * block + y, chunk, chunks) + at;
+    __half2* const to = lines + kPiece * offset(kPiece * block + y, piece, pieces) + at;
     to[0] = high;
     to[kPartK / 2] = __floats2half2_rn(in_units.x - nearest.x, in_units.y - nearest.y);
   }
 }
 
-// A's units are those of its rows and chunks, (K / 64, M), and B's those of its columns, (N).
+// A's units are those of its rows and pieces, (K / 64, M), and B's those of its columns, (N).
 struct UnitMaps : Maps {
   const float *units_A, *units_B;
 };
 
 // Stage 20: scaled parts
 // With one unit for all, a number of 64 or more becomes an infinity, and one below 2^-12 loses
-// bits. So numbers get units of their own, powers of two. Those of A's rows change from chunk to
-// chunk, and the FFMAs that add up a chunk multiply by them: there are only two rows per thread and
+// bits. So numbers get units of their own, powers of two. Those of A's rows change from piece to
+// piece, and the FFMAs that add up a piece multiply by them: there are only two rows per thread and
 // half. For the many columns, the sums are multiplied once, at the end.
 template <int BM, int BN, int BK, int STAGES, int VEC>
 __device__ void multiply_scaled_parts(
@@ -1918,7 +1917,7 @@ __device__ void multiply_scaled_parts(
 
   for (int c_tile = blockIdx.x; c_tile < c_tiles; c_tile += gridDim.x) {
     const auto [block_row, block_col] = corner_of<BM, BN>(c_tile, M, N);
-    float sum[2][BN / 2] = {}, part[BN / 2];
+    float sum[2][BN / 2] = {}, partial[BN / 2];
     const int row = block_row + group * 128 + warp % 4 * 16 + lane / 4;
     const int col = block_col + lane % 4 * 2;
     for (int tile = 0; tile < tiles; ++tile, reads += kPlaces) {
@@ -1941,16 +1940,16 @@ __device__ void multiply_scaled_parts(
           const std::uint64_t a = wgmma_descriptor_of_swizzled_tile(lines[group * 128 + side * 64]);
           const std::uint64_t b = wgmma_descriptor_of_swizzled_tile(lines[BM]);
           const int low_a = k < BK ? kPartK : 0, low_b = k / BK == 1 ? kPartK : 0, at = k % kPartK;
-          wgmma_m64nNk16_f16(part, a + (low_a + at) * 2 / 16, b + (low_b + at) * 2 / 16, k > 0);
+          wgmma_m64nNk16_f16(partial, a + (low_a + at) * 2 / 16, b + (low_b + at) * 2 / 16, k > 0);
         }
         wgmma_commit_group();
         bar_arrive(2 - group, kBoth);
         wgmma_wait_group<0>();
-        wgmma_fence_operand(part);
+        wgmma_fence_operand(partial);
         for (int at = reads; at < reads + kPlaces && side == 1; ++at) release(at);
 #pragma unroll
         for (int i = 0; i < BN / 2; ++i) {
-          sum[side][i] = fmaf(part[i], units[i / 2 % 2], sum[side][i]);
+          sum[side][i] = fmaf(partial[i], units[i / 2 % 2], sum[side][i]);
         }
       }
     }
@@ -1983,9 +1982,9 @@ __global__ void __launch_bounds__((BM / 128 + 1) * 128, 1) scaled_parts(
 // What the parts may lose. Together they have 22 bits and a sign, one bit less than a float. Below
 // 2^-2 units they end at 2^-24 units, and half of that may be lost. This matters if the other
 // factor is large and the rest of the sum is small, so each small number needs a large product
-// beside it. Let the `strong` numbers exceed the small ones by half of a chunk, in a row of A and
+// beside it. Let the `strong` numbers exceed the small ones by half of a piece, in a row of A and
 // in a column of B. Then at least as many k have two strong factors as there are small numbers.
-// The first two bits of the doubts: some number is small, and some chunk has too few strong numbers
+// The first two bits of the doubts: some number is small, and some piece has too few strong numbers
 // to make up for that. Both are set if a number is too large for fp16. The third: some number is
 // infinite, a NaN, or so small that two tf32 parts cannot hold it either, since they end at 2^-136.
 constexpr unsigned kDoubtful = 3, kBeyondParts = 4, kAllDoubts = 7;
@@ -2002,21 +2001,21 @@ __device__ inline unsigned doubts_about(float2 x, float2 in_units, int numbers) 
   return (small > 0 ? 1 : 0) | (2 * more < numbers ? 2 : 0) | beyond;
 }
 
-// Splits A and B as before, and judges each chunk of a line. The last chunk begins 64 before the
+// Splits A and B as before, and judges each piece of a line. The last piece begins 64 before the
 // end of K, so that it can be judged like the others. What it shares with the one before becomes 0.
 __global__ void __launch_bounds__(256) split_and_judge(
     int M, int N, int K, const float* A, const float* B, __half2* lines, float* units_A,
     const float* units_B, unsigned* doubts, unsigned* next_doubts) {
-  __shared__ __align__(8) float tile[kChunk][kChunk + 2];
-  const int chunks = ceil_div(K, kChunk), chunk = blockIdx.x % chunks, block = blockIdx.x / chunks;
-  const bool of_A = block < ceil_div(M, kChunk);
-  const int first = kChunk * (block - (of_A ? 0 : ceil_div(M, kChunk)));
-  const int k0 = max(0, min(kChunk * chunk, K - kChunk)), shared = kChunk * chunk - k0;
+  __shared__ __align__(8) float tile[kPiece][kPiece + 2];
+  const int pieces = ceil_div(K, kPiece), piece = blockIdx.x % pieces, block = blockIdx.x / pieces;
+  const bool of_A = block < ceil_div(M, kPiece);
+  const int first = kPiece * (block - (of_A ? 0 : ceil_div(M, kPiece)));
+  const int k0 = max(0, min(kPiece * piece, K - kPiece)), shared = kPiece * piece - k0;
   if (blockIdx.x + threadIdx.x == 0) *next_doubts = 0;
   unsigned found = 0;
 #pragma unroll
-  for (int i = 0; i < kChunk; i += 4) {
-    const int y = i + threadIdx.x / kChunk, x = threadIdx.x % kChunk;
+  for (int i = 0; i < kPiece; i += 4) {
+    const int y = i + threadIdx.x / kPiece, x = threadIdx.x % kPiece;
     if (of_A) tile[y][x] = load_or_zero(A, M, K, first + y, k0 + x);
     if (!of_A) tile[x][y] = load_or_zero(B, K, N, k0 + y, first + x);
   }
@@ -2025,18 +2024,18 @@ __global__ void __launch_bounds__(256) split_and_judge(
   // In `lines`, 16 pairs of high parts and their 16 pairs of low parts follow each other.
   const int lane = threadIdx.x % 32, at = lane + lane / 16 * 16;
 #pragma unroll
-  for (int y = threadIdx.x / 32; y < kChunk && first + y < (of_A ? M : N); y += 8) {
+  for (int y = threadIdx.x / 32; y < kPiece && first + y < (of_A ? M : N); y += 8) {
     const float2 x = as_float2(tile[y][2 * lane]);
     const int largest = __reduce_max_sync(~0u, max(magnitude(x.x), magnitude(x.y)));
     const float unit = of_A ? unit_for(largest) : units_B[first + y];
-    if (of_A && lane == 0) units_A[offset(chunk, first + y, M)] = unit;
+    if (of_A && lane == 0) units_A[offset(piece, first + y, M)] = unit;
     float2 in_units = {x.x * (1 / unit), x.y * (1 / unit)};
-    if (largest > 0) found |= doubts_about(x, in_units, min(K, kChunk));
+    if (largest > 0) found |= doubts_about(x, in_units, min(K, kPiece));
     if (2 * lane < shared) in_units.x = 0;
     if (2 * lane + 1 < shared) in_units.y = 0;
     const __half2 high = __floats2half2_rn(in_units.x, in_units.y);
     const float2 nearest = __half22float2(high);
-    __half2* const to = lines + kChunk * offset(kChunk * block + y, chunk, chunks) + at;
+    __half2* const to = lines + kPiece * offset(kPiece * block + y, piece, pieces) + at;
     to[0] = high;
     to[kPartK / 2] = __floats2half2_rn(in_units.x - nearest.x, in_units.y - nearest.y);
   }
@@ -2057,15 +2056,15 @@ __global__ void __launch_bounds__((BM / 128 + 1) * 128, 1) proven_parts(
   multiply_scaled_parts<BM, BN, BK, STAGES, VEC>(M, N, K, alpha, maps, beta, C);
 }
 
-// Adds up the parts of K (Maps), always in the order of K. `sums` has `rows` rows for each part.
-__global__ void __launch_bounds__(256) add_up_parts_of_K(
-    int M, int N, int rows, int parts, const float* sums, float alpha, float beta, float* C) {
+// Adds up the slices of K (Maps), always in the order of K. `sums` has `rows` rows for each slice.
+__global__ void __launch_bounds__(256) add_up_slices_of_K(
+    int M, int N, int rows, int slices, const float* sums, float alpha, float beta, float* C) {
   griddepcontrol_wait();  // this kernel starts early, behind the product
   const int i = blockIdx.x * 256 + threadIdx.x;
   if (i >= M * N) return;
   float sum = 0;
 #pragma unroll 8
-  for (int part = 0; part < parts; ++part) sum += sums[offset(part, i, rows * N)];
+  for (int slice = 0; slice < slices; ++slice) sum += sums[offset(slice, i, rows * N)];
   C[i] = beta == 0.0f ? alpha * sum : alpha * sum + beta * C[i];
 }
 
@@ -2103,15 +2102,15 @@ void launch_kernel(
     const Task& t, const OnlyIf& only_if) {
   const ShareOut cut = share_out(t);
   const auto [sums, arrived] = sums_in_memory(t);
-  const Shares shares{only_if, cut.whole, cut.parts, cut.depth, sums, arrived};
+  const Shares shares{only_if, cut.whole, cut.slices, cut.depth, sums, arrived};
   launch_blocks(kernel, t, only_if, t.M, t.N, t.K, t.alpha, t.A, t.B, t.beta, t.C, shares);
 }
 
 // What comes before the product of parts, and what its kernel gets.
 UnitMaps split(const Task& t) {
-  const auto [lines, units_A, units_B, doubts, next_doubts] = parts_in_memory(t, kChunk);
+  const auto [lines, units_A, units_B, doubts, next_doubts] = parts_in_memory(t, kPiece);
   const auto launch_split = [&](auto* kernel, auto... outputs) {
-    const int blocks = ceil_div(t.K, kChunk) * (ceil_div(t.M, kChunk) + ceil_div(t.N, kChunk));
+    const int blocks = ceil_div(t.K, kPiece) * (ceil_div(t.M, kPiece) + ceil_div(t.N, kPiece));
     if (blocks > 0) launch_aside(kernel, blocks, 256, 0, t.M, t.N, t.K, t.A, t.B, outputs...);
   };
   const bool scaled = t.variant.has_units, judged = t.variant.stand_in != nullptr;
@@ -2119,7 +2118,7 @@ UnitMaps split(const Task& t) {
   if (!scaled) launch_split(split_matrices, lines);
   if (scaled && !judged) launch_split(split_in_units, lines, units_A, units_B);
   if (judged) launch_split(split_and_judge, lines, units_A, units_B, doubts, next_doubts);
-  const auto [a, b] = maps_of_lines(lines, t, kChunk);
+  const auto [a, b] = maps_of_lines(lines, t, kPiece);
   return {{{doubts, kDoubtful, kDoubtful, /*otherwise=*/true}, {}, a, b}, units_A, units_B};
 }
 
@@ -2133,17 +2132,17 @@ void launch_kernel(
   }
   const auto [a, b] = operand_maps(t, only_if);
   const ShareOut cut = share_out(t);
-  if (cut.parts == 1) {
+  if (cut.slices == 1) {
     const Maps maps{only_if, {}, a, b};
     return launch_blocks(kernel, t, only_if, t.M, t.N, t.K, t.alpha, maps, t.beta, t.C);
   }
-  const int rows = ceil_div(t.M, t.variant.BM) * t.variant.BM, part_K = cut.depth * t.variant.BK;
+  const int rows = ceil_div(t.M, t.variant.BM) * t.variant.BM, slice_K = cut.depth * t.variant.BK;
   float* const sums = sums_in_memory(t).sums;
-  const Maps maps{{}, {rows, part_K}, a, b};
-  launch_blocks(kernel, t, {}, cut.parts * rows, t.N, part_K, 1.0f, maps, 0.0f, sums);
+  const Maps maps{{}, {rows, slice_K}, a, b};
+  launch_blocks(kernel, t, {}, cut.slices * rows, t.N, slice_K, 1.0f, maps, 0.0f, sums);
   launch_aside(
-      add_up_parts_of_K, ceil_div(t.M * t.N, 256), 256, 0, t.M, t.N, rows, cut.parts, sums, t.alpha,
-      t.beta, t.C);
+      add_up_slices_of_K, ceil_div(t.M * t.N, 256), 256, 0, t.M, t.N, rows, cut.slices, sums,
+      t.alpha, t.beta, t.C);
 }
 
 // Stages 20 and 21. The GPU decides between the kernel of stage 21 and those that stand in for it:
@@ -2329,7 +2328,7 @@ struct OfParts
   static_assert(t.STAGES * kPartK >= 2 * t.BK, "one K tile arrives while another is read");
   static_assert(WM != 64 || t.BK == kPartK, "a K tile is one place in the ring");
   static_assert(WM != 128 || t.BM == 256, "two warpgroups take turns");
-  static_assert(!HAS_UNITS || t.BK == kChunk, "the units of A are those of chunks");
+  static_assert(!HAS_UNITS || t.BK == kPiece, "the units of A are those of pieces");
   static constexpr int pipeline = t.STAGES * kPartK / t.BK - 1;
   static constexpr auto multiplier = Multiplier::wgmma_3xf16;
   static constexpr bool has_maps = true, has_units = HAS_UNITS;
@@ -2339,7 +2338,7 @@ constexpr Tile kPartsInBoxes[] = {{.BM = 128, .BN = 128, .BK = kPartK, .STAGES =
 template <Tile t, int VEC>
 using Fp16Parts = Of<fp16_parts<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>, OfParts<t, 64>>;
 
-constexpr Tile kChunksInBoxes[] = {{.BM = 256, .BN = 128, .BK = kChunk, .STAGES = 4}};
+constexpr Tile kPiecesInBoxes[] = {{.BM = 256, .BN = 128, .BK = kPiece, .STAGES = 4}};
 template <Tile t, int VEC>
 using TakingTurns = Of<taking_turns<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>, OfParts<t, 128>>;
 template <Tile t, int VEC>
@@ -2386,13 +2385,13 @@ const std::vector<Stage> stages = {
      kWgmma, kSplitTf32},
     {18, "fp32 from fp16 parts", kFp16Parts, variants<Fp16Parts, kPartsInBoxes>(few_in_tf32),
      kWgmma, kFixedFp16},
-    {19, "taking turns", kTakingTurns, variants<TakingTurns, kChunksInBoxes>(few_in_tf32), kWgmma,
+    {19, "taking turns", kTakingTurns, variants<TakingTurns, kPiecesInBoxes>(few_in_tf32), kWgmma,
      kFixedFp16},
-    {20, "scaled parts", kScaledParts, variants<ScaledParts, kChunksInBoxes>(few_in_tf32), kWgmma,
+    {20, "scaled parts", kScaledParts, variants<ScaledParts, kPiecesInBoxes>(few_in_tf32), kWgmma,
      kScaledFp16},
     {21, "proven parts", kProvenParts,
      with_stand_ins(
-         variants<ProvenParts, kChunksInBoxes>(few<Balanced, kPipelined, kFewRows>(kInFp32)),
+         variants<ProvenParts, kPiecesInBoxes>(few<Balanced, kPipelined, kFewRows>(kInFp32)),
          variant<Tf32Parts, kSplitInBoxes[0]>(), kInTf32Parts, variant<Ordered, kPipelined[0]>(),
          kInFp32),
      kWgmma, kSplitFp16},

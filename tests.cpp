@@ -202,7 +202,7 @@ std::vector<Case> cases_of_tile(const model::Variant& v) {
 }
 
 // Every second shape is a multiple of four, so that the float4 kernels run as often as the others.
-// Every third is deep along K, so that tiles are cut into many parts on the SMs of any GPU, by the
+// Every third is deep along K, so that tiles are cut into many slices on the SMs of any GPU, by the
 // variants that do that.
 std::vector<Case> random_cases(int count, unsigned seed, int most = 160) {
   std::mt19937 random(seed);
@@ -240,7 +240,7 @@ void check_all_variants(Where where) {
   check_ladder_is_among(checked, where);
 }
 
-// Products whose tiles, or some of them, are cut along K: all kinds of edges, few and many parts,
+// Products whose tiles, or some of them, are cut along K: all kinds of edges, few and many slices,
 // whole tiles beside cut ones, and a tile for each of many SMs.
 std::vector<Case> cut_cases(const model::Variant& v) {
   std::vector<Case> cases = {
@@ -258,10 +258,10 @@ std::vector<Case> cut_cases(const model::Variant& v) {
     REQUIRE(tried < 1000);  // a variant that no such product cuts
     const int sms = std::array{3, 5, 7, 82}[random() % 4];
     const Case c{upto(2 * v.BM), upto(2 * v.BN), 200 + upto(200), 1, upto(2) - 1.0f, 0, sms};
-    if (model::share_out(v, c.M, c.N, c.K, c.sms).parts > 1) cases.push_back(c);
+    if (model::share_out(v, c.M, c.N, c.K, c.sms).slices > 1) cases.push_back(c);
   }
   for (Case& c : cases) {
-    const auto cuts = [&] { return model::share_out(v, c.M, c.N, c.K, c.sms).parts > 1; };
+    const auto cuts = [&] { return model::share_out(v, c.M, c.N, c.K, c.sms).slices > 1; };
     if (!cuts()) c.K += 32 * v.BK;
     CAPTURE(c);
     REQUIRE(cuts());
@@ -275,9 +275,9 @@ Case several_tiles(const model::Variant& variant, int sms) {
   return {rows * variant.BM - 4, 3 * variant.BN - 4, 2 * variant.BK + 4, 1.5f, 2.5f, 0, sms};
 }
 
-// As model::parts_of_K, but cuts a short K too, and always: nobody waits for a long K.
-model::ShareOut parts_of_short_K(int tiles, int k_tiles, int sms) {
-  const int parts = std::max(2, sms / tiles), depth = (k_tiles + parts - 1) / parts;
+// As model::slices_of_K, but cuts a short K too, and always: nobody waits for a long K.
+model::ShareOut slices_of_short_K(int tiles, int k_tiles, int sms) {
+  const int slices = std::max(2, sms / tiles), depth = (k_tiles + slices - 1) / slices;
   return {0, (k_tiles + depth - 1) / depth, depth};
 }
 
@@ -287,7 +287,7 @@ void for_each_cutting_variant(const From& from, Visit visit) {
   int visited = 0;
   for_each_variant(from, [&](const model::Stage& stage, model::Variant variant) {
     if (variant.share_out == nullptr) return;
-    if (variant.share_out == model::parts_of_K) variant.share_out = parts_of_short_K;
+    if (variant.share_out == model::slices_of_K) variant.share_out = slices_of_short_K;
     visit(stage, variant);
     ++visited;
   });
@@ -296,8 +296,8 @@ void for_each_cutting_variant(const From& from, Visit visit) {
 
 // From block to block; else one more kernel adds them up.
 bool hands_on_sums(const model::Variant& variant) {
-  return variant.share_out != nullptr && variant.share_out != parts_of_short_K &&
-         variant.share_out != model::parts_of_K;
+  return variant.share_out != nullptr && variant.share_out != slices_of_short_K &&
+         variant.share_out != model::slices_of_K;
 }
 
 // `count` random shapes in total, distributed over the variants in turn.
@@ -457,7 +457,7 @@ TEST_CASE("the bits of C do not depend on the order of the blocks") {
         machine.order = [&](machine::Extent grid) {
           std::vector<std::int64_t> order(grid.volume());
           std::iota(order.begin(), order.end(), 0);
-          // The first order is the grid's from its end: the parts come in reverse.
+          // The first order is the grid's from its end: the slices come in reverse.
           if (seed == 0)
             std::reverse(order.begin(), order.end());
           else
@@ -771,7 +771,7 @@ TEST_CASE("the kernels that make fp16 parts have no hazard") {
   }
 }
 
-TEST_CASE("K is cut into parts where C has few results, and their sums are C") {
+TEST_CASE("K is cut into slices where C has few results, and their sums are C") {
   int cut = 0;
   for (const model::Stage& stage : stage_table_traced.stages) {
     for (const auto& [M, N, K] : {std::array{16, 52, 2112}, {15, 66, 2101}}) {
@@ -788,7 +788,7 @@ TEST_CASE("K is cut into parts where C has few results, and their sums are C") {
       const model::ShareOut shares = model::share_out(variant, M, N, K, limits().sms);
       CAPTURE(stage.name);
       CAPTURE(K);
-      CHECK(shares.parts > 1);
+      CHECK(shares.slices > 1);
       ++cut;
       const lab::Measurement measured = measure(
           p,
@@ -892,8 +892,8 @@ TEST_CASE("traced counts of the thread that does the most equal the formulas whe
   for_each_cutting_variant(stage_table_traced, [](const auto& stage, const auto& variant) {
     for (int misaligned : {0, 1}) {
       if (misaligned == 1 && !has_own_code(stage, variant)) continue;
-      // One tile, in as many parts as there are SMs, of enough K tiles to go around a ring of them,
-      // or as few as are worth a cut.
+      // One tile, in as many slices as there are SMs, of enough K tiles to go around a ring of
+      // them, or as few as are worth a cut.
       const int sms = variant.for_small || hands_on_sums(variant) ? 3 : 2;
       const int depth = hands_on_sums(variant) ? 8 : variant.pipeline + 2;
       const float beta = misaligned == variant.for_small ? 1 : 0;
@@ -1058,7 +1058,7 @@ TEST_CASE("the counts do not depend on the number of OpenMP threads where tiles 
     for (int threads : {1, 2, 3}) {
       omp_set_num_threads(threads);
       const Case c{variant.BM + 1, variant.BN, 260, 1, 1, 0, 5};
-      REQUIRE(model::share_out(variant, c.M, c.N, c.K, c.sms).parts > 1);
+      REQUIRE(model::share_out(variant, c.M, c.N, c.K, c.sms).slices > 1);
       counts.push_back(counts_of(variant, c));
     }
     check_equal(counts);
@@ -1276,7 +1276,7 @@ TEST_CASE("a kernel's shared arrays have the size that nvcc reports") {
     const auto record = model::find_compiled_kernel(variant.kernel.name, architecture);
     REQUIRE(record);
     const auto recorded = static_cast<std::size_t>(record->static_smem_bytes);
-    // A function that adds up the parts of tiles has arrays of its own: a counter, in 16 bytes.
+    // A function that adds up the slices of tiles has arrays of its own: a counter, in 16 bytes.
     if (recorded > bytes && variant.sharing != model::Sharing::grid) bytes += 16;
     // The file's dynamic array begins after the kernel's own, at a multiple of its alignment: 128
     // bytes, and 1,024 where the copy engine fills it.

@@ -8,7 +8,7 @@
 
 namespace {
 
-constexpr int kTile = 16, kChunk = 64;
+constexpr int kTile = 16, kPiece = 64;
 
 // What the elements are, beside those that are drawn.
 enum Data {
@@ -19,12 +19,12 @@ enum Data {
   kZeros    // some lines are zeros
 };
 
-// The places of the large numbers in a chunk of A and of B, in its second half.
+// The places of the large numbers in a piece of A and of B, in its second half.
 constexpr std::size_t kSpikeOfA = 37, kSpikeOfB = 50;
 
 float element(float drawn, const Shape& shape, bool of_B, std::size_t at) {
-  const std::size_t row = at / shape.K, k = at % shape.K % kChunk;
-  const auto line = static_cast<int>(row * 7 + at % shape.K / kChunk * 3);
+  const std::size_t row = at / shape.K, k = at % shape.K % kPiece;
+  const auto line = static_cast<int>(row * 7 + at % shape.K / kPiece * 3);
   const std::size_t own = of_B ? kSpikeOfB : kSpikeOfA, other = of_B ? kSpikeOfA : kSpikeOfB;
   switch (shape.variant) {
     case kShort:
@@ -98,7 +98,7 @@ std::string told(const grade::Case& c) {
 }
 
 grade::Values sizes(double most) {
-  return {{"BM", kTile}, {"BN", kTile}, {"CHUNK", kChunk}, {"MOST", most}};
+  return {{"BM", kTile}, {"BN", kTile}, {"PIECE", kPiece}, {"MOST", most}};
 }
 
 }  // namespace
@@ -123,8 +123,8 @@ extern const grade::Exercise grade::exercise = {
     .element = element,
     .targets =
         {{"relative error", "relative_error", "MOST", false},
-         {"shared bytes", "smem_bytes", "(BM + BN)*(4*CHUNK + 4)", false},
-         {"barriers per block", "barriers/blocks", "2*K/CHUNK", false}},
+         {"shared bytes", "smem_bytes", "(BM + BN)*(4*PIECE + 4)", false},
+         {"barriers per block", "barriers/blocks", "2*K/PIECE", false}},
     .hints =
         {{[](const grade::Case& c) { return c.shape.variant == kZeros && is_infinite(c); },
           "in a line of zeros the largest number is 0, and so is its unit: what is 0 / 0? Such a "

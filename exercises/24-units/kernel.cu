@@ -5,7 +5,7 @@
 #include "simulator/cuda/launch.h"
 
 constexpr int BM = 16, BN = 16;   // a block computes BM x BN of C
-constexpr int CHUNK = 64;         // steps of K at a time
+constexpr int PIECE = 64;         // steps of K at a time
 constexpr int TM = 4, TN = 2;     // a thread computes TM x TN of C
 constexpr int THREADS = BM + BN;  // of a block: each also splits a row of A or of B
 
@@ -19,7 +19,7 @@ __device__ float value(__half x) {
 
 // 64 numbers of one row of A, or of B, in parts.
 struct Line {
-  __half high[CHUNK], low[CHUNK];
+  __half high[PIECE], low[PIECE];
 };
 
 // C = A * B^T: A is M x K, B is N x K, C is M x N, all row by row.
@@ -36,16 +36,16 @@ __global__ void multiply(int N, int K, const float* A, const float* B, float* C)
       thread < BM ? A + (block_row + thread) * K : B + (block_col + thread - BM) * K;
 
   float sum[TM][TN] = {};
-  for (int k0 = 0; k0 < K; k0 += CHUNK) {
-    const float* const x = own_row + k0;  // the numbers that this thread splits: CHUNK
+  for (int k0 = 0; k0 < K; k0 += PIECE) {
+    const float* const x = own_row + k0;  // the numbers that this thread splits: PIECE
     Line& line = lines[thread];
     // ---- your code ----
     // ---- end of your code ----
     __syncthreads();
 
     // What the tensor cores do: three products of fp16 numbers, and sums in fp32.
-    float part[TM][TN] = {};
-    for (int k = 0; k < CHUNK; ++k) {
+    float partial[TM][TN] = {};
+    for (int k = 0; k < PIECE; ++k) {
       float a[TM], a_low[TM];
       for (int i = 0; i < TM; ++i) {
         a[i] = value(lines[row + i].high[k]);
@@ -54,7 +54,7 @@ __global__ void multiply(int N, int K, const float* A, const float* B, float* C)
       for (int j = 0; j < TN; ++j) {
         const float b = value(lines[BM + col + j].high[k]);
         const float b_low = value(lines[BM + col + j].low[k]);
-        for (int i = 0; i < TM; ++i) part[i][j] += a_low[i] * b + a[i] * b_low + a[i] * b;
+        for (int i = 0; i < TM; ++i) partial[i][j] += a_low[i] * b + a[i] * b_low + a[i] * b;
       }
     }
     // ---- your code ----

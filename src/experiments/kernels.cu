@@ -91,7 +91,7 @@ constexpr Tile kTurnedInBoxes[] = {
     {.BM = 128, .BN = 256, .BK = 32, .WM = 64, .WN = 64, .TM = 8, .TN = 16, .STAGES = 4}};
 constexpr Tile kFewerParts[] = {
     {.BM = 128, .BN = 128, .BK = kPartK, .STAGES = 3, .suffix = "-ring3"}};
-constexpr Tile kHalfChunks[] = {{.BM = 256, .BN = 128, .BK = kPartK, .STAGES = 4}};
+constexpr Tile kHalfPieces[] = {{.BM = 256, .BN = 128, .BK = kPartK, .STAGES = 4}};
 
 std::vector<model::Stage> experiment_stages() {
   return with_the_others({
@@ -197,7 +197,7 @@ std::vector<model::Stage> experiment_stages() {
       with_more(
           19,
           model::joined(
-              variants<TakingTurns, kHalfChunks>(),
+              variants<TakingTurns, kHalfPieces>(),
               {changed<turns_not_taken<256, 128, 64, 4, 2>, turns_not_taken<256, 128, 64, 4, 1>>(
                   "no-turns", first(19))})),
   });

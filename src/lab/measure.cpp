@@ -42,7 +42,7 @@ machine::SampleOf sample_of(const Problem& p, const model::Variant& variant, int
   const auto sample = [&](const model::Variant& launched) -> machine::SampleOf {
     const model::ShareOut shares = model::share_out(launched, p.M, p.N, K, sms);
     const int tiles = model::tiles_of(launched, p.M, p.N);
-    if (shares.parts == 1 && !model::is_in_turns(shares, tiles)) return {};
+    if (shares.slices == 1 && !model::is_in_turns(shares, tiles)) return {};
     return [=](machine::Extent) { return model::sample_of(shares, tiles); };
   };
   if (variant.stand_in == nullptr) return sample(variant);
@@ -276,15 +276,15 @@ model::Counts counts_along(
   return model::extrapolated(no_tile, tile, turns);
 }
 
-// By how many steps each part of every tile can be shorter, in a shorter K that is cut alike.
+// By how many steps each slice of every tile can be shorter, in a shorter K that is cut alike.
 int steps_to_spare(
     const model::Variant& v, const model::ShareOut& shares, ProblemSize of, int sms) {
   const int step = step_along_K(v), least = steps_in_flight(v) * step;
   const auto cuts_alike = [&](int steps) {
-    const int K = of.K - steps * shares.parts * step, depth = shares.depth - steps * step / v.BK;
-    if (K - (shares.parts - 1) * depth * v.BK < least) return false;  // its last part
+    const int K = of.K - steps * shares.slices * step, depth = shares.depth - steps * step / v.BK;
+    if (K - (shares.slices - 1) * depth * v.BK < least) return false;  // its last slice
     const model::ShareOut fewer = model::share_out(v, of.M, of.N, K, sms);
-    return fewer.whole == 0 && fewer.parts == shares.parts && fewer.depth == depth;
+    return fewer.whole == 0 && fewer.slices == shares.slices && fewer.depth == depth;
   };
   int steps = 0;
   while (cuts_alike(steps + 1)) ++steps;
@@ -344,8 +344,8 @@ model::Counts LongProduct::count(
   };
   if (shares.whole == 0) {
     const int spare =
-        shares.parts > 1 ? steps_to_spare(v, shares, {sides_.M, sides_.N, K}, sms) : 0;
-    const int step = shares.parts * step_along_K(v), near = K - spare * step;
+        shares.slices > 1 ? steps_to_spare(v, shares, {sides_.M, sides_.N, K}, sms) : 0;
+    const int step = shares.slices * step_along_K(v), near = K - spare * step;
     if (spare < 2) return trace_with(K, 1);
     return model::extrapolated(trace_with(near, 1), trace_with(near + step, 1), spare);
   }

@@ -120,10 +120,10 @@ Ceiling ceiling_of(
   const ShareOut shares = shares_of(product, variant);
   const double most = most_tiles(shares, tiles, k_tiles(product, variant), gpu.sms);  // of one SM
   const auto on_sm = [&](double cycles) { return most * cycles / cycles_per_ms; };
-  // The parts' sums: each is stored once and loaded once. One SM adds up all parts of a tile.
+  // The slices' sums: each is stored once and loaded once. One SM adds up all slices of a tile.
   const double sums_bytes = 4.0 * static_cast<double>(floats_of_sums(shares, variant, tiles));
   const double most_sums_bytes =
-      shares.parts > 1 ? 4.0 * (1 + shares.parts) * variant.BM * variant.BN : 0;
+      shares.slices > 1 ? 4.0 * (1 + shares.slices) * variant.BM * variant.BN : 0;
 
   Ceiling result{};
   result.blocks_per_sm = most;
@@ -230,7 +230,7 @@ double traced_tiles(const Product& product, const Variant& variant, const Counts
   const ShareOut shares = shares_of(product, variant);
   // A trace may be of a launch with a block for each tile, although this product's would have
   // others.
-  const bool others = shares.parts > 1 || is_in_turns(shares, tiles);
+  const bool others = shares.slices > 1 || is_in_turns(shares, tiles);
   if (!others || counts.blocks != blocks_of(shares, tiles)) {
     return static_cast<double>(counts.blocks_traced);
   }

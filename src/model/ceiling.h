@@ -3,7 +3,7 @@
 //
 // Assumptions. Every unit works all the time, at the boost clock (of a timed run: at the clock that
 // was counted), and never waits. Blocks are distributed evenly, so the busiest SM has
-// ceil(blocks / SMs); where tiles are cut along K, it has some whole tiles and the longest part of
+// ceil(blocks / SMs); where tiles are cut along K, it has some whole tiles and the longest slice of
 // another. Only the main loop counts, not the code before and after it, nor the launch itself (a
 // few microseconds). So a ceiling is an upper bound, and a kernel comes near it if its warps hide
 // all their latency.
@@ -41,7 +41,7 @@ inline constexpr int kUnits = 7;
 // SMEM   wavefronts of shared memory, loads and stores: one per cycle and SM, on Turing half of one
 // L1     128-byte lines that a request to global memory touches: one per cycle and SM. On Turing
 //        the bytes of its sectors, 64 per cycle, can take longer
-// L2     bytes of A and B that a block fetches once per K tile, its part of C, and sums of parts
+// L2     bytes of A and B that a block fetches once per K tile, its part of C, and sums of slices
 // DRAM   the bytes of A, B and C, each once: what no cache can save
 // tensor the products of tensor cores, at the rate of the GPU for the variant's instruction
 inline constexpr std::array<std::string_view, kUnits> kUnitNames = {"FMA", "issue", "SMEM",  "L1",
@@ -118,10 +118,10 @@ std::optional<Ceiling> ceiling_as_compiled(
     const Gpu& gpu, const Product& product, const Variant& variant, const Counts& counts,
     const CompiledKernel& record);
 
-// How many tiles of C the traced blocks computed. Where tiles are cut, a block with a part of one
+// How many tiles of C the traced blocks computed. Where tiles are cut, a block with a slice of one
 // counts for the share of K tiles that it has. So what was traced, divided by this, is the work of
-// a whole tile, whichever mixture of whole tiles and parts a sample has. It includes that the
-// parts' sums are stored and added up.
+// a whole tile, whichever mixture of whole tiles and slices a sample has. It includes that the
+// slices' sums are stored and added up.
 double traced_tiles(const Product& product, const Variant& variant, const Counts& counts);
 
 // Per tile of C, on average over the traced ones: the compiled loads from shared memory along all

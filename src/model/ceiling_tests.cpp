@@ -189,26 +189,26 @@ TEST_CASE("at 4096 cubed on an H200 the tail costs 3 %, and under 1 % where tile
   CHECK(1 - after.busy_share < 0.01);
   CHECK(after.ms[kFma] == doctest::Approx(before.ms[kFma] * (3 + 459 / 512.0) / 4));
   CHECK(after.tflops > 1.02 * before.tflops);
-  // 116 tiles in two parts each, every sum stored and loaded.
+  // 116 tiles in two slices each, every sum stored and loaded.
   const double sums_ms =
       116 * 2 * 2 * 128 * 256 * 4 / (l2_bytes_per_clock(gpu) * 1e6 * gpu.boost_ghz);
   CHECK(after.ms[kL2] == doctest::Approx(before.ms[kL2] + sums_ms));
 }
 
-TEST_CASE("a trace of parts counts as the share of a tile that they are") {
-  const Product product{128, 256, 512, false, 4};  // one tile, in 4 parts of 16 K tiles
+TEST_CASE("a trace of slices counts as the share of a tile that they are") {
+  const Product product{128, 256, 512, false, 4};  // one tile, in 4 slices of 16 K tiles
   const Variant variant = large_tile(true);
-  Counts parts = traced_loads(100, 1);
-  parts.blocks = parts.blocks_traced = 4;
-  CHECK(traced_tiles(product, variant, parts) == 1);
+  Counts slices = traced_loads(100, 1);
+  slices.blocks = slices.blocks_traced = 4;
+  CHECK(traced_tiles(product, variant, slices) == 1);
   Counts whole = traced_loads(100, 1);
   whole.blocks = 1;
   CHECK(traced_tiles(product, variant, whole) == 1);  // this launch cut nothing
-  const Ceiling of_parts = *ceiling_as_written(plain_gpu(), product, variant, parts);
+  const Ceiling of_parts = *ceiling_as_written(plain_gpu(), product, variant, slices);
   const Ceiling of_whole = *ceiling_as_written(plain_gpu(), product, variant, whole);
   CHECK(of_parts.ms[kSmem] == of_whole.ms[kSmem]);
 
-  // A whole tile and both parts of another were traced, of 628 blocks.
+  // A whole tile and both slices of another were traced, of 628 blocks.
   Counts sample = traced_loads(100, 1);
   sample.blocks = 628;
   sample.blocks_traced = 3;

@@ -19,10 +19,10 @@ double gamma(double n, double u) {
 
 // The same for the sum of K products, a scaling and an addition.
 double accumulated(double K, const Precision& precision) {
-  if (precision.chunk == 0) return gamma(K + 2, precision.u_acc);
-  const double chunks = std::ceil(K / precision.chunk);
-  const double of_chunk = gamma(std::min<double>(K, precision.chunk), precision.u_acc);
-  return (1 + of_chunk) * (1 + gamma(chunks + 2, kFp32.u_acc)) - 1;
+  if (precision.piece == 0) return gamma(K + 2, precision.u_acc);
+  const double pieces = std::ceil(K / precision.piece);
+  const double of_piece = gamma(std::min<double>(K, precision.piece), precision.u_acc);
+  return (1 + of_piece) * (1 + gamma(pieces + 2, kFp32.u_acc)) - 1;
 }
 
 // 0 if the value is 0, even if the factor is unknown.

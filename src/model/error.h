@@ -34,7 +34,7 @@ struct Precision {
   // that is too small for u_in.
   double step_in = 0;
   // The products that are added with u_acc before fp32 takes over their sum; 0: all.
-  int chunk = 0;
+  int piece = 0;
   bool of_all = true;  // whether it holds for all matrices of floats from 2^-114 to largest_in
   // The largest number that may be in A or B; infinite: infinities and NaN may be there, too.
   double largest_in = std::numeric_limits<double>::infinity();
@@ -59,16 +59,16 @@ inline constexpr Precision kSplitTf32{
 // second numbers is left out: 2^-22. Numbers that are too small for the parts lose 2^-23 of the sum
 // at most, or another kernel runs (stage 21 in gemm_steps.cu). And 2^-23 is added to make up
 // for what the tensor cores cut off. Together 2 * 2^-23 + 2^-22 + 2 * 2^-23 = 2 u_in.
-inline constexpr Precision kSplitFp16{.u_in = 0x1.8p-22, .u_acc = 0x1p-23, .chunk = 64};
+inline constexpr Precision kSplitFp16{.u_in = 0x1.8p-22, .u_acc = 0x1p-23, .piece = 64};
 // The same without a proof: right for most matrices.
 inline constexpr Precision kScaledFp16{
-    .u_in = 0x1.8p-22, .u_acc = 0x1p-23, .chunk = 64, .of_all = false, .largest_in = kLargestFloat};
+    .u_in = 0x1.8p-22, .u_acc = 0x1p-23, .piece = 64, .of_all = false, .largest_in = kLargestFloat};
 // The same with a unit of 2^-10 for all numbers, so that those below 2^-12 lose up to 2^-35.
 inline constexpr Precision kFixedFp16{
     .u_in = 0x1.8p-22,
     .u_acc = 0x1p-23,
     .step_in = 0x1p-34,
-    .chunk = 64,
+    .piece = 64,
     .of_all = false,
     .largest_in = kLargestFloat};
 
@@ -83,8 +83,8 @@ inline constexpr Precision kFixedFp16{
 //     + (K |alpha| + 2) 2^-149,   gamma(n) = n u_acc / (1 - n u_acc),
 // the standard error bound of an inner product (Higham, Accuracy and Stability of Numerical
 // Algorithms, chapter 3), with rounded inputs, then a scaling and an addition; each operation may
-// also lose up to the smallest fp32 number to underflow. With a chunk, gamma(K + 2) becomes that of
-// the chunk and, for u_acc = 2^-24, gamma(K / chunk + 2). For K u_acc >= 1 there is no bound. For a
+// also lose up to the smallest fp32 number to underflow. With a piece, gamma(K + 2) becomes that of
+// the piece and, for u_acc = 2^-24, gamma(K / piece + 2). For K u_acc >= 1 there is no bound. For a
 // narrower C, storing it may add u_out of |alpha| |A| |B| + |beta C0| and of that bound, and
 // smallest_out. (Inputs below step_in / u_in need a larger magnitude: lab/measure.h.)
 //

@@ -119,7 +119,7 @@ TEST_CASE("inputs rounded to tf32 have a wider bound than fp32") {
   CHECK(!compare(1, 1, 1 << 20, &outside, &none, &magnitude, 0, nullptr, kTf32).bound_ok);
 }
 
-TEST_CASE("if fp32 adds up the sums of chunks, a sum may lose less") {
+TEST_CASE("if fp32 adds up the sums of pieces, a sum may lose less") {
   const double exact = 1, magnitude = 8;
   const auto is_right = [&](int K, double error, const Precision& precision) {
     const float value = static_cast<float>(exact + error);
@@ -127,12 +127,12 @@ TEST_CASE("if fp32 adds up the sums of chunks, a sum may lose less") {
   };
   const auto gamma = [](double n, double u) { return n * u / (1 - n * u); };
   Precision whole = kSplitFp16;
-  whole.chunk = 0;
+  whole.piece = 0;
   for (const int K : {1, 64, 65, 4096}) {
     CAPTURE(K);
-    // As compare() says it: a chunk on tensor cores, then one more fp32 addition for each.
-    const double u = kSplitFp16.u_in, of_chunk = gamma(std::min(K, 64), 0x1p-23);
-    const double sum = (1 + of_chunk) * (1 + gamma(std::ceil(K / 64.0) + 2, 0x1p-24)) - 1;
+    // As compare() says it: a piece on tensor cores, then one more fp32 addition for each.
+    const double u = kSplitFp16.u_in, of_piece = gamma(std::min(K, 64), 0x1p-23);
+    const double sum = (1 + of_piece) * (1 + gamma(std::ceil(K / 64.0) + 2, 0x1p-24)) - 1;
     const double bound = magnitude * (2 * u + u * u + (1 + u) * (1 + u) * sum);
     CHECK(is_right(K, 0.98 * bound, kSplitFp16));
     CHECK(!is_right(K, 1.02 * bound + 0x1p-23, kSplitFp16));

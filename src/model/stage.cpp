@@ -157,7 +157,7 @@ auto ceil_div(auto a, auto b) {
 
 }  // namespace
 
-ShareOut parts_of_K(int tiles, int k_tiles, int sms) {
+ShareOut slices_of_K(int tiles, int k_tiles, int sms) {
   constexpr int kLeastSaved = 64;
   const int depth = ceil_div(k_tiles, std::max(1, sms / tiles));
   if (k_tiles - depth < kLeastSaved) return {tiles, 1, k_tiles};
@@ -174,22 +174,22 @@ ShareOut share_out(const Variant& variant, int M, int N, int K, int sms) {
   const bool may_cut = variant.share_out != nullptr && sms > 0 && tiles > 0;
   ShareOut shares = may_cut ? variant.share_out(tiles, k_tiles, sms) : ShareOut{tiles, 1, k_tiles};
   if (variant.sharing == Sharing::persistent) {
-    const int parts = parts_of(shares, tiles);
-    shares.blocks = sms > 0 ? std::min(sms, parts) : parts;
+    const int slices = slices_of(shares, tiles);
+    shares.blocks = sms > 0 ? std::min(sms, slices) : slices;
   }
   return shares;
 }
 
 bool is_in_turns(const ShareOut& shares, int tiles) {
-  return shares.blocks > 0 && shares.blocks < parts_of(shares, tiles);
+  return shares.blocks > 0 && shares.blocks < slices_of(shares, tiles);
 }
 
 int blocks_of(const ShareOut& shares, int tiles) {
-  return shares.blocks > 0 ? shares.blocks : parts_of(shares, tiles);
+  return shares.blocks > 0 ? shares.blocks : slices_of(shares, tiles);
 }
 
 double most_tiles(const ShareOut& shares, int tiles, int k_tiles, int sms) {
-  if (shares.parts == 1) return ceil_div(tiles, sms);
+  if (shares.slices == 1) return ceil_div(tiles, sms);
   return static_cast<double>(shares.whole) / sms + static_cast<double>(shares.depth) / k_tiles;
 }
 
@@ -201,17 +201,17 @@ double tiles_computed(
       computed += k_tiles * ((tiles - block + shares.blocks - 1) / shares.blocks);
       continue;
     }
-    const std::int64_t part =
+    const std::int64_t slice =
         block < shares.whole ? 0 : (block - shares.whole) / (tiles - shares.whole);
     computed += block < shares.whole
                     ? k_tiles
-                    : std::min<std::int64_t>(shares.depth, k_tiles - part * shares.depth);
+                    : std::min<std::int64_t>(shares.depth, k_tiles - slice * shares.depth);
   }
   return static_cast<double>(computed) / k_tiles;
 }
 
 std::int64_t floats_of_sums(const ShareOut& shares, const Variant& variant, int tiles) {
-  return std::int64_t{tiles - shares.whole} * shares.parts * variant.BM * variant.BN;
+  return std::int64_t{tiles - shares.whole} * shares.slices * variant.BM * variant.BN;
 }
 
 std::vector<std::int64_t> sample_of(const ShareOut& shares, int tiles) {
@@ -219,8 +219,8 @@ std::vector<std::int64_t> sample_of(const ShareOut& shares, int tiles) {
   if (shares.whole > 0) blocks = {0};
   if (is_in_turns(shares, tiles)) blocks.push_back((tiles - 1) % shares.blocks);
   const int cut = tiles - shares.whole;
-  for (int part = 0; part < shares.parts && cut > 0; ++part) {
-    const std::int64_t first = shares.whole + std::int64_t{part} * cut;
+  for (int slice = 0; slice < shares.slices && cut > 0; ++slice) {
+    const std::int64_t first = shares.whole + std::int64_t{slice} * cut;
     if (shares.whole == 0) blocks.push_back(first);
     blocks.push_back(first + cut - 1);  // the corner of C, where both edges are
   }
@@ -322,17 +322,17 @@ bool is_traceable(const Stage& stage, const Gpu& gpu) {
 
 namespace {
 
-// The clocks of spread(), with those that pass while parts are added up, and loads from shared
+// The clocks of spread(), with those that pass while slices are added up, and loads from shared
 // memory beside the FFMAs: TM + TN floats, four at a time, for TM * TN products.
 double clocks_with_sums(const Variant& variant, const Gpu& gpu, int M, int N, int K) {
   const double loads = 0.25 * (variant.TM + variant.TN) / (variant.TM * variant.TN);
   const double clocks = spread(variant, gpu, M, N, K).clocks *
                         (variant.multiplier == Multiplier::ffma ? 1 + loads : 1);
   const ShareOut shares = share_out(variant, M, N, K, gpu.sms);
-  if (shares.parts == 1) return clocks;
-  // One block adds up the parts of a tile, or a kernel does, with all SMs.
+  if (shares.slices == 1) return clocks;
+  // One block adds up the slices of a tile, or a kernel does, with all SMs.
   const bool by_one_block = !variant.has_maps;
-  const double tile = 4.0 * shares.parts * variant.BM * variant.BN;
+  const double tile = 4.0 * shares.slices * variant.BM * variant.BN;
   const double bytes = by_one_block ? tile * gpu.sms : 2 * tile * tiles_of(variant, M, N);
   return clocks + bytes / l2_bytes_per_clock(gpu) / K;
 }

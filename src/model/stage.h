@@ -50,28 +50,28 @@ struct Contrast;
 // How the tiles of C become blocks.
 enum class Sharing {
   grid,       // a block per tile, in a grid with C's rows and columns
-  ordered,    // a block per tile or part of one (ShareOut), in an order of the kernel's own
+  ordered,    // a block per tile or slice of one (ShareOut), in an order of the kernel's own
   persistent  // a block per SM, each with several tiles one after the other
 };
 
 // How the tiles of C are shared out among the SMs of a GPU. The first `whole` tiles have a block
-// each. Each of the others is cut along K into `parts` parts, with a block each: `depth` K tiles,
-// and in the last part what is left. Blocks are numbered whole tiles first, then the first parts of
-// all cut tiles, then the second parts, and so on.
+// each. Each of the others is cut along K into `slices` slices, with a block each: `depth` K tiles,
+// and in the last slice what is left. Blocks are numbered whole tiles first, then the first slices
+// of all cut tiles, then the second slices, and so on.
 struct ShareOut {
   int whole;
-  int parts;       // of a tile that is cut; 1 if none is
+  int slices;      // of a tile that is cut; 1 if none is
   int depth;       // K tiles
   int blocks = 0;  // that compute them all, with as many or one more each; 0: one for each
 };
 
-// Which parts of K the stages with a copy engine make: as many as there are SMs for. To add them up
+// The slices of K in the stages with a copy engine: as many as there are SMs for. To add them up
 // takes a kernel of its own, so each SM must be spared at least 64 K tiles (measured on an H200).
-ShareOut parts_of_K(int tiles, int k_tiles, int sms);
+ShareOut slices_of_K(int tiles, int k_tiles, int sms);
 
-// How many there are to compute: whole tiles, and parts of those that are cut.
-constexpr int parts_of(const ShareOut& shares, int tiles) {
-  return shares.whole + (tiles - shares.whole) * shares.parts;
+// How many there are to compute: whole tiles, and slices of those that are cut.
+constexpr int slices_of(const ShareOut& shares, int tiles) {
+  return shares.whole + (tiles - shares.whole) * shares.slices;
 }
 
 // What multiplies: FFMAs, or one of the tensor cores' instructions, or three of them for a product.
@@ -294,25 +294,25 @@ inline ShareOut share_out(const Task& t) {
 }
 int tiles_of(const Variant& variant, int M, int N);
 
-// Whether a block computes several tiles, or several parts of tiles.
+// Whether a block computes several tiles, or several slices of tiles.
 bool is_in_turns(const ShareOut& shares, int tiles);
 
 // The number of blocks.
 int blocks_of(const ShareOut& shares, int tiles);
 
-// The work of the SM that is done last, in whole tiles. The parts are chosen so that no SM takes
-// longer for its other parts than for a first one.
+// The work of the SM that is done last, in whole tiles. The slices are chosen so that no SM takes
+// longer for its other slices than for a first one.
 double most_tiles(const ShareOut& shares, int tiles, int k_tiles, int sms);
 
 // The work of those blocks, in whole tiles.
 double tiles_computed(
     const ShareOut& shares, int tiles, int k_tiles, const std::vector<std::int64_t>& blocks);
 
-// The floats that the parts' sums take in memory; 0 if no tile is cut.
+// The floats that the slices' sums take in memory; 0 if no tile is cut.
 std::int64_t floats_of_sums(const ShareOut& shares, const Variant& variant, int tiles);
 
-// Blocks that represent all others, in ascending order: every part of the last tile, and a whole
-// tile if there is one, else every part of the first. Few, since they are traced one by one.
+// Blocks that represent all others, in ascending order: every slice of the last tile, and a whole
+// tile if there is one, else every slice of the first. Few, since they are traced one by one.
 // If blocks compute several tiles: one with most of them, and the one with the last.
 std::vector<std::int64_t> sample_of(const ShareOut& shares, int tiles);
 
@@ -325,7 +325,7 @@ struct Spread {
   long long warps;    // of the busiest SM, if all its blocks were resident at the same time
   // That the busiest SM needs for one step of K: its products take that long, and on tensor cores,
   // which multiply faster than tiles arrive, also its loads at its share of what the L2 cache
-  // delivers. If tiles are cut along K, parts of one step are done at the same time. 0 if the GPU
+  // delivers. If tiles are cut along K, slices of one step are done at the same time. 0 if the GPU
   // has no clock.
   double clocks;
 };

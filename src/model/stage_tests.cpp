@@ -183,11 +183,11 @@ int cut_tiles(const ShareOut& shares, int tiles) {
 }
 
 // What a block computes, by the numbering of ShareOut: K tiles [begin, end) of a tile of C.
-struct PartOfK {
+struct SliceOfK {
   int tile, begin, end;
 };
 
-PartOfK part_of(const ShareOut& shares, int tiles, int k_tiles, int block) {
+SliceOfK slice_of(const ShareOut& shares, int tiles, int k_tiles, int block) {
   if (block < shares.whole) return {block, 0, k_tiles};
   const int behind = block - shares.whole, cut = cut_tiles(shares, tiles);
   const int begin = behind / cut * shares.depth;
@@ -207,7 +207,7 @@ std::vector<Tiles> random_shapes() {
   const auto from_1_to = [&](unsigned most) { return static_cast<int>(1 + random() % most); };
   std::vector<Tiles> shapes;
   for (int i = 0; i < 300; ++i) shapes.push_back({from_1_to(900), from_1_to(600), from_1_to(160)});
-  // Few tiles, so that a tile has many parts.
+  // Few tiles, so that a tile has many slices.
   for (int i = 0; i < 300; ++i) shapes.push_back({from_1_to(9), from_1_to(2000), from_1_to(160)});
   return shapes;
 }
@@ -218,7 +218,7 @@ void for_each_shape(Visit visit) {
   for (const Tiles& shape : random_shapes()) {
     CAPTURE(shape);
     const ShareOut shares = share_out(shape.tiles, shape.k_tiles, shape.sms);
-    cut += shares.parts > 1;
+    cut += shares.slices > 1;
     visit(shape, shares);
   }
   CHECK(cut > 200);  // the shapes are not all without cuts
@@ -231,38 +231,38 @@ TEST_CASE("no tile is cut if every SM gets equally many, or if there are no SMs 
     CAPTURE(shape);
     const ShareOut shares = share_out(shape.tiles, shape.k_tiles, shape.sms);
     CHECK(shares.whole == shape.tiles);
-    CHECK(shares.parts == 1);
+    CHECK(shares.slices == 1);
     CHECK(shares.depth == shape.k_tiles);
     CHECK(blocks_of(shares, shape.tiles) == shape.tiles);
   }
 }
 
 TEST_CASE("no tile is cut if that saves less than 16 K tiles") {
-  CHECK(share_out(1, 16, 2).parts == 1);
-  CHECK(share_out(1, 31, 2).parts == 1);
-  CHECK(share_out(1, 32, 2).parts == 2);
-  CHECK(share_out(131, 512, kSms).parts == 1);  // one SM is idle, and nobody would be done earlier
+  CHECK(share_out(1, 16, 2).slices == 1);
+  CHECK(share_out(1, 31, 2).slices == 1);
+  CHECK(share_out(1, 32, 2).slices == 2);
+  CHECK(share_out(131, 512, kSms).slices == 1);  // one SM is idle, and nobody would be done earlier
 }
 
-TEST_CASE("at 4096 cubed on an H200, 116 tiles of the last wave are cut in two parts each") {
+TEST_CASE("at 4096 cubed on an H200, 116 tiles of the last wave are cut in two slices each") {
   Variant variant = cutting(128, 256, 8);
   const int tiles = tiles_of(variant, 4096, 4096);
   const ShareOut shares = share_out(variant, 4096, 4096, 4096, kSms);
   CHECK(tiles == 512);
   CHECK(shares.whole == 396);
-  CHECK(shares.parts == 2);
+  CHECK(shares.slices == 2);
   CHECK(shares.depth == 459);
   CHECK(blocks_of(shares, tiles) == 628);
   CHECK(sample_of(shares, tiles) == std::vector<std::int64_t>{0, 511, 627});
   variant.share_out = nullptr;
-  CHECK(share_out(variant, 4096, 4096, 4096, kSms).parts == 1);
+  CHECK(share_out(variant, 4096, 4096, 4096, kSms).slices == 1);
 }
 
 TEST_CASE("a product without K has tiles, and none of them is cut") {
   const Variant variant = cutting(64, 64, 8);
   const ShareOut shares = share_out(variant, 65, 64, 0, kSms);
   CHECK(shares.whole == 2);
-  CHECK(shares.parts == 1);
+  CHECK(shares.slices == 1);
   CHECK(shares.depth == 1);
 }
 
@@ -270,11 +270,11 @@ TEST_CASE("every K tile of every tile belongs to exactly one block, and no block
   for_each_shape([](const Tiles& shape, const ShareOut& shares) {
     std::vector<std::vector<std::pair<int, int>>> ranges(shape.tiles);
     for (int block = 0; block < blocks_of(shares, shape.tiles); ++block) {
-      const PartOfK part = part_of(shares, shape.tiles, shape.k_tiles, block);
-      const bool is_within = part.tile < shape.tiles && part.begin < part.end;
+      const SliceOfK slice = slice_of(shares, shape.tiles, shape.k_tiles, block);
+      const bool is_within = slice.tile < shape.tiles && slice.begin < slice.end;
       if (!is_within)
-        FAIL("block ", block, " has tile ", part.tile, " from ", part.begin, " to ", part.end);
-      ranges[part.tile].push_back({part.begin, part.end});
+        FAIL("block ", block, " has tile ", slice.tile, " from ", slice.begin, " to ", slice.end);
+      ranges[slice.tile].push_back({slice.begin, slice.end});
     }
     for (const auto& of_tile : ranges) {  // already in the order of K
       int end = 0;
@@ -282,7 +282,7 @@ TEST_CASE("every K tile of every tile belongs to exactly one block, and no block
       for (const auto& [begin, part_end] : of_tile)
         meet = meet && begin == std::exchange(end, part_end);
       if (!meet || end != shape.k_tiles)
-        FAIL_CHECK("the parts of a tile do not meet, or end at ", end);
+        FAIL_CHECK("the slices of a tile do not meet, or end at ", end);
     }
   });
 }
@@ -290,13 +290,13 @@ TEST_CASE("every K tile of every tile belongs to exactly one block, and no block
 TEST_CASE("all SMs get equally many whole tiles, and the sums fill at most two tiles per SM") {
   for_each_shape([](const Tiles& shape, const ShareOut& shares) {
     const int cut = cut_tiles(shares, shape.tiles);
-    if (shares.parts > 1) {
+    if (shares.slices > 1) {
       CHECK(shares.whole % shape.sms == 0);
       CHECK(cut < shape.sms);
     } else {
       CHECK(cut == 0);
     }
-    CHECK(cut * shares.parts <= 2 * shape.sms);
+    CHECK(cut * shares.slices <= 2 * shape.sms);
   });
 }
 
@@ -306,10 +306,10 @@ TEST_CASE("the last SM is done when the rule says, and a cut never makes it late
     std::multiset<int> free_at;
     for (int sm = 0; sm < shape.sms; ++sm) free_at.insert(0);
     for (int block = 0; block < blocks_of(shares, shape.tiles); ++block) {
-      const PartOfK part = part_of(shares, shape.tiles, shape.k_tiles, block);
+      const SliceOfK slice = slice_of(shares, shape.tiles, shape.k_tiles, block);
       const int from = *free_at.begin();
       free_at.erase(free_at.begin());
-      free_at.insert(from + part.end - part.begin);
+      free_at.insert(from + slice.end - slice.begin);
     }
     const double last = static_cast<double>(*free_at.rbegin()) / shape.k_tiles;
     CHECK(last == doctest::Approx(most_tiles(shares, shape.tiles, shape.k_tiles, shape.sms)));
@@ -318,7 +318,7 @@ TEST_CASE("the last SM is done when the rule says, and a cut never makes it late
 }
 
 TEST_CASE(
-    "a sample has every part of the cut tiles that it touches, and only blocks of the launch") {
+    "a sample has every slice of the cut tiles that it touches, and only blocks of the launch") {
   for_each_shape([](const Tiles& shape, const ShareOut& shares) {
     const std::vector<std::int64_t> sample = sample_of(shares, shape.tiles);
     REQUIRE(!sample.empty());
@@ -326,15 +326,15 @@ TEST_CASE(
     CHECK(std::adjacent_find(sample.begin(), sample.end()) == sample.end());
     CHECK(sample.front() >= 0);
     CHECK(sample.back() < blocks_of(shares, shape.tiles));
-    std::multiset<int> parts_of;
+    std::multiset<int> slices_of;
     for (const std::int64_t block : sample) {
       if (block < shares.whole) continue;
-      parts_of.insert(part_of(shares, shape.tiles, shape.k_tiles, static_cast<int>(block)).tile);
+      slices_of.insert(slice_of(shares, shape.tiles, shape.k_tiles, static_cast<int>(block)).tile);
     }
-    for (const int tile : parts_of) {
-      CHECK(parts_of.count(tile) == static_cast<std::size_t>(shares.parts));
+    for (const int tile : slices_of) {
+      CHECK(slices_of.count(tile) == static_cast<std::size_t>(shares.slices));
     }
-    CHECK(parts_of.empty() == (shares.parts == 1));
+    CHECK(slices_of.empty() == (shares.slices == 1));
   });
 }
 

@@ -113,7 +113,7 @@ struct CopiedInBoxes : InRing<Launch<t>, Place> {
       by == Multiplier::wgmma_3xtf32 || t.STAGES >= 3, "one tile arrives while two are read");
   static_assert(t.BK * BYTES_OF_ELEMENT == 128, "a row of a box takes all 32 banks");
   static constexpr Sharing sharing = Sharing::ordered;
-  static constexpr auto share_out = parts_of_K;
+  static constexpr auto share_out = slices_of_K;
   static constexpr Multiplier multiplier = by;
   static constexpr bool has_maps = true;
 };

@@ -66,16 +66,16 @@ inline SumsInMemory sums_in_memory(const model::Task& task) {
   static KeptMemory<unsigned> arrived{"arrived"};
   const model::ShareOut shares = share_out(task);
   const int tiles = model::tiles_of(task.variant, task.M, task.N), cut = tiles - shares.whole;
-  const std::string use = "the sums of " + std::to_string(cut) + " tiles in parts";
+  const std::string use = "the sums of " + std::to_string(cut) + " tiles in slices";
   return {
       sums.of(model::floats_of_sums(shares, task.variant, tiles), /*zeros=*/false, use),
       arrived.of(cut, /*zeros=*/true, use)};
 }
 
-// How a kernel with maps finds its part of K, if K is cut: each `rows` rows of what it computes are
-// the sums of a part, and the next part is `part_K` further along K.
-struct PartsOfK {
-  int rows = INT_MAX, part_K = 0;
+// How a kernel with maps finds its slice of K, if K is cut: each `rows` rows of what it computes
+// are the sums of a slice, and the next slice is `slice_K` further along K.
+struct SlicesOfK {
+  int rows = INT_MAX, slice_K = 0;
 };
 
 // The copies of A and B that the last launch made.
@@ -128,7 +128,7 @@ inline OperandMaps operand_maps(const model::Task& task, const OnlyIf& only_if) 
 }
 
 // Copies of A and B in parts, for stages 18 to 21: a line for each row of A and column of B, in
-// blocks of `chunk` lines, each with 2 chunk halves for `chunk` elements along K. A launch that
+// blocks of `piece` lines, each with 2 piece halves for `piece` elements along K. A launch that
 // judges them uses one of two words for its doubts and sets the other to 0, for the next such
 // launch. A third word stays 0, for all other launches.
 struct Parts {
@@ -137,8 +137,8 @@ struct Parts {
   unsigned *doubts, *next_doubts;
 };
 
-inline int chunks_of(int count, int chunk) {
-  return (count + chunk - 1) / chunk;
+inline int pieces_of(int count, int piece) {
+  return (count + piece - 1) / piece;
 }
 
 // Where the doubts of the last launch are; null if it does not multiply parts.
@@ -155,7 +155,7 @@ inline unsigned doubts_of_last_launch() {
   return doubts;
 }
 
-inline Parts parts_in_memory(const model::Task& task, int chunk) {
+inline Parts parts_in_memory(const model::Task& task, int piece) {
   struct Memory {
     KeptMemory<__half2> lines{"lines"};
     KeptMemory<float> units_A{"units_A"}, units_B{"units_B"};
@@ -164,26 +164,26 @@ inline Parts parts_in_memory(const model::Task& task, int chunk) {
   };
   auto& [lines, units_A, units_B, doubts, launches] = of_this_gpu<Memory>();
   const std::string use = "A and B in parts";
-  const std::size_t chunks = chunks_of(task.K, chunk),
-                    blocks = chunks_of(task.M, chunk) + chunks_of(task.N, chunk);
+  const std::size_t pieces = pieces_of(task.K, piece),
+                    blocks = pieces_of(task.M, piece) + pieces_of(task.N, piece);
   const bool judges = task.variant.stand_in != nullptr && task.K > 0;
   const int now = judges ? ++launches % 2 : 2;
   unsigned* const words = doubts.of(3, /*zeros=*/true, use);
   last_doubts() = &words[now];
   return {
-      lines.of(chunk * chunk * blocks * chunks, /*zeros=*/false, use),
-      units_A.of(chunks * task.M, /*zeros=*/false, use), units_B.of(task.N, /*zeros=*/false, use),
+      lines.of(piece * piece * blocks * pieces, /*zeros=*/false, use),
+      units_A.of(pieces * task.M, /*zeros=*/false, use), units_B.of(task.N, /*zeros=*/false, use),
       &words[now], judges ? &words[1 - now] : nullptr};
 }
 
 // The maps of the lines of A and of those of B, in boxes of 128 bytes of each line of a tile.
-inline OperandMaps maps_of_lines(__half2* lines, const model::Task& task, int chunk) {
+inline OperandMaps maps_of_lines(__half2* lines, const model::Task& task, int piece) {
   if (task.K == 0) return {};
-  const std::uint64_t length = std::uint64_t{2} * chunk * chunks_of(task.K, chunk);
+  const std::uint64_t length = std::uint64_t{2} * piece * pieces_of(task.K, piece);
   const auto map = [&](int first_block, int count, int lines_of_box) {
     return tensor_map_2d(
-        lines + chunk * first_block * length / 2, count, length, 2 * length, {lines_of_box, 64},
+        lines + piece * first_block * length / 2, count, length, 2 * length, {lines_of_box, 64},
         model::Swizzle::span_128, TensorElement::float16);
   };
-  return {map(0, task.M, task.variant.BM), map(chunks_of(task.M, chunk), task.N, task.variant.BN)};
+  return {map(0, task.M, task.variant.BM), map(pieces_of(task.M, piece), task.N, task.variant.BN)};
 }

@@ -158,9 +158,9 @@ const model::Lesson kRegisterPipeline{
 const model::Lesson kBalanced{
     .idea =
         "The tiles of the last wave of blocks are cut along K, and SMs that would idle take the "
-        "parts.",
+        "slices.",
     // As in stage 9, but for `depth` K tiles. If all tiles are cut, it is thread 0 of a block that
-    // adds up `adds` parts: `cuts` is 1 then, for the sums it stores, the counter and `before`.
+    // adds up `adds` slices: `cuts` is 1 then, for the sums it stores, the counter and `before`.
     .predicted =
         {.gmem_loads = "depth*BK*(BM + BN/vec)/threads + adds*TM*TN/4 + TM*TN*reads_C/vec + cuts",
          .gmem_floats = "depth*BK*(BM + BN)/threads + adds*TM*TN + TM*TN*reads_C + cuts",
@@ -172,10 +172,10 @@ const model::Lesson kBalanced{
     .conflict_free = true,
     .questions = {
         {"How many blocks does the launch have?", "blocks", "blocks",
-         "C has ceil(M/BM) * ceil(N/BN) tiles, and a tile that is cut has a block for each part."},
-        {"How many floats does a cut tile's sum pass through memory, per part?", "BM*BN", "floats",
-         "Each part stores a sum for every element of the tile, and the last block to arrive loads "
-         "all of them."}}};
+         "C has ceil(M/BM) * ceil(N/BN) tiles, and a tile that is cut has a block for each slice."},
+        {"How many floats does a cut tile's sum pass through memory, per slice?", "BM*BN", "floats",
+         "Each slice stores a sum for every element of the tile, and the last block to arrive "
+         "loads all of them."}}};
 
 const model::Lesson kTensorCores{
     .idea = "One instruction of a warp multiplies a 16 x 8 by an 8 x 8 matrix of tf32.",
@@ -375,9 +375,9 @@ const model::Lesson kTakingTurns{
 
 const model::Lesson kScaledParts{
     .idea =
-        "Each chunk of a row of A and each column of B has a unit of its own, a power of two, so "
+        "Each piece of a row of A and each column of B has a unit of its own, a power of two, so "
         "that no number is too large for fp16.",
-    // As before, and four units of A per chunk, and those of a thread's columns of B.
+    // As before, and four units of A per piece, and those of a thread's columns of B.
     .predicted =
         {.gmem_loads = "tiles*(ceil(K/BK)*4 + TN + TM*TN*3/(2 + vec)*reads_C)",
          .gmem_floats = "tiles*max(ceil(K/BK)*BK*(BM + BN), ceil(K/BK)*4 + TN + TM*TN*reads_C)",
@@ -387,7 +387,7 @@ const model::Lesson kScaledParts{
     .conflict_free = true,
     .questions = {
         {"How many floats are the units, all together?", "ceil(K/BK)*M + N", "floats",
-         "A row of A has one per chunk of 64, a column of B has one."},
+         "A row of A has one per piece of 64, a column of B has one."},
         {"How often is each number of B read before the product?", "2", "times",
          "Once to find the largest of its column, and once to split it."}}};
 
@@ -405,7 +405,7 @@ const model::Lesson kProvenParts{
          .async_copies = kScaledParts.predicted.async_copies},
     .conflict_free = true,
     .questions = {
-        {"A chunk of a row of A has 40 strong numbers of 64, and that of a column of B has 36. At "
+        {"A piece of a row of A has 40 strong numbers of 64, and that of a column of B has 36. At "
          "how many places are both strong, at least?",
          "40 + 36 - 64", "places", "Two sets of 40 and 36 among 64 share at least 12."},
         {"How many numbers does the proof look at, where looking at all sums takes M*N*K?",

@@ -219,16 +219,16 @@ std::vector<model::Named> formula_names(const lab::Run& run, const lab::Row& row
   const auto number = [](int value) { return static_cast<double>(value); };
   const int K_read = run.alpha != 0 ? run.K : 0;
   const model::ShareOut shares = model::share_out(v, run.M, run.N, K_read, run.gpu.sms);
-  const bool all_cut = shares.parts > 1 && shares.whole == 0;
+  const bool all_cut = shares.slices > 1 && shares.whole == 0;
   const int k_tiles = v.BK > 0 ? (K_read + v.BK - 1) / v.BK : 0;
   const int tiles = model::tiles_of(v, run.M, run.N), blocks = model::blocks_of(shares, tiles);
-  const int parts = model::parts_of(shares, tiles);
-  // To a kernel with maps, a part is a product of its own, without an old C.
-  const bool is_part = all_cut && v.has_maps;
+  const int slices = model::slices_of(shares, tiles);
+  // To a kernel with maps, a slice is a product of its own, without an old C.
+  const bool is_slice = all_cut && v.has_maps;
   return {
       {"M", number(run.M)},
       {"N", number(run.N)},
-      {"K", number(is_part ? shares.depth * v.BK : K_read)},
+      {"K", number(is_slice ? shares.depth * v.BK : K_read)},
       {"BM", number(v.BM)},
       {"BN", number(v.BN)},
       {"BK", number(v.BK)},
@@ -237,13 +237,13 @@ std::vector<model::Named> formula_names(const lab::Run& run, const lab::Row& row
       {"TM", number(v.TM)},
       {"TN", number(v.TN)},
       {"threads", number(v.threads())},
-      {"reads_C", run.beta != 0 && !is_part ? 1.0 : 0.0},
+      {"reads_C", run.beta != 0 && !is_slice ? 1.0 : 0.0},
       {"vec", row.aligned ? 4.0 : 1.0},
       {"blocks", number(blocks)},
-      {"tiles", number(blocks > 0 ? (parts + blocks - 1) / blocks : 0)},
+      {"tiles", number(blocks > 0 ? (slices + blocks - 1) / blocks : 0)},
       {"cuts", all_cut ? 1.0 : 0.0},
       {"depth", number(all_cut ? shares.depth : k_tiles)},
-      {"adds", number(all_cut ? shares.parts : 0)}};
+      {"adds", number(all_cut ? shares.slices : 0)}};
 }
 
 const model::Predicted& formulas_of(const lab::Row& row) {

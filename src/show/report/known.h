@@ -56,7 +56,7 @@ using PredictedCounts = std::array<double, std::size(kPerThread)>;
 // `tiles` of C for each of them (rounded up), `reads_C` (1 if beta is not 0) and `vec` (the floats
 // that a copy moves: 4 if the aligned kernel ran, else 1). K is 0 if alpha is, because the kernels
 // then have nothing to multiply. If all tiles are cut along K, `cuts` is 1, `depth` the number of K
-// tiles of a part, and `adds` the number of parts that a block adds up at the end. Otherwise the
+// tiles of a slice, and `adds` the number of slices that a block adds up at the end. Otherwise the
 // formulas are for a thread with a whole tile: `cuts` and `adds` are 0, and `depth` is the number
 // of all K tiles.
 std::vector<model::Named> formula_names(const lab::Run& run, const lab::Row& row);
@@ -98,11 +98,11 @@ struct BoundBy {
 };
 inline constexpr int kBusy = 80;
 
-// How the tiles of C are shared out among the SMs. If no tile is cut, each has one part.
+// How the tiles of C are shared out among the SMs. If no tile is cut, each is one slice.
 struct SharedOut : model::ShareOut {
   int tiles, k_tiles;       // of C, and along K of each
-  bool in_turns;            // blocks compute several tiles, or parts, one after the other
-  std::int64_t sums_bytes;  // that the parts' sums take in memory
+  bool in_turns;            // blocks compute several tiles, or slices, one after the other
+  std::int64_t sums_bytes;  // that the slices' sums take in memory
 
   int cut_tiles() const { return tiles - whole; }
 };

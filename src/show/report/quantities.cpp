@@ -278,7 +278,7 @@ Quantities facts_in_order() {
         {"blocks", of(&K::blocks)},
         {"shares.whole_tiles", shares(&SharedOut::whole)},
         {"shares.cut_tiles", shares(&SharedOut::cut_tiles)},
-        {"shares.parts", shares(&SharedOut::parts)},
+        {"shares.parts", shares(&SharedOut::slices)},
         {"shares.depth", shares(&SharedOut::depth)},
         {"shares.workspace_bytes", shares(&SharedOut::sums_bytes)},
         // Totals of the launch, exact or null, and beside them those of the traced blocks.

@@ -473,7 +473,7 @@ std::string memory_for_sums(const std::vector<Listed>& list, const ChoiceFor& ch
   return text::labelled(
       "memory", term,
       "stages " + numbers +
-          " can keep sums of parts of tiles in GPU memory, at most two tiles per SM: " +
+          " can keep sums of slices of tiles in GPU memory, at most two tiles per SM: " +
           text::significant(4e-6 * static_cast<double>(most)) + " MB on the " + choice.gpu.name +
           ", allocated once");
 }

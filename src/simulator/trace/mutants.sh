@@ -16,7 +16,7 @@ equivalent=(
   "stage 1, update_if_inside, unchecked: row >= M -- the kernel has returned before"
   "stage 2, update_if_inside, unchecked: col >= N -- the kernel has returned before"
   "stage 2, update_if_inside, unchecked: row >= M -- the kernel has returned before"
-  "stage 11, add_up_parts, up: __syncthreads(); before __threadfence() -- what is before the barrier is also before a fence that follows it"
+  "stage 11, add_up_slices, up: __syncthreads(); before __threadfence() -- what is before the barrier is also before a fence that follows it"
   "stage 14, copy_boxes, up: __syncthreads(); before initialize(empty, kThreads / 32) -- the thread that prepares the barriers also starts the copies, and the others use these only when one has come"
   "stage 15, copy_boxes, up: __syncthreads(); before initialize(empty, kThreads / 128) -- the same"
   "stage 16, for_each_k_tile, up: __syncthreads(); before initialize(empty, BN / 64) -- the same"
@@ -39,15 +39,15 @@ equivalent=(
 # Mutants with an effect that the tracer cannot see (src/simulator/trace/launch_watch.h, cuda/wgmma.h). Each entry
 # excuses one mutant.
 unseen=(
-  "stage 11, add_up_parts, unfenced: __threadfence() -- the fence of the block that reads is not missed"
+  "stage 11, add_up_slices, unfenced: __threadfence() -- the fence of the block that reads is not missed"
   "stage 15, copy_boxes, without: wgmma_fence_operand(sum) -- it is no instruction: it tells nvcc alone not to use the sums before the wait"
   "stage 16, for_each_k_tile, without: wgmma_fence_operand(sum) -- the same"
   "stage 16:bf16-128x256x64, for_each_k_tile, without: wgmma_fence_operand(sum) -- the same"
-  "stage 17, low_part, without: wgmma_fence_operand(part) -- the same"
-  "stage 18, low_part, without: wgmma_fence_operand(part) -- the same"
-  "stage 19, low_part, without: wgmma_fence_operand(part) -- the same"
-  "stage 20, multiply_scaled_parts, without: wgmma_fence_operand(part) -- the same"
-  "stage 21, multiply_scaled_parts, without: wgmma_fence_operand(part) -- the same"
+  "stage 17, low_part, without: wgmma_fence_operand(partial) -- the same"
+  "stage 18, low_part, without: wgmma_fence_operand(partial) -- the same"
+  "stage 19, low_part, without: wgmma_fence_operand(partial) -- the same"
+  "stage 20, multiply_scaled_parts, without: wgmma_fence_operand(partial) -- the same"
+  "stage 21, multiply_scaled_parts, without: wgmma_fence_operand(partial) -- the same"
   "stage 17, low_part, without: mbarrier_wait(&full[at % STAGES], at / STAGES % 2) -- the wait for split_up, which follows, is longer"
 )
 helper_at() { # line

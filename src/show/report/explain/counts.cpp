@@ -130,13 +130,13 @@ std::string why_they_differ(const Known& known) {
            "that the formula counts.";
   }
   const model::ShareOut& shares = *known.shares;
-  if (shares.parts > 1 && shares.whole > 0) {
+  if (shares.slices > 1 && shares.whole > 0) {
     return "Some tiles of C are whole and others are cut along K: the formula counts for a thread "
-           "with a whole tile. A thread that adds up parts stores more, and one with a part alone "
-           "loads less.";
+           "with a whole tile. A thread that adds up slices stores more, and one with a slice "
+           "alone loads less.";
   }
-  if (shares.parts > 1 && run.K % (shares.depth * v.BK) != 0) {
-    return "The parts of a tile differ in length: the formula counts for a long part whose block "
+  if (shares.slices > 1 && run.K % (shares.depth * v.BK) != 0) {
+    return "The slices of a tile differ in length: the formula counts for a long slice whose block "
            "also adds up, and here the block with the short one did that.";
   }
   if (v.BK > 0 && run.K % v.BK != 0) {
@@ -494,7 +494,7 @@ std::string what_it_cannot_see(const Known& known) {
 // What all SMs have to do, and the one with the most.
 std::string work_of_an_sm(const SharedOut& shares, int sms) {
   const int tiles = shares.tiles;
-  if (shares.parts == 1) {
+  if (shares.slices == 1) {
     return text::grouped(tiles) + (shares.in_turns ? " tiles" : " blocks") +
            text::printed(" on %d SMs, at most %d on one", sms, (tiles + sms - 1) / sms);
   }

@@ -307,13 +307,13 @@ std::string choice(const Known& known) {
                       : ". --variant " + of_other + " overrides."));
 }
 
-// "2 parts of 459 and 53 K tiles", "8 parts of 4 K tiles", "5 parts of 7 K tiles, the last of 4".
-std::string parts_of_a_tile(const SharedOut& shares) {
-  const int last = shares.k_tiles - (shares.parts - 1) * shares.depth;
-  if (shares.parts == 2 && last != shares.depth) {
-    return text::printed("2 parts of %d and %d K tiles", shares.depth, last);
+// "2 slices of 459 and 53 K tiles", "8 slices of 4 K tiles"; uneven ones end in ", the last of 4".
+std::string slices_of_a_tile(const SharedOut& shares) {
+  const int last = shares.k_tiles - (shares.slices - 1) * shares.depth;
+  if (shares.slices == 2 && last != shares.depth) {
+    return text::printed("2 slices of %d and %d K tiles", shares.depth, last);
   }
-  return text::printed("%d parts of %d K tiles", shares.parts, shares.depth) +
+  return text::printed("%d slices of %d K tiles", shares.slices, shares.depth) +
          (last != shares.depth ? text::printed(", the last of %d", last) : "");
 }
 
@@ -352,19 +352,19 @@ std::string row_of_blocks(const Known& known) {
   }
   const std::string which =
       shares.whole == 0 ? "all" : text::grouped(shares.whole) + " whole, " + text::grouped(cut);
-  text += fact("shared out", which + " cut along K in " + parts_of_a_tile(shares));
+  text += fact("shared out", which + " cut along K in " + slices_of_a_tile(shares));
   text += fact(
       "grid",
-      blocks + (shares.whole > 0 ? ", one per whole tile and one per part" : ", one per part"));
+      blocks + (shares.whole > 0 ? ", one per whole tile and one per slice" : ", one per slice"));
   return text + fact(
                     "sums", text::significant(1e-6 * static_cast<double>(shares.sums_bytes)) +
-                                " MB in memory for the sums of the parts, allocated once");
+                                " MB in memory for the sums of the slices, allocated once");
 }
 
 std::string along_part(const model::Counts& counts, const model::Variant& v, bool in_turns) {
-  if (counts.blocks_traced != 1) return " (corners, edges, middle) along a part of K";
+  if (counts.blocks_traced != 1) return " (corners, edges, middle) along a slice of K";
   return std::string(" (the first, for all are alike") +
-         (model::multiplies_parts(v) ? "; of a C of two tiles" : "") + ") along a part of K" +
+         (model::multiplies_parts(v) ? "; of a C of two tiles" : "") + ") along a slice of K" +
          (in_turns ? " and of its tiles" : "");
 }
 
@@ -379,10 +379,10 @@ std::string traced_blocks(const Known& known) {
   const SharedOut& shares = *known.shares;
   const std::string sample = counts.along_part_of_K
                                  ? along_part(counts, *known.row.variant, shares.in_turns)
-                             : shares.in_turns   ? " (one with most tiles, the one with the last)"
-                             : shares.parts == 1 ? " (corners, edges, middle)"
-                             : shares.whole == 0 ? " (all parts of two tiles)"
-                                                 : " (a whole tile, and all parts of another)";
+                             : shares.in_turns    ? " (one with most tiles, the one with the last)"
+                             : shares.slices == 1 ? " (corners, edges, middle)"
+                             : shares.whole == 0  ? " (all slices of two tiles)"
+                                                  : " (a whole tile, and all slices of another)";
   return fact(
       "traced",
       traced_words(counts) + (lab::is_total(counts) ? ": the counts below are the whole launch's"
