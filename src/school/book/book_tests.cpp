@@ -95,9 +95,8 @@ std::set<std::string> folded_answers() {
     if (entry.path().filename() == "README.md") elsewhere += contents(entry.path());
   }
   std::set<std::string> answers;
-  std::istringstream lines(contents("exercises/TEACHING.md"));
   bool hidden = false;
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string& line : testing::lines_of(contents("exercises/TEACHING.md"))) {
     if (line.starts_with("</details>")) hidden = false;
     // Words without marks, as a page and the index have them.
     const bool plain = line.find_first_of("*`<>&\"'[\\|") == std::string::npos;
@@ -194,9 +193,7 @@ TEST_CASE("every link of the book leads to something in the book") {
 TEST_CASE("a chapter of the book shows the source that it names") {
   const Book* book = written();
   if (book == nullptr) return;
-  std::vector<std::string> lines = {""};
-  std::istringstream in(contents("gemm_steps.cu"));
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  const std::vector<std::string> lines = testing::lines_of("\n" + contents("gemm_steps.cu"));
   int named = 0;
   for (int stage = 1; stage <= 14; ++stage) {
     CAPTURE(stage);

@@ -27,8 +27,7 @@ const std::regex& mark() {
 // `any_numbers`, with other numbers.
 std::regex pattern_of(const std::string& quoted, bool any_numbers) {
   std::string pattern;
-  std::istringstream words(quoted);
-  for (std::string word; words >> word;) {
+  for (std::string word : testing::words_of(quoted)) {
     if (!pattern.empty()) pattern += ' ';
     std::smatch found;
     while (std::regex_search(word, found, mark())) {
@@ -139,9 +138,8 @@ Lines read_lines(const std::filesystem::path& file) {
 }
 
 std::string squeezed(const std::string& text) {
-  std::istringstream words(text);
   std::string all;
-  for (std::string word; words >> word;) all += (all.empty() ? "" : " ") + word;
+  for (const std::string& word : testing::words_of(text)) all += (all.empty() ? "" : " ") + word;
   return all;
 }
 
@@ -152,12 +150,7 @@ std::string joined(const Lines& lines) {
 }
 
 int Chapter::words() const {
-  int words = 0;
-  for (const std::string& text : prose) {
-    std::istringstream in(text);
-    for (std::string word; in >> word;) ++words;
-  }
-  return words;
+  return static_cast<int>(testing::words_of(joined(prose)).size());
 }
 
 std::vector<Chapter> chapters(const Lines& markdown) {
@@ -224,10 +217,7 @@ Output run(const std::string& command, const Built& built) {
   }
   // On a machine with a GPU the same commands would use it.
   const testing::Output ran = testing::run("export CUDA_VISIBLE_DEVICES=-1\n" + line);
-  Output output{ran.exit_code, {}};
-  std::istringstream in(ran.out);
-  for (std::string out; std::getline(in, out);) output.lines.push_back(out);
-  return output;
+  return {ran.exit_code, testing::lines_of(ran.out)};
 }
 
 std::string malformed(const std::string& command, const Built& built) {
@@ -288,11 +278,7 @@ namespace {
 std::string unescaped(std::string xml) {
   const std::pair<const char*, const char*> entities[] = {
       {"&lt;", "<"}, {"&gt;", ">"}, {"&quot;", "\""}, {"&#39;", "'"}, {"&amp;", "&"}};
-  for (const auto& [entity, character] : entities) {
-    for (std::size_t at = 0; (at = xml.find(entity, at)) != xml.npos; ++at) {
-      xml.replace(at, std::string_view(entity).size(), character);
-    }
-  }
+  for (const auto& [entity, character] : entities) xml = replaced(xml, entity, character);
   return xml;
 }
 

@@ -240,13 +240,13 @@ TEST_CASE("the walkthrough has a chapter with the same parts for every stage") {
 }
 
 TEST_CASE("the walkthrough has at most 17,300 words, and commands print 4,500, outside of folds") {
-  int words = 0, printed = 0, folds = 0;
+  std::size_t words = 0, printed = 0;
+  int folds = 0;
   bool is_console = false;
   for (const std::string& line : lesson::read_lines("walkthrough.md")) {
     folds += occurrences(line, "<details>");
     if (line.starts_with("```")) is_console = line.starts_with("```console");
-    std::istringstream in(line);
-    for (std::string word; folds == 0 && in >> word;) ++(is_console ? printed : words);
+    if (folds == 0) (is_console ? printed : words) += testing::words_of(line).size();
     folds -= occurrences(line, "</details>");
   }
   CHECK(folds == 0);
@@ -430,10 +430,7 @@ Lines slides(const std::string& answers) {
   const testing::Output output = testing::run(
       "awk -v answers=" + answers + " -f src/school/lesson/slides.awk exercises/TEACHING.md");
   CHECK(output.exit_code == 0);
-  Lines lines;
-  std::istringstream in(output.out);
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
+  return testing::lines_of(output.out);
 }
 
 bool has(const Lines& lines, const std::string& line) {

@@ -372,8 +372,7 @@ std::string for_bash(const std::string& cell) {
            cell.substr(end + 1) + "\nEND OF CELL\n";
   }
   std::string script;
-  std::istringstream lines(cell);
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string& line : testing::lines_of(cell)) {
     if (line.starts_with("!")) script += line.substr(1) + "\n";
   }
   return script;
