@@ -152,9 +152,8 @@ TEST_CASE("an answer with nothing between its marked lines gets that message, an
   for (const char* text : {"", " \r\n\t\n"}) {
     folder.write("mine.txt", text);
     for (const char* exercise : {"1", "2", "7"}) {
-      const testing::Output graded = testing::run(
-          "BUILD='" + testing::built().string() + "' src/school/grade/grade.sh " + exercise + " '" +
-          folder / "mine.txt" + "' 2>&1");
+      const testing::Output graded = testing::bash(
+          std::string("src/school/grade/grade.sh ") + exercise + " '" + folder / "mine.txt" + "'");
       CHECK(graded.exit_code == 1);
       CHECK(graded.out.find("mine.txt: nothing written yet; ") != graded.out.npos);
     }
@@ -424,9 +423,8 @@ TEST_CASE("a class's answers are graded with the numbers that were drawn for the
 TEST_CASE("a formula that equals a typical mistake in only one case is not called that mistake") {
   const testing::Folder folder;
   folder.write("answer.txt", "answer received_1d: M*(K - K/Q)\n");
-  const testing::Output graded = testing::run(
-      "BUILD='" + testing::built().string() + "' SEED=40 HINT=2 src/school/grade/grade.sh 18 '" +
-      (folder / "answer.txt") + "' 2>&1");
+  const testing::Output graded =
+      bash("SEED=40 HINT=2 src/school/grade/grade.sh 18 '" + folder / "answer.txt" + "'");
   CAPTURE(graded.out);
   CHECK(graded.exit_code == 1);
   CHECK(graded.out.find(", Q 5,") != std::string::npos);
@@ -468,9 +466,8 @@ TEST_CASE("an endless constant expression is reported as such, by the grader and
           "exercises/01-index-and-guard/kernel.cu", "  // ---- end of your code"));
   const std::string answer = folder / "01-index-and-guard.cu";
   folder.write("work/none", "");
-  const testing::Output graded = testing::run(
-      "COMPILE_S=1 BUILD='" + testing::built().string() + "' WORK='" + folder / "work" +
-      "' src/school/grade/grade.sh 1 '" + answer + "' 2>&1");
+  const testing::Output graded = bash(
+      "COMPILE_S=1 WORK='" + folder / "work" + "' src/school/grade/grade.sh 1 '" + answer + "'");
   CHECK(graded.exit_code == 5);
   CHECK(
       graded.out == answer +
@@ -479,9 +476,9 @@ TEST_CASE("an endless constant expression is reported as such, by the grader and
   CHECK(std::distance(std::filesystem::directory_iterator(folder / "work"), {}) == 1);
 
   folder.write("naive.cu", with_endless_constants("examples/naive.cu", "  float sum = 0;"));
-  const testing::Output tried = testing::run(
-      "COMPILE_S=1 BUILD='" + testing::built().string() + "' KERNEL='" + folder / "naive.cu" +
-      "' src/try/try.sh compile '" + folder / "out" + "' 2>&1");
+  const testing::Output tried = bash(
+      "COMPILE_S=1 KERNEL='" + folder / "naive.cu" + "' src/try/try.sh compile '" + folder / "out" +
+      "'");
   CHECK(tried.exit_code == 1);
   CHECK(tried.out.find("took too long to compile: more than 1 s") != std::string::npos);
   CHECK(!std::filesystem::exists(folder / "out.traced.o"));

@@ -115,15 +115,14 @@ TEST_CASE("without a tool that it needs no answer passes, and one sentence says 
   folder.write("work/none", "");
   const std::string tools = folder / "tools";
   REQUIRE(testing::run("mkdir '" + tools + "' && ln -s /usr/bin/* '" + tools + "'").exit_code == 0);
-  const std::string in_folder = "export BUILD='" + testing::built().string() + "' DIR='" +
-                                folder / "work" + "' WORK='" + folder / "work" +
-                                "' KERNEL=examples/naive.cu; exec 2>&1; ";
+  const std::string in_folder = "export DIR='" + folder / "work" + "' WORK='" + folder / "work" +
+                                "' KERNEL=examples/naive.cu; ";
   const std::string grade = "src/school/grade/grade.sh 0 exercises/" +
                             std::string(
                                 fs::exists("exercises/solutions") ? "solutions/00-vector-add.cu"
                                                                   : "00-vector-add/kernel.cu");
   const auto without = [&](const std::string& tool, const std::string& command) {
-    return testing::run(
+    return testing::bash(
         in_folder + "rm '" + tools + "/" + tool + "'; PATH='" + tools + "' " + command +
         "; code=$?; " + "ln -s /usr/bin/" + tool + " '" + tools + "'; exit $code");
   };
@@ -150,7 +149,7 @@ TEST_CASE("without a tool that it needs no answer passes, and one sentence says 
     CAPTURE(std::string(tool));
     folder.write("broken/" + std::string(tool), "#!/bin/sh\n" + std::string(does) + "\n");
     const std::string broken = folder / "broken";
-    const testing::Output graded = testing::run(
+    const testing::Output graded = testing::bash(
         in_folder + "chmod +x '" + broken + "'/*; PATH='" + broken + "':$PATH " + grade +
         "; code=$?; rm '" + broken + "'/*; exit $code");
     CAPTURE(graded.out);
@@ -164,7 +163,7 @@ TEST_CASE("without a tool that it needs no answer passes, and one sentence says 
         {"check-exercises", "src/school/grade/check.sh $BUILD"},
         {"show", "src/try/try.sh show"},
         {"TMPDIR=/nowhere", "src/try/limited.sh yours.cu true"}}) {
-    const testing::Output output = testing::run(in_folder + "TMPDIR=/nowhere " + command);
+    const testing::Output output = testing::bash(in_folder + "TMPDIR=/nowhere " + command);
     CAPTURE(output.out);
     CHECK(output.exit_code == 2);
     CHECK(output.out.starts_with(name + ": no temporary file can be made "));
@@ -183,9 +182,8 @@ TEST_CASE("an uninitialized sum makes the result wrong, if the compiler can set 
                               "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
                               "  float sum;\n"
                               "  if (i < n) sum += x[i] + y[i], z[i] = sum;\n"));
-  const testing::Output graded = testing::run(
-      "HINT=1 BUILD='" + testing::built().string() + "' src/school/grade/grade.sh 0 '" +
-      folder / "00-vector-add.cu" + "' 2>&1");
+  const testing::Output graded =
+      testing::bash("HINT=1 src/school/grade/grade.sh 0 '" + folder / "00-vector-add.cu" + "'");
   CHECK(graded.exit_code == 1);
   CHECK(graded.out.find("a variable is used before") != std::string::npos);
 }
