@@ -715,7 +715,7 @@ struct Shares : OnlyIf {
 // tile of C. All SMs get equally many whole tiles. The rest, tiles % sms, would occupy only some of
 // them, and is cut, unless that saves too little or the slices would be too short.
 model::ShareOut share_out(int tiles, int k_tiles, int sms) {
-  // In K tiles. To start a block, to store its sums and to add them up costs about as much as a few
+  // In K tiles. Starting a block, storing its sums and adding them up costs about as much as a few
   // K tiles, so less than kLeastSaved is not worth it (measured on an H200, results/fp32-log.md).
   constexpr int kOverhead = 4, kLeastSaved = 16, kLeastDepth = 8;
   const int left = tiles % sms, idle = sms - left;
@@ -2045,7 +2045,7 @@ __global__ void __launch_bounds__(256) split_and_judge(
 
 // Stage 21: proven parts
 // A small number beside a large one of its line still loses bits, and where it meets a large number
-// of the other matrix, C may consist of little else. To look at all sums would cost as much as the
+// of the other matrix, C may consist of little else. Looking at all sums would cost as much as the
 // product. So the split counts, and proves for all sums at once how little they lose. Where it
 // cannot, it has doubts, and the kernel of stage 17 runs in place of this one, or, for numbers that
 // no parts hold, that of stage 11. The GPU decides: all three are launched, and two return at once.
@@ -2348,7 +2348,7 @@ template <Tile t, int VEC>
 using ProvenParts =
     Of<proven_parts<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>, OfParts<t, 128, true>>;
 
-// To split A and B takes longer than to multiply them if C has few results. So the kernel of stage
+// Splitting A and B takes longer than multiplying them if C has few results. So the kernel of stage
 // 17 runs there in place of those of 18 to 20, and in place of stage 21's, which is right for all
 // data, stage 11's.
 const Contrast kInTf32Parts{"fp32 from tf32 parts", kSplitTf32, lesson::kTf32Parts};
