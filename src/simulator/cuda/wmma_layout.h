@@ -34,8 +34,9 @@ constexpr FragmentLayout accumulator_layout(int m, int n) {
 }
 
 // All 32 lanes come together, and transpose `count` matrices of 8 x 8 elements of 16 bits, of which
-// each lane holds two in each of its words.
-void wmma_transpose(unsigned* words, int count);
+// each lane holds two in each of its words. All lanes do it for the same purpose.
+enum class Transposes { for_movmatrix, for_load, for_store };
+void wmma_transpose(unsigned* words, int count, Transposes purpose);
 void wmma_multiply(
     const WmmaOperation& operation, void* d, const void* a, const void* b, const void* c);
 

@@ -29,8 +29,13 @@ class Call {
   // Stores a result, and fails if there is no place for it.
   template <class T>
   cudaError_t gives(T* result, std::type_identity_t<T> value) const {
+    return makes(result, [&] { return std::move(value); });
+  }
+  // The same for a result that is made only if there is a place for it.
+  template <class T, class Make>
+  cudaError_t makes(T* result, Make make) const {
     if (result == nullptr) return fails(cudaErrorInvalidValue, "there is no result");
-    *result = std::move(value);
+    *result = make();
     return cudaSuccess;
   }
   void note(const std::string& sentence, bool is_hazard = false) const;

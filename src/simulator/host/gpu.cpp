@@ -151,6 +151,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
 cudaError_t cudaDeviceGetPCIBusId(char* id, int bytes, int device) {
   const Call call;
   if (device != 0) return call.fails(cudaErrorInvalidDevice, kOneGpu);
+  if (id == nullptr) return call.fails(cudaErrorInvalidValue, "there is no result");
   std::snprintf(id, std::max(bytes, 0), "0000:00:00.0");
   return cudaSuccess;
 }
@@ -209,14 +210,12 @@ cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit) {
 
 cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
   const Call call;
-  *can = 0;
-  if (device == 0 && peer == 0) return cudaSuccess;
-  return call.fails(cudaErrorInvalidDevice, kOneGpu);
+  if (device != 0 || peer != 0) return call.fails(cudaErrorInvalidDevice, kOneGpu);
+  return call.gives(can, 0);
 }
 
-cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr, int, int) {
+cudaError_t cudaDeviceGetP2PAttribute(int*, cudaDeviceP2PAttr, int, int) {
   const Call call;
-  if (value != nullptr) *value = 0;
   return call.fails(cudaErrorInvalidDevice, kOneGpu);
 }
 

@@ -182,8 +182,9 @@ cudaError_t simt::malloc_pitch(
     const char* argument) {
   const Call call("cudaMallocPitch");
   constexpr std::size_t kPitch = 512;  // cudaDeviceProp::textureAlignment
-  if (pitch == nullptr) {
-    return call.fails(cudaErrorInvalidValue, "there is no pointer to store the pitch in");
+  if (pointer == nullptr || pitch == nullptr) {
+    return call.fails(
+        cudaErrorInvalidValue, "there is no pointer to store the address or pitch in");
   }
   *pitch = (width + kPitch - 1) / kPitch * kPitch;
   return allocate(call, pointer, *pitch * height, argument, MemoryKind::device);

@@ -16,8 +16,9 @@ cudaError_t create_stream(const Call& call, cudaStream_t* stream, unsigned flags
   if (flags > cudaStreamNonBlocking) {
     return call.fails(cudaErrorInvalidValue, "there are no such flags of a stream");
   }
-  return call.gives(
-      stream, streams.make({flags, std::clamp(priority, -5, 0), new_timeline(flags == 0)}));
+  return call.makes(stream, [=] {
+    return streams.make({flags, std::clamp(priority, -5, 0), new_timeline(flags == 0)});
+  });
 }
 
 // A call for a stream, or an event, that exists.
@@ -80,12 +81,15 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
 }
 
 cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned* flags) {
-  return with(
-      Call(), stream, [=] { *flags = is_default(stream) ? cudaStreamDefault : stream->flags; });
+  const Call call;
+  if (!is_stream(stream)) return call.fails(cudaErrorInvalidResourceHandle, kNoStream);
+  return call.gives(flags, is_default(stream) ? cudaStreamDefault : stream->flags);
 }
 
 cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority) {
-  return with(Call(), stream, [=] { *priority = is_default(stream) ? 0 : stream->priority; });
+  const Call call;
+  if (!is_stream(stream)) return call.fails(cudaErrorInvalidResourceHandle, kNoStream);
+  return call.gives(priority, is_default(stream) ? 0 : stream->priority);
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
@@ -144,7 +148,7 @@ namespace {
 // Events. All work from before an event has finished when it is recorded.
 
 cudaError_t create_event(const Call& call, cudaEvent_t* event, unsigned flags) {
-  return call.gives(event, events.make({(flags & cudaEventDisableTiming) == 0}));
+  return call.makes(event, [=] { return events.make({(flags & cudaEventDisableTiming) == 0}); });
 }
 
 cudaError_t record(const Call& call, cudaEvent_t event, cudaStream_t stream) {

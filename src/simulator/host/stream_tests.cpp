@@ -1,10 +1,13 @@
 #include <doctest/doctest.h>
 
+#include <iterator>
 #include <string>
 #include <vector>
 
+#include "simulator/cuda/headers/cublas_v2.h"
 #include "simulator/cuda/headers/cuda_runtime.h"
 #include "simulator/host/call.h"
+#include "simulator/host/stream.h"
 
 namespace host {
 
@@ -50,6 +53,30 @@ TEST_CASE("streams and events are ready at once, and no time passes between two 
   CHECK(
       notes().back().sentence ==
       "cudaStreamSynchronize: the stream was not created, or was destroyed before");
+}
+
+TEST_CASE("where a result has no place, a call fails before it has made anything") {
+  const auto made = [] {
+    return std::distance(streams.begin(), streams.end()) +
+           std::distance(events.begin(), events.end());
+  };
+  const auto before = made();
+  void* pointer = nullptr;
+  std::size_t pitch = 0;
+  for (const cudaError_t error :
+       {cudaStreamCreate(nullptr), cudaStreamCreateWithFlags(nullptr, cudaStreamNonBlocking),
+        cudaStreamCreateWithPriority(nullptr, 0, -1), cudaStreamGetFlags(nullptr, nullptr),
+        cudaStreamGetPriority(nullptr, nullptr), cudaEventCreate(nullptr),
+        cudaEventCreateWithFlags(nullptr, 0), cudaDeviceCanAccessPeer(nullptr, 0, 0),
+        cudaDeviceGetPCIBusId(nullptr, 20, 0), cudaGetSymbolSize(nullptr, pitch),
+        cudaMallocPitch(static_cast<void**>(nullptr), &pitch, 4, 4),
+        cudaMallocPitch(&pointer, nullptr, 4, 4),
+        cudaMalloc3D(nullptr, make_cudaExtent(4, 4, 4))}) {
+    CHECK(error == cudaErrorInvalidValue);
+  }
+  CHECK(cublasGetVersion(nullptr, nullptr) == CUBLAS_STATUS_INVALID_VALUE);
+  CHECK(made() == before);
+  CHECK(pitch == 0);
 }
 
 TEST_CASE("functions of the host in a stream are called in order") {

@@ -308,15 +308,17 @@ void execute_fragment_transpose(const Operands& operands) {
   }
 }
 
-constexpr WarpInstruction kTranspose{
-    "movmatrix, or a load or store of a wmma fragment", execute_fragment_transpose};
+constexpr WarpInstruction kTransposes[] = {
+    {"movmatrix", execute_fragment_transpose},
+    {"wmma::load_matrix_sync", execute_fragment_transpose},
+    {"wmma::store_matrix_sync", execute_fragment_transpose}};  // by simt::Transposes
 
 }  // namespace
 }  // namespace machine
 
-void simt::wmma_transpose(unsigned* words, int count) {
+void simt::wmma_transpose(unsigned* words, int count, Transposes purpose) {
   machine::Transposed operands{words, count};
-  machine::execute_together(machine::kTranspose, &operands);
+  machine::execute_together(machine::kTransposes[static_cast<int>(purpose)], &operands);
 }
 
 void simt::wmma_multiply(

@@ -1,5 +1,6 @@
 #include <cooperative_groups.h>
 #include <cuda_pipeline.h>
+#include <mma.h>
 
 #include <cstring>
 #include <utility>
@@ -12,6 +13,8 @@ extern "C" void __tsan_read4(void*);
 extern "C" void __tsan_write4(void*);
 
 namespace {
+
+namespace wmma = nvcuda::wmma;
 
 struct Twelve {
   float x, y, z;
@@ -643,6 +646,11 @@ extern const std::vector<trace::Fault> trace::faults = {
        __syncthreads();
        out[T] = d[0];
      }>, "it waits at mma for thread (7, 0, 0), which waits at __syncthreads()"},
+    {"a load of a wmma fragment that a lane never reaches", BODY {
+       wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> b;
+       if (T != 7) wmma::load_matrix_sync(b, as<half>(in), 16);
+       __syncthreads();
+     }>, "it waits at wmma::load_matrix_sync for thread (7, 0, 0), which waits at __syncthreads()"},
     {"an ldmatrix after a lane has left", BODY {
        __shared__ __align__(16) float s[128];
        unsigned d[4];

@@ -47,6 +47,7 @@ __forceinline__ cudaError_t cudaMallocPitch(
 }
 __forceinline__ cudaError_t
 cudaMalloc3D(cudaPitchedPtr* pointer, cudaExtent extent, const char* argument = "") {
+  if (pointer == nullptr) return cudaErrorInvalidValue;
   pointer->xsize = extent.width;
   pointer->ysize = extent.height;
   return simt::malloc_pitch(
@@ -119,6 +120,7 @@ __forceinline__ cudaError_t cudaGetSymbolAddress(P** pointer, const T& symbol) {
 }
 template <class T>
 cudaError_t cudaGetSymbolSize(std::size_t* bytes, const T&) {
+  if (bytes == nullptr) return cudaErrorInvalidValue;
   *bytes = sizeof(T);
   return cudaSuccess;
 }

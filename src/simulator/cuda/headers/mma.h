@@ -189,7 +189,7 @@ SIMT_INLINE void load_fragment(Fragment& fragment, const T* p, unsigned pitch, b
     }
   }
   const int transposed = as_parts && !along ? kBlocks : 0;
-  wmma_transpose(reinterpret_cast<unsigned*>(fragment.x), transposed);
+  wmma_transpose(reinterpret_cast<unsigned*>(fragment.x), transposed, Transposes::for_load);
   for (int i = kLayout.elements(); i < Fragment::num_elements; ++i) {
     fragment.x[i] = fragment.x[i - kLayout.elements()];
   }
@@ -202,7 +202,7 @@ SIMT_INLINE void store_fragment(T* p, const Fragment& fragment, unsigned pitch, 
   const bool as_parts = along || sizeof(T) == 2;
   Fragment moved = fragment;
   const int transposed = as_parts && !along ? kBlocks : 0;
-  wmma_transpose(reinterpret_cast<unsigned*>(moved.x), transposed);
+  wmma_transpose(reinterpret_cast<unsigned*>(moved.x), transposed, Transposes::for_store);
   for (int block = 0; block < kBlocks; ++block) {
     const T* const from = &moved.x[block * kPer];
     if (as_parts) {

@@ -39,7 +39,7 @@ void run_matrices(Execution& thread) {
 
 void run_movmatrix(Execution& thread) {
   unsigned word = thread.word(1);
-  simt::wmma_transpose(&word, 1);
+  simt::wmma_transpose(&word, 1, simt::Transposes::for_movmatrix);
   thread.write(thread.operand(0), word);
 }
 
