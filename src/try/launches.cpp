@@ -315,7 +315,8 @@ std::string sentence_about(const model::Audit::Surprise& surprise) {
   const char* action = surprise.stores ? "store" : "load";
   if (surprise.announced) {
     return where + thread + " does not make a " + action +
-           " that the compiler announces; the counts would include it, so none are printed";
+           " that the compiler announces, as of a bit-field of 24 bits, which it loads as a word; "
+           "the counts would include it, so none are printed";
   }
   return where + thread + " makes a " + action +
          " that the compiler does not announce; the counts would miss it, so none are printed";

@@ -294,6 +294,13 @@ struct Program {
   int (*run)();
 };
 
+struct BitFields {
+  unsigned low : 24, high : 8;
+};
+__global__ void load_bit_field(const BitFields* from, int* to) {
+  *to = from->low;
+}
+
 int main(int, char** argv) {
   const Program all[] = {
       {"floats", [] { return wrong_after<float>(3); }},
@@ -381,6 +388,11 @@ int main(int, char** argv) {
       {"heap-free-inside", [] { return misused(1); }},
       {"heap-free-twice", [] { return misused(2); }},
       {"heap-use-after", [] { return misused(3); }},
+      {"bit-field",
+       [] {
+         load_bit_field<<<1, 1>>>(reinterpret_cast<BitFields*>(zeros(1)), zeros(1));
+         return int(cudaDeviceSynchronize());
+       }},
       {"called", [] { return call_kernel(false); }},
       {"launched", [] { return call_kernel(true); }}};
   for (const auto& [name, run] : all) {
