@@ -1,11 +1,16 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <sstream>
 #include <string>
 #include <vector>
 
+#include "profile/profile.h"
+#include "testing/golden.h"
 #include "testing/program.h"
 
 namespace attempt {
@@ -15,108 +20,11 @@ namespace {
 using testing::contains, testing::Output, testing::run;
 
 // A sample program, as make built it beside the tests.
-Output try_sample(const std::string& name, const std::string& flags) {
-  return testing::run((testing::built() / "try" / name).string() + " --device cpu " + flags);
-}
-
-std::vector<std::string> sorted_lines(const std::string& text) {
-  std::vector<std::string> lines = testing::lines_of(text);
-  std::sort(lines.begin(), lines.end());
-  return lines;
+Output try_sample(const std::string& name, const std::string& flags = "") {
+  return run((testing::built() / "try" / name).string() + " --device cpu " + flags);
 }
 
 }  // namespace
-
-TEST_CASE("other people's kernels compile unmodified, are traced, and are right") {
-  // The audit of a block takes most of the time, and grows with K. A tile of tiled is 16 wide.
-  for (const auto& [sample, K] :
-       {std::pair("naive", "5 "), {"tiled", "23 "}, {"split_k", "71 "}, {"chevrons", "5 "}}) {
-    for (const char* flags :
-         {"--m 64 --n 64", "--m 50 --n 33 --alpha 2 --beta 0.5", "--m 37 --n 37 --trace all",
-          "--m 32 --n 32 --explain"}) {
-      CAPTURE(std::string(sample));
-      CAPTURE(std::string(flags));
-      const Output output = try_sample(sample, std::string("--k ") + K + flags);
-      CAPTURE(output.err);
-      CHECK(output.exit_code == 0);
-      CHECK(contains(output.out, "ok"));
-    }
-  }
-}
-
-TEST_CASE("on many cores, too, there are addresses for the stacks of blocks of 1024 threads") {
-  const Output output =
-      run("OMP_NUM_THREADS=64 " + (testing::built() / "try" / "chevrons").string() +
-          " --device cpu --size 256");
-  CAPTURE(output.err);
-  CHECK(output.exit_code == 0);
-}
-
-TEST_CASE("one block is audited, and counts that would not be true are withheld") {
-  const Output tiled = try_sample("tiled", "--size 16");
-  CHECK(contains(tiled.out, "of the first block were announced to the tracer, and no others."));
-  CHECK(
-      contains(try_sample("split_k", "--m 8 --n 8 --k 64").out, "the first blocks of 2 launches"));
-  // If a block waits for another one, the audit ends there.
-  const Output waits = try_sample("stream_k", "--size 64");
-  CHECK(contains(waits.out, "Audited: the first "));
-  CHECK(contains(waits.out, " of the first block were announced"));
-  const Output unseen = try_sample("unseen", "--size 16");
-  CHECK(unseen.exit_code == 1);
-  CHECK(unseen.out.empty());
-  CHECK(contains(
-      unseen.err,
-      "try: line 9: thread 0 makes a load that the compiler does not announce; the counts would "
-      "miss it, so none are printed"));
-  const Output elsewhere = try_sample("unseen", "--size 16 --beta 1 --file examples/unseen.cu");
-  CHECK(contains(elsewhere.err, "try: line 4 of unseen.cuh: thread 0 makes a load that "));
-}
-
-TEST_CASE("every kernel of a file is counted on its own, and their result is checked together") {
-  const Output output = try_sample("split_k", "--m 8 --n 8 --k 64 --trace all --format json");
-  CAPTURE(output.out);
-  CHECK(output.exit_code == 0);
-  CHECK(contains(output.out, "\"name\": \"scale\""));
-  CHECK(contains(output.out, "\"name\": \"dot\""));
-  CHECK(contains(output.out, "\"bound_ok\": true"));
-  // Two loads by each of 8 * 8 * 2 warps, and an atomicAdd.
-  CHECK(contains(output.out, "\"gmem_load_requests\": 384"));
-}
-
-TEST_CASE("a kernel's printf appears beside the report, with the thread's name on request") {
-  CHECK(try_sample("tiled", "--size 16").err == "tiles of 16 x 16\n");
-  CHECK(contains(
-      try_sample("tiled", "--size 16 --name-threads").err,
-      "[block 0,0,0 thread 0,0,0] tiles of 16 x 16"));
-  CHECK(!contains(try_sample("tiled", "--size 16 --format json").out, "tiles of"));
-}
-
-TEST_CASE("an access in a function that a kernel calls has the call's line and its own") {
-  const std::string out = try_sample("helpers", "--m 64 --n 64 --k 8 --explain").out;
-  const std::size_t call = out.find("   14   for (int k = 0; k < K; ++k) sum += product(");
-  const std::size_t next = out.find("   15   C[row * N + col]");
-  REQUIRE(call < next);
-  const std::string of_call = out.substr(call, next - call);
-  CAPTURE(of_call);
-  CHECK(contains(of_call, "GMEM load  A        4 B,  8.00 per thread,  1.00 sectors/request"));
-  CHECK(contains(of_call, "GMEM load  B        4 B,  8.00 per thread,  4.00 sectors/request"));
-  CHECK(contains(of_call, ", in line 3\n"));
-  CHECK_FALSE(contains(out, "    3   return matrix"));  // the functions are no part of the kernel
-  CHECK_FALSE(contains(out.substr(next), ", in line"));
-  CHECK(contains(try_sample("helpers", "--size 16 --format json").out, "\"helper_line\": 3"));
-}
-
-TEST_CASE("blocks that wait for each other make progress on any number of threads") {
-  for (const char* settings : {"OMP_NUM_THREADS=1 ", "OMP_NUM_THREADS=3 "}) {
-    for (const char* flags : {" --size 40", " --size 40 --trace all"}) {
-      const Output output = run(
-          settings + (testing::built() / "try" / "stream_k").string() + " --device cpu" + flags);
-      CAPTURE(output.err);
-      CHECK(output.exit_code == 0);
-      CHECK(output.err == "");
-    }
-  }
-}
 
 TEST_CASE("inline PTX in a file that is not rewritten is reported with file and line") {
   const testing::Folder folder;
@@ -128,77 +36,6 @@ TEST_CASE("inline PTX in a file that is not rewritten is reported with file and 
   CAPTURE(output.err);
   CHECK(output.exit_code == 1);
   CHECK(contains(output.err, "ptx.cu:2:11: error: inline PTX cannot be traced"));
-}
-
-TEST_CASE("a kernel may have inline PTX: it is traced, checked and counted") {
-  for (const char* size : {"--m 64 --n 64 --k 32", "--m 70 --n 33 --k 19"}) {
-    const Output output = try_sample("inline_ptx", std::string(size) + " --trace all");
-    CAPTURE(output.err);
-    CHECK(output.exit_code == 0);
-    CHECK(output.err == "");
-    CHECK(contains(output.out, "multiply"));
-  }
-}
-
-TEST_CASE("output of a kernel or its host appears once, from the run with complete results") {
-  // Three rows, two parts: the second kernel is launched twice, so all of it runs again.
-  const Output output = try_sample("prints", "--m 3 --n 70 --k 8");
-  CAPTURE(output.err);
-  CHECK(output.exit_code == 0);
-  CHECK(std::count(output.err.begin(), output.err.end(), '\n') == 8);
-  CHECK(output.err.starts_with("on the host\ncleared\n"));
-  CHECK(!contains(output.err, "nan"));
-  // Nine blocks, five of them traced. With one kernel, only the others run again.
-  CHECK(try_sample("tiled", "--size 48").err == "tiles of 16 x 16\n");
-  // Blocks run in parallel, as on a GPU, so the order of their lines is arbitrary.
-  const Output all_traced = try_sample("prints", "--m 3 --n 70 --k 8 --trace all");
-  CHECK(sorted_lines(all_traced.err) == sorted_lines(output.err));
-}
-
-TEST_CASE("cudaMalloc on the CPU gives memory that is counted under the pointer's name") {
-  const Output output = try_sample("device_memory", "--size 64 --alpha 2 --format json");
-  CAPTURE(output.err);
-  CHECK(output.exit_code == 0);
-  CHECK(contains(output.out, "\"bound_ok\": true"));
-  CHECK(contains(output.out, "\"array\": \"d_A\", \"space\": \"global\", \"direction\": \"load\""));
-  CHECK(contains(output.out, "\"array\": \"workspace\", \"space\": \"global\""));
-}
-
-TEST_CASE("a program's calls of CUDA functions have CUDA's meaning, and wrong ones a line") {
-  const Output output = try_sample("host_calls", "");
-  CAPTURE(output.out);
-  CAPTURE(output.err);
-  CHECK(output.exit_code == 0);
-  CHECK(contains(output.out, "two streams: 3 ... 3 in 0 ms\n"));
-  CHECK(contains(output.out, "launch and product: 512 * 81\n"));
-  CHECK(contains(output.out, "the last copy: invalid argument\n"));
-  CHECK(contains(
-      output.err,
-      "try: note: examples/host_calls.cu:61: cudaMemcpy: the source, d_values, must be memory of "
-      "the host, and is memory of the GPU\n"));
-  CHECK(contains(output.err, "try: note: Times are not measured on a CPU"));
-  CHECK(std::count(output.err.begin(), output.err.end(), '\n') == 2);
-}
-
-TEST_CASE("host code may use atomics and locks") {
-  const Output output = try_sample("host_atomics", "--size 40");
-  CAPTURE(output.err);
-  CHECK(output.exit_code == 0);
-  CHECK(output.err == "");
-}
-
-TEST_CASE("unknown registers can be given by a flag, and limit the occupancy") {
-  const std::string unknown = try_sample("naive", "--size 16 --explain").out;
-  CHECK(contains(unknown, "not known without nvcc; --registers N states them"));
-  const std::string stated = try_sample("naive", "--size 16 --explain --registers 128").out;
-  CHECK(contains(stated, "128 x 32 lanes = 4,096 per warp"));
-  CHECK(contains(stated, "2 blocks x 8 warps = 16 of the 64 warps"));
-  for (const char* wrong : {"0", "256", "-1", "many", "1e9", ""}) {
-    const Output output = try_sample("naive", std::string("--registers '") + wrong + "'");
-    CHECK(output.exit_code == 2);
-    CHECK(
-        contains(output.err, "try: --registers " + std::string(wrong) + ": not a register count"));
-  }
 }
 
 TEST_CASE("registers from ptxas are used for the nearest architecture up to the GPU's") {
@@ -308,39 +145,6 @@ TEST_CASE("nvcc's output for a file is kept beside the program, or the reason if
   CHECK(!std::filesystem::exists(folder / "p.registers"));
 }
 
-TEST_CASE("nvcc compiles for the GPU that the flags of make try name") {
-  const auto architecture = [](const std::string& flags) {
-    return run((testing::built() / "try" / "architecture").string() + " " + flags).out;
-  };
-  CHECK(architecture("") == "90a\n");
-  CHECK(architecture("--gpu H200 --size 64") == "90a\n");
-  CHECK(architecture("--gpu T4 --limit 3 --registers 20 --show x.html") == "75\n");
-  CHECK(architecture("--gpu none") == "");
-  CHECK(architecture("--bogus") == "");
-}
-
-TEST_CASE("an sgemm over half is checked by the bound for half, which is named") {
-  const Output output = try_sample("half", "--m 64 --n 64 --k 8");
-  CAPTURE(output.err);
-  CHECK(output.exit_code == 0);
-  CHECK(contains(output.out, "  ok"));
-  CHECK(contains(
-      output.out, "Checked by the error bound for A and B in half, sums in half and C in half.\n"));
-  CHECK(contains(output.out, " + 0 * C, half, seed 1\n"));
-  // The lanes of a warp load 2 bytes each.
-  const Output wide = try_sample("half", "--m 64 --n 64 --k 8 --format json");
-  CHECK(contains(
-      wide.out,
-      "\"array\": \"B\", \"space\": \"global\", \"direction\": \"load\", "
-      "\"bytes_per_lane\": 2"));
-  const Output no_alpha = try_sample("half", "--size 64 --alpha 2");
-  CHECK(no_alpha.exit_code == 2);
-  CHECK(no_alpha.err == "try: --alpha: the file's sgemm has no alpha; leave it out\n");
-  CHECK(
-      try_sample("half", "--size 64 --beta 2").err ==
-      "try: --beta: the file's sgemm has no beta; leave it out\n");
-}
-
 namespace {
 
 // The messages of make try while it compiles that file. The copies are FOLDER/yours.traced.o and so
@@ -355,112 +159,68 @@ Output compiled(
 
 }  // namespace
 
-TEST_CASE("make try says which function is missing, and where a launch is not closed") {
+TEST_CASE("what make try cannot compile is refused in one sentence, as its golden file has it") {
   const testing::Folder folder;
-  folder.write("lonely.cu", "__global__ void lonely() {}\n");
-  const Output no_sgemm = compiled(folder, folder / "lonely.cu");
-  CHECK(no_sgemm.exit_code != 0);
-  CHECK(contains(no_sgemm.err, "lonely.cu: defines neither main nor void sgemm(int M, int N, "));
-  folder.write("open.cu", "__global__ void k() {}\nint main() {\n  k<<<1, 32>>(); // >>>\n}\n");
-  const Output open = compiled(folder, folder / "open.cu");
-  CHECK(open.exit_code != 0);
-  CHECK(contains(open.err, "open.cu:3: this <<< is not closed by >>>\n"));
-  CHECK(contains(
-      compiled(folder, folder / "none.cu").err,
-      "none.cu: there is no such file, or it cannot be read; give the path of a CUDA file\n"));
-}
-
-TEST_CASE("what of CUDA is not traced is refused in one sentence, with its name and line") {
-  // Sources, and how the sentence begins (simulator/cuda/refused.txt has it whole).
-  const std::pair<std::string, std::string> cases[] = {
-      {"void f(cudaGraphExec_t g) { cudaGraphLaunch(g, 0); }", "cudaGraphExec_t: CUDA graphs are"},
-      {"void f(cudaStream_t s) { cudaStreamEndCapture(s, nullptr); }",
-       "cudaStreamEndCapture: CUDA graphs are not traced here; launch the kernels in a stream"},
-      {"void f(cudaMemPool_t* p) { cudaDeviceGetDefaultMemPool(p, 0); }",
-       "cudaMemPool_t: memory pools are not traced here; use cudaMalloc or cudaMallocAsync"},
-      {"#include <cub/nowhere.cuh>", "cub/nowhere.cuh: this header of CUB is not here; name its"},
-      {"#include <cub/device/device_reduce.cuh>\nvoid f() { cub::DeviceReduce::Sum(); }",
-       "DeviceReduce: CUB's functions for a whole GPU are not traced here"},
-      {"#include <thrust/reduce.h>", "thrust/reduce.h: of Thrust only host_vector and"},
-      {"#include <cute/tensor.hpp>", "cute/tensor.hpp: CuTe's and CUTLASS's headers are not here"},
-      {"#define SIMT_OWN_CURAND\n#include <curand_kernel.h>\nvoid f(curandStateMRG32k3a* s) {}",
-       "curandStateMRG32k3a: without the CUDA toolkit, only the generators XORWOW and"},
-      {"#include <torch/extension.h>", "torch/extension.h: PyTorch's headers are not here; give"},
-      {"#include <ATen/cuda/CUDAContext.h>", "ATen/cuda/CUDAContext.h: PyTorch's headers are"},
-      {"#include <cuda/ptx>", "libcu++'s functions for PTX are not here; write the instruction"},
-      {"template <class T> __device__ T f(T v) { return v + __shfl_xor(v, 1); }\n"
-       "__global__ void k(float* p) { *p = f(*p); }",
-       "__shfl_xor: shuffles and votes without _sync do not exist since sm_70; use "
-       "__shfl_xor_sync(0xffffffff, ...): the mask names the lanes that take part"},
-      {"__global__ void k(unsigned* p) { *p = __vhaddu4(*p, 1); }",
-       "__vhaddu4: of the functions for the bytes or halves of a word, only the common ones"},
-      {"#include <cublas_v2.h>\nvoid f(cublasHandle_t h, float* x) { cublasSasum(h, 1, x, 1, x); }",
-       "cublasSasum: of cuBLAS, only products of matrices, and of a matrix and a vector, run here"},
-      {"#include <cuda.h>\nvoid f() { cuInit(0); }", "cuInit: the driver interface does not run"},
-      {"__global__ void k(cudaTextureObject_t t, float* p) { *p = tex2D<float>(t, 0, 0); }",
-       "cudaTextureObject_t: textures and CUDA arrays are not traced here; read the data from"},
-      {"void f() { struct cudaResourceDesc d; }", "cudaResourceDesc: textures and CUDA arrays"},
-      {"template <class T> void f(T* p) { cudaGetDriverEntryPoint(\"x\", p, 0); }\n"
-       "void g(void** p) { f(p); }",
-       "cudaGetDriverEntryPoint: this is not among the CUDA functions that run here"},
+  const std::string file = folder / "a.cu", here = "-I" + folder.path().string();
+  std::vector<testing::TitledText> outputs;
+  const auto add = [&](const std::string& source) {
+    folder.write("a.cu", source + "\n");
+    std::string text = compiled(folder, file, "", here).err;
+    for (std::size_t at; (at = text.find(file)) != text.npos;) {
+      text.replace(at, file.size(), "a.cu");
+    }
+    outputs.push_back({source, text});
   };
-  const testing::Folder folder;
-  const std::string file = folder / "refused.cu";
-  for (const auto& [source, says] : cases) {
-    CAPTURE(source);
-    folder.write("refused.cu", source + "\nint main() { return undeclared; }\n");
-    const Output output = compiled(folder, file);
-    CAPTURE(output.err);
-    CHECK(output.exit_code == 2);
-    CHECK(output.err.starts_with(file + ":"));
-    CHECK(contains(output.err, ": " + says));
-    CHECK(std::count(output.err.begin(), output.err.end(), '\n') == 1);
+  // What of CUDA is not traced (simulator/cuda/refused.txt).
+  const std::string fp8 =
+      "#include <cuda_fp8.h>\ntemplate <class T> struct Name;\n"
+      "template <> struct Name<__nv_fp8_e4m3> { int value; };\nvoid f(const __nv_fp8_e5m2*) {}\n";
+  const std::vector<std::string> sources = {
+      "void f(cudaGraphExec_t g) { cudaGraphLaunch(g, 0); }",
+      "void f(cudaStream_t s) { cudaStreamEndCapture(s, nullptr); }",
+      "void f(cudaMemPool_t* p) { cudaDeviceGetDefaultMemPool(p, 0); }",
+      "#include <cub/nowhere.cuh>",
+      "#include <cub/device/device_reduce.cuh>\n"
+      "void f() { cub::DeviceReduce::Sum(); }",
+      "#include <thrust/reduce.h>",
+      "#include <cute/tensor.hpp>",
+      "#define SIMT_OWN_CURAND\n#include <curand_kernel.h>\n"
+      "void f(curandStateMRG32k3a* s) {}",
+      "#include <torch/extension.h>",
+      "#include <ATen/cuda/CUDAContext.h>",
+      "template <class T> __device__ T f(T v) { return v + __shfl_xor(v, 1); }\n"
+      "__global__ void k(float* p) { *p = f(*p); }",
+      "__global__ void k(unsigned* p) { *p = __vhaddu4(*p, 1); }",
+      "#include <cublas_v2.h>\n"
+      "void f(cublasHandle_t h, float* x) { cublasSasum(h, 1, x, 1, x); }",
+      "#include <cuda.h>\nvoid f() { cuInit(0); }",
+      "__global__ void k(cudaTextureObject_t t, float* p) {\n"
+      "  *p = tex2D<float>(t, 0, 0);\n}",
+      "void f() { struct cudaResourceDesc d; }",
+      "template <class T> void f(T* p) { cudaGetDriverEntryPoint(\"x\", p, 0); }\n"
+      "void g(void** p) { f(p); }",
+      fp8 + "float g(__nv_fp8_e4m3* p) { return float(*p); }",
+      fp8 + "void g(float x) { __nv_fp8_e4m3 y(x); }",
+      fp8 + "auto g(float x) { return __nv_cvt_float_to_fp8(x, __NV_SATFINITE, __NV_E4M3); }"};
+  for (const std::string& source : sources) {
+    add(source + "\nint main() { return undeclared; }");
   }
   // A header of -I is not hidden, and what is wrong in it is one sentence, too.
   folder.write("cute/whole.hpp", "inline int whole() { return 0; }\n");
   folder.write("cute/broken.hpp", "#include \"whole.hpp\"\nint broken() { return nobody; }\n");
-  folder.write("refused.cu", "#include <cute/whole.hpp>\nint main() { return whole(); }\n");
-  const std::string here = "-I" + folder.path().string();
-  CHECK(compiled(folder, file, "", here).exit_code == 0);
-  folder.write("refused.cu", "#include <cute/broken.hpp>\nint main() {}\n");
-  const Output broken = compiled(folder, file, "", here);
-  CHECK(broken.exit_code == 2);
-  CHECK(
-      broken.err == file +
-                        ":1: cute/broken.hpp: this part of CuTe and CUTLASS does not compile here: "
-                        "'nobody' was not declared in this scope\n");
+  add("#include <cute/whole.hpp>\nint main() { return whole(); }");
+  add("#include <cute/broken.hpp>\nint main() {}");
+  add("__global__ void lonely() {}");
+  add("__global__ void k() {}\nint main() {\n  k<<<1, 32>>(); // >>>\n}");
+  testing::compare_with_golden("try-compiles", outputs);
+  folder.write("a.cu", "#include <cuda/ptx>\nint main() {}\n");  // may be in libcu++'s own header
+  CHECK(contains(compiled(folder, file).err, ": libcu++'s functions for PTX are not here; write"));
   // Any other error is the compiler's.
-  folder.write("refused.cu", "int main() { return undeclared + cudaMalloc(1); }\n");
-  const Output own = compiled(folder, file);
-  CHECK(own.exit_code == 1);
-  CHECK(contains(own.err, "refused.cu:1:21: error: 'undeclared' was not declared"));
-}
-
-TEST_CASE("types of 8-bit numbers can be mentioned, and using them is refused in one sentence") {
-  const testing::Folder folder;
-  const auto with = [&](const std::string& code) {
-    folder.write(
-        "fp8.cu",
-        "#include <cuda_fp8.h>\ntemplate <class T> struct Name;\n"
-        "template <> struct Name<__nv_fp8_e4m3> { int value; };\n"
-        "void f(const __nv_fp8_e5m2*) {}\n" +
-            code + "int main() { f(nullptr); }\n");
-    return compiled(folder, folder / "fp8.cu");
-  };
-  CHECK(with("__nv_fp8_e4m3 all[4];\nstatic_assert(sizeof all == 4);\n").exit_code == 0);
-  for (const char* code :
-       {"float g(__nv_fp8_e4m3* p) { return float(*p); }\n",
-        "void g(float x) { __nv_fp8_e4m3 y(x); }\n",
-        "auto g(float x) { return __nv_cvt_float_to_fp8(x, __NV_SATFINITE, __NV_E4M3); }\n"}) {
-    CAPTURE(std::string(code));
-    const Output output = with(code);
-    CAPTURE(output.err);
-    CHECK(output.exit_code == 2);
-    CHECK(output.err.starts_with(folder / "fp8.cu" + ":5: __"));
-    CHECK(output.err.ends_with(
-        ": numbers of 8 bits (fp8) are not traced here; use __half or __nv_bfloat16\n"));
-    CHECK(std::count(output.err.begin(), output.err.end(), '\n') == 1);
-  }
+  folder.write("a.cu", "int main() { return undeclared + cudaMalloc(1); }\n");
+  CHECK(contains(compiled(folder, file).err, "a.cu:1:21: error: 'undeclared' was not declared"));
+  CHECK(contains(
+      compiled(folder, folder / "none.cu").err,
+      "none.cu: there is no such file, or it cannot be read; give the path of a CUDA file\n"));
 }
 
 TEST_CASE(
@@ -490,6 +250,9 @@ TEST_CASE("make try accepts what other people's programs rely on") {
       "unsigned umin(unsigned a, unsigned b) { return a < b ? a : b; }\n"
       "static const char* _cudaGetErrorEnum(cublasStatus_t) { return \"cuBLAS\"; }\n"
       "cuda::std::atomic<int> count;\n"
+      "template <class T> struct Name;\n"
+      "template <> struct Name<__nv_fp8_e4m3> { int value; };\n"
+      "__nv_fp8_e4m3 all[4];\nstatic_assert(sizeof all == 4);\n"
       "extern \"C\" __global__ void k(float* p, int n) {\n"
       "  __shared__ float kept[32];\n  kept[threadIdx.x] = p[threadIdx.x];\n"
       "  p[threadIdx.x] = kept[threadIdx.x] + umin(n, 2);\n}\n"
@@ -565,6 +328,117 @@ TEST_CASE("make try reports in one sentence what it cannot write or does not sup
   refused("--figures x", "--figures works only for the stages");
   refused("--out C.npy", "--out: make try checks C and does not save it");
   refused("--registers $'\\e[31m'", "--registers \\x1b[31m: not a register count");
+}
+
+TEST_CASE("only programs whose blocks may wait for each other are run as such") {
+  const std::string names = "nm -C " + testing::built().string() + "/try/";
+  CHECK(!contains(testing::run(names + "tiled").out, "simt::grid_barrier"));
+  CHECK(contains(testing::run(names + "stream_k").out, "simt::grid_barrier"));
+}
+
+TEST_CASE("random numbers in kernels are NVIDIA's, or have the same distributions and a note") {
+  for (const char* name : {"random_numbers", "own_random_numbers"}) {
+    for (const char* what : {"walk", "pi", "dropout", "kinds", "skips"}) {
+      CAPTURE(name + std::string(" ") + what);
+      const Output output = try_sample(name, "-- " + std::string(what));
+      CAPTURE(output.out);
+      CHECK(output.exit_code == 0);
+      CHECK(contains(output.out, "PASSED\n"));
+      CHECK((
+          output.err == "" || contains(output.err, "note: cuRAND's numbers in kernels have the ")));
+    }
+  }
+  const Output own = try_sample("own_random_numbers", "-- shared");
+  CHECK(contains(own.err, "toolkit"));
+  CHECK(contains(own.err, "share, block (0, 0): race on states"));
+  CHECK(own.exit_code == 1);
+  const Output unset = try_sample("random_numbers", "-- unset");
+  CHECK(contains(unset.err, "from element 0 of states, which nobody has written"));
+  CHECK(unset.exit_code == 1);
+  const Output walk = try_sample("random_numbers", "-- walk");
+  CHECK(contains(walk.out, "3 walk_in_memory  1    330     0         32.0 "));
+  CHECK(contains(walk.out, "Audited: "));
+}
+
+TEST_CASE("a whole program is explained, drawn and stepped through") {
+  const Output explained = try_sample("transpose", "--explain");
+  CHECK(contains(explained.out, "<- conflicts"));
+  CHECK(contains(explained.out, "How many blocks an SM of H200 holds"));
+  const testing::Folder folder;
+  const Output shown = try_sample("transpose", "--show " + folder / "page.html");
+  CHECK(shown.exit_code == 0);
+  CHECK(contains(testing::contents(folder / "page.html"), "transpose&lt;1&gt;"));
+  const Output stepped = try_sample("transpose", "--step --print");
+  CHECK(contains(stepped.out, "transpose<0>, launch 1 of 2"));
+}
+
+TEST_CASE("sums and scans of CUB's own headers run, and a race in them has the call's line") {
+  if (!std::filesystem::exists(testing::built() / "try" / "cub")) {
+    MESSAGE("skipped: CUB's headers are not beside nvcc");
+    return;
+  }
+  const Output good = try_sample("cub");
+  CAPTURE(good.err);
+  CHECK(good.exit_code == 0);
+  CHECK(good.err == "");
+  CHECK(good.out.starts_with("sums 5328 6112, largest 99 99\nbefore [127] 5301, of warp 1 1520\n"));
+  CHECK(contains(good.out, "1 sums<true>     1     1     6             4.00          0 "));
+  const Output bad = try_sample("cub", "-- bad");
+  CHECK(bad.exit_code == 1);
+  CHECK(bad.err.starts_with("try: sums<false>, block (0, 0): race on temporary (byte "));
+  CHECK(contains(bad.err, " (called on line 22) and thread (32, 0) stores on line "));
+  CHECK(std::count(bad.err.begin(), bad.err.end(), '\n') == 1);
+}
+
+TEST_CASE("ncu's counts stand beside those of a whole program's kernels") {
+  const testing::StrictJson json(try_sample("transpose", "--trace all --format json").out);
+  const std::string csv = (testing::built() / "program_tests.csv").string();
+  const std::map<std::string, std::string> keys = {
+      {"smsp__sass_inst_executed_op_global_ld.sum", "gmem_load_requests"},
+      {"smsp__sass_inst_executed_op_global_st.sum", "gmem_store_requests"},
+      {"smsp__sass_inst_executed_op_shared_st.sum", "smem_store_requests"},
+      {"smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum", "smem_store_wavefronts"},
+      {"smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ld.sum", "gmem_load_sectors"},
+      {"smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_st.sum", "gmem_store_sectors"}};
+  // The first kernel of two has as many load requests as the trace says, and `more`.
+  const auto compared = [&](int more) {
+    std::ofstream file(csv);
+    file << R"("ID","Kernel Name")";
+    std::vector<std::string> metrics;
+    std::istringstream names(profile::ncu_metrics("counts"));
+    for (std::string name; std::getline(names, name, ',');) {
+      metrics.push_back(name);
+      file << ",\"" << name << "\"";
+    }
+    for (const int kernel : {0, 1}) {
+      file << "\n\"" << kernel << "\",\"void transpose<(int)" << kernel << ">(const float *)\"";
+      for (const std::string& metric : metrics) {
+        const auto key = keys.find(metric);
+        std::int64_t value = 0;
+        if (key != keys.end()) {
+          value =
+              std::stoll(json.values.at("stages." + std::to_string(kernel) + "." + key->second));
+        }
+        const bool changed = kernel == 0 && metric == keys.begin()->first;
+        file << ",\"" << value + (changed ? more : 0) << "\"";
+      }
+    }
+    file << "\n";
+    file.close();
+    return try_sample("transpose", "--trace all --ncu " + csv);
+  };
+  const Output equal = compared(0);
+  CHECK(equal.exit_code == 0);
+  CHECK(contains(equal.out, "kernel 1: transpose<0>\n"));
+  CHECK(contains(equal.out, "  LDG requests  "));
+  CHECK(equal.out.find(" ≠\n") == std::string::npos);
+  const Output different = compared(1);
+  CHECK(different.exit_code == 1);
+  CHECK(contains(different.out, " 1                 ≠\n"));
+  std::filesystem::remove(csv);
+  CHECK(
+      try_sample("transpose", "--launches 2 --ncu " + csv).err ==
+      "try: --ncu: of each kernel the first launch is compared; leave --launches out\n");
 }
 
 }  // namespace attempt
