@@ -15,6 +15,7 @@
 #include "experiments/experiment.h"
 #include "model/ceiling.h"
 #include "model/compiled_kernel.h"
+#include "testing/golden.h"
 #include "testing/program.h"
 
 namespace model {
@@ -319,56 +320,29 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 
 }  // namespace
 
-TEST_CASE("a disassembly gives the shared-memory instructions with their widths and lines") {
-  const std::vector<SassKernel> kernels = read(kCode);
-  REQUIRE(kernels.size() == 2);
-  CHECK(kernels[0].name == "_Z5tiledPf");
-  CHECK(kernels[1].name == "_Z4nonev");
-  CHECK(kernels[1].instructions.empty());
-  const auto& made = kernels[0].instructions;
-  REQUIRE(made.size() == 6);
-  using Kind = SharedInstruction::Kind;
-  CHECK(made[0].kind == Kind::store);
-  CHECK(made[1].kind == Kind::load);
-  CHECK(made[5].kind == Kind::load_matrices);
-  const int bytes[] = {4, 16, 2, 8, 4, 16};
-  for (int i = 0; i < 6; ++i) {
-    CAPTURE(i);
-    CHECK(made[i].bytes == bytes[i]);
-    CHECK(made[i].predicated == (i == 2));
-  }
-  REQUIRE(made[1].places.size() == 1);
-  CHECK(made[1].places[0].file == "/home/me/tiled.cu");
-  CHECK(made[1].places[0].line == 14);
-  REQUIRE(made[2].places.size() == 2);
-  CHECK(made[2].places[0].line == 15);
-  CHECK(made[2].places[1].line == 3);
-}
-
-TEST_CASE("instructions of a loop's every iteration are executed equally often, and no others") {
-  const auto made = read(kCode)[0].instructions;
-  CHECK(made[0].together == made[1].together);
-  CHECK(made[0].together == made[2].together);
-  CHECK(made[0].together == made[4].together);
-  CHECK(made[0].together != made[3].together);  // jumped over
-  CHECK(made[0].together != made[5].together);  // after the loop
-}
-
-TEST_CASE("a warp that may end between two instructions does not execute both equally often") {
-  const std::string text =
-      replaced(kCode, "@!P3 BRA `(.L_x_1)", "@P1 EXIT") + "";  // now there is no loop
-  const auto made = read(text)[0].instructions;
-  CHECK(made[0].together == made[4].together);
-  CHECK(made[4].together != made[5].together);
-  const auto straight =
-      read(replaced(kCode, "@!P3 BRA `(.L_x_1)", "IADD3 R1, R1, R2, R3"))[0].instructions;
-  CHECK(straight[4].together == straight[5].together);
-}
-
-TEST_CASE("where a branch's target is computed, only one block is executed equally often") {
-  const auto made = read(replaced(kCode, "S2R R0, SR_TID.X", "BRX R2 -0x10"))[0].instructions;
-  CHECK(made[0].together == made[1].together);
-  CHECK(made[0].together != made[4].together);
+TEST_CASE("the shared-memory instructions of a disassembly are those in their golden file") {
+  std::vector<testing::TitledText> texts;
+  const auto add = [&](const std::string& title, const std::string& code) {
+    std::ostringstream text;
+    for (const SassKernel& kernel : read(code)) {
+      text << kernel.name << '\n';
+      for (const SharedInstruction& made : kernel.instructions) {
+        const char* const kinds[] = {"load", "store", "load_matrices"};
+        text << "  " << kinds[static_cast<int>(made.kind)] << ' ' << made.bytes
+             << (made.predicated ? ", predicated" : "") << ", together " << made.together << ':';
+        for (const auto& [file, line] : made.places) text << ' ' << file << ' ' << line;
+        text << '\n';
+      }
+    }
+    texts.emplace_back(title, text.str());
+  };
+  add("together: in every iteration of the loop, not jumped over, not after it", kCode);
+  // Now there is no loop.
+  add("a warp may end between two instructions", replaced(kCode, "@!P3 BRA `(.L_x_1)", "@P1 EXIT"));
+  add("it does not", replaced(kCode, "@!P3 BRA `(.L_x_1)", "IADD3 R1, R1, R2, R3"));
+  add("a branch's target is computed: only within one block",
+      replaced(kCode, "S2R R0, SR_TID.X", "BRX R2 -0x10"));
+  testing::compare_with_golden("shared-instructions", texts);
 }
 
 namespace {
@@ -418,114 +392,91 @@ CompiledLoads compiled(const std::vector<LineCounts>& lines, const SassKernel& k
 
 }  // namespace
 
-TEST_CASE("a line whose compiled loads have one width has the bytes as written in such loads") {
+TEST_CASE("loads as written and as compiled are counted as in their golden file") {
+  std::vector<testing::TitledText> texts;
+  const auto add = [&](const char* title, const std::vector<LineCounts>& lines,
+                       const SassKernel& kernel) {
+    std::ostringstream text;
+    const CompiledLoads loads = compiled(lines, kernel);
+    const auto known = [](const std::optional<std::int64_t>& count) {
+      return count ? std::to_string(*count) : "?";
+    };
+    const auto print = [&](const CompiledLine& line) {
+      for (const std::string& array : line.arrays) text << ' ' << array;
+      text << ' ' << line.requests << " requests, " << line.wavefronts << " wavefronts -> "
+           << known(line.compiled_requests) << ", " << known(line.compiled_wavefronts) << '\n';
+    };
+    for (const CompiledLine& line : loads.lines) {
+      text << "line " << line.line << '/' << line.helper_line << ", instructions";
+      for (const int count : line.by_bytes) text << ' ' << count;
+      text << ':';
+      print(line);
+    }
+    text << "all:";
+    print(loads.all());
+    texts.emplace_back(title, text.str());
+  };
+  constexpr auto kLoad = Direction::load, kStore = Direction::store;
+  const LineCounts wide = widenable(written(20, "As", kLoad, 800), 2);
   SassKernel kernel;
   make(kernel, 2, Kind::load, 16, 7, 20);
   make(kernel, 8, Kind::load, 4, 7, 21);
-  const CompiledLoads loads = compiled(
-      {widenable(written(20, "As", Direction::load, 800), 2),
-       written(21, "Bs", Direction::load, 800)},
-      kernel);
-  REQUIRE(loads.lines.size() == 2);
-  CHECK(loads.lines[0].compiled_requests == 200);
-  CHECK(loads.lines[0].compiled_wavefronts == 400);
-  CHECK(loads.lines[0].by_bytes[4] == 2);
-  CHECK(loads.lines[1].compiled_requests == 800);
-  CHECK(loads.lines[1].compiled_wavefronts == 800);
-  CHECK(loads.all().compiled_requests == 1000);
-  CHECK(loads.all().compiled_wavefronts == 1200);
-}
+  add("one width for each line", {wide, written(21, "Bs", kLoad, 800)}, kernel);
 
-TEST_CASE("of a line with two arrays, the wide loads are those of the array that can be wide") {
-  SassKernel kernel;
+  kernel = {};
   make(kernel, 8, Kind::load, 16, 7, 20);
   make(kernel, 32, Kind::load, 4, 7, 21);  // the compiler books B's to the next line
-  const CompiledLoads loads = compiled(
-      {widenable(written(20, "As", Direction::load, 3200), 1),
-       written(20, "Bs", Direction::load, 3200)},
-      kernel);
-  REQUIRE(loads.lines.size() == 1);
-  CHECK(loads.lines[0].arrays == std::vector<std::string>{"As", "Bs"});
-  CHECK(loads.all().compiled_requests == 800 + 3200);
-  CHECK(loads.all().compiled_wavefronts == 800 + 3200);
-}
+  add("two arrays, of which one can be wide",
+      {widenable(written(20, "As", kLoad, 3200), 1), written(20, "Bs", kLoad, 3200)}, kernel);
 
-TEST_CASE("a store in the same basic block tells how often loads run that were partly left out") {
-  SassKernel kernel;
+  kernel = {};
   make(kernel, 2, Kind::store, 16, 7, 15);  // 100 times
   make(kernel, 8, Kind::load, 4, 7, 20);
-  LineCounts repeated = written(20, "Bs", Direction::load, 6400);
+  LineCounts repeated = written(20, "Bs", kLoad, 6400);
   repeated.merging.repeated = 5600;
-  const CompiledLoads loads =
-      compiled({written(15, "As", Direction::store, 200, 16), repeated}, kernel);
-  CHECK(loads.all().compiled_requests == 800);
-  CHECK(loads.all().compiled_wavefronts == 800);
-
-  // In another block, that is not known.
+  const LineCounts store = written(15, "As", kStore, 200, 16);
+  add("partly left out; a store tells how often", {store, repeated}, kernel);
   for (SharedInstruction& made : kernel.instructions) {
     if (made.kind == Kind::load) made.together = 8;
   }
-  const CompiledLoads unknown =
-      compiled({written(15, "As", Direction::store, 200, 16), repeated}, kernel);
-  REQUIRE(unknown.lines.size() == 1);
-  CHECK(!unknown.lines[0].compiled_requests);
-  CHECK(!unknown.all().compiled_requests);
-  CHECK(!unknown.all().compiled_wavefronts);
-}
+  add("a store in another block does not", {store, repeated}, kernel);
 
-TEST_CASE("the counts of a partly unrolled loop with loads of two widths are not known") {
-  SassKernel kernel;
+  kernel = {};
   make(kernel, 1, Kind::load, 16, 7, 20);
   make(kernel, 1, Kind::load, 4, 9, 20);  // the remaining iterations
-  const std::vector<LineCounts> lines{widenable(written(20, "As", Direction::load, 100), 1)};
-  CHECK(!compiled(lines, kernel).all().compiled_requests);
-  // In one block it can.
+  const std::vector<LineCounts> lines{widenable(written(20, "As", kLoad, 100), 1)};
+  add("two widths in a loop that is partly unrolled", lines, kernel);
   kernel.instructions[1].together = 7;
-  CHECK(compiled(lines, kernel).all().compiled_requests == 40);
-  // Loads that some warps leave out are not as many.
-  kernel.instructions[1].predicated = true;
-  CHECK(!compiled(lines, kernel).all().compiled_requests);
-}
+  add("two widths in one block", lines, kernel);
+  kernel.instructions[1].predicated = true;  // some warps leave it out
+  add("two widths, one predicated", lines, kernel);
 
-TEST_CASE("wavefronts that differ from load to load are known if all loads became wide") {
-  SassKernel kernel;
+  kernel = {};
   make(kernel, 2, Kind::load, 16, 7, 20);
-  LineCounts line = widenable(written(20, "As", Direction::load, 800), 1);
+  LineCounts line = widenable(written(20, "As", kLoad, 800), 1);
   line.merging.by_128 = {200, 300, 2};
-  CHECK(compiled({line}, kernel).all().compiled_wavefronts == 300);
+  add("wavefronts that differ from load to load: all are wide", {line}, kernel);
   make(kernel, 1, Kind::load, 8, 7, 20);
   line.requests = line.pieces = 1000;
   line.merging.by_128 = {250, 375, 2};
-  const CompiledLoads mixed = compiled({line}, kernel);
-  CHECK(mixed.all().compiled_requests == 300);
-  CHECK(!mixed.all().compiled_wavefronts);
-}
+  add("not all are", {line}, kernel);
 
-TEST_CASE(
-    "more compiled loads than the source has are a contradiction, and the counts are not known") {
-  SassKernel kernel;
+  kernel = {};
   make(kernel, 1, Kind::store, 4, 7, 15);
   make(kernel, 3, Kind::load, 4, 7, 20);
-  LineCounts repeated = written(20, "Bs", Direction::load, 200);
+  repeated = written(20, "Bs", kLoad, 200);
   repeated.merging.repeated = 1;
-  CHECK(!compiled({written(15, "As", Direction::store, 100), repeated}, kernel)
-             .all()
-             .compiled_requests);
-}
+  add("more compiled loads than the source has: a contradiction",
+      {written(15, "As", kStore, 100), repeated}, kernel);
 
-TEST_CASE("an access in a helper belongs to the helper's line and the call's") {
-  SassKernel kernel;
+  kernel = {};
   kernel.instructions.push_back({Kind::load, 4, false, 7, {{kFile, 30}, {kFile, 5}}});
   kernel.instructions.push_back({Kind::load, 16, false, 8, {{kFile, 31}, {kFile, 5}}});
-  LineCounts first = written(30, "As", Direction::load, 40);
-  first.helper_line = 5;
-  LineCounts second = widenable(written(31, "As", Direction::load, 40), 1);
-  second.helper_line = 5;
-  const CompiledLoads loads = compiled({first, second}, kernel);
-  REQUIRE(loads.lines.size() == 2);
-  CHECK(loads.lines[0].compiled_requests == 40);
-  CHECK(loads.lines[1].compiled_requests == 10);
-  CHECK(loads.lines[1].helper_line == 5);
+  LineCounts first = written(30, "As", kLoad, 40);
+  LineCounts second = widenable(written(31, "As", kLoad, 40), 1);
+  first.helper_line = second.helper_line = 5;
+  add("a helper's line, called on two lines", {first, second}, kernel);
+  testing::compare_with_golden("compiled-loads", texts);
 }
 
 TEST_CASE("neighbouring, aligned loads may be merged, and no others") {

@@ -170,66 +170,44 @@ TEST_CASE(
 TEST_CASE("a locked child reaches no file, process, socket or signal by any system call") {
   if (!system_locks()) return;
   const testing::Folder folder;
-  const std::string made = folder / "made";
+  const std::string made = folder / "made", touch = "touch " + made;
   const pid_t us = getpid();
   static char byte = 0;
   static iovec here{&byte, 1};
   const auto call = [](long number, auto... arguments) {
     return [=] { syscall(number, arguments...); };
   };
+  const auto jump = [](auto* function, auto... arguments) {
+    return [=] {
+      auto* volatile to = function;
+      static_cast<void>(to(arguments...));
+    };
+  };
   struct Attack {
     std::string words;
     std::function<void()> code;
   };
   const std::vector<Attack> attacks = {
-      {"pipe2",
-       [&] {
-         auto* volatile jump = &popen;
-         jump(("touch " + made).c_str(), "r");
-       }},
-      {"tries to reach the system",
-       [&] {
-         auto* volatile jump = &std::system;
-         (void)jump(("touch " + made).c_str());
-       }},
-      {"tries to reach the system",
-       [] {
-         auto* volatile jump = &fork;
-         jump();
-       }},
+      {"pipe2", jump(&popen, touch.c_str(), "r")},
+      {"tries to reach the system", jump(&std::system, touch.c_str())},
+      {"tries to reach the system", jump(&fork)},
       {"tries to reach the system", [] { std::thread([] {}).join(); }},
       {"clone", call(SYS_clone, SIGCHLD, nullptr)},
       {"clone3", call(SYS_clone3, nullptr, 0)},
       {"execve", [&] { execl("/bin/touch", "touch", made.c_str(), nullptr); }},
       {"execveat", call(SYS_execveat, AT_FDCWD, "/bin/true", nullptr, nullptr, 0)},
-      {"socket",
-       [] {
-         auto* volatile jump = &socket;
-         jump(AF_INET, SOCK_STREAM, 0);
-       }},
+      {"socket", jump(&socket, AF_INET, SOCK_STREAM, 0)},
       {"socketpair", call(SYS_socketpair, AF_UNIX, SOCK_STREAM, 0, nullptr)},
-      {"openat",
-       [&] {
-         auto* volatile jump = &open;
-         jump(made.c_str(), O_WRONLY | O_CREAT, 0600);
-       }},
+      {"openat", jump(&open, made.c_str(), O_WRONLY | O_CREAT, 0600)},
       {"openat", [] { std::fopen("/etc/passwd", "r"); }},
       {"memfd_create", call(SYS_memfd_create, "m", 0)},
       {"unlinkat", call(SYS_unlinkat, AT_FDCWD, made.c_str(), 0)},
-      {"kill",
-       [=] {
-         auto* volatile jump = &kill;
-         jump(us, SIGUSR2);
-       }},
+      {"kill", jump(&kill, us, SIGUSR2)},
       {"kill", [] { kill(-1, SIGKILL); }},
       {"tgkill", call(SYS_tgkill, us, us, SIGUSR2)},
       {"tkill", call(SYS_tkill, us, SIGUSR2)},
       {"rt_sigqueueinfo", call(SYS_rt_sigqueueinfo, us, SIGUSR2, nullptr)},
-      {"ptrace",
-       [=] {
-         auto* volatile jump = &ptrace;
-         jump(PTRACE_ATTACH, us, nullptr, nullptr);
-       }},
+      {"ptrace", jump(&ptrace, PTRACE_ATTACH, us, nullptr, nullptr)},
       {"process_vm_readv", [=] { process_vm_readv(us, &here, 1, &here, 1, 0); }},
       {"process_vm_writev", [=] { process_vm_writev(us, &here, 1, &here, 1, 0); }},
       {"prints", [] { std::fputs("taken over\n", stderr); }},
@@ -262,7 +240,6 @@ TEST_CASE("a locked child reaches no file, process, socket or signal by any syst
   };
   for (const Attack& attack : attacks) {
     CAPTURE(attack.words);
-
     const Ended ended = locked(attack.code);
     CAPTURE(ended.sentence);
     CHECK(ended.how == Ended::died);
