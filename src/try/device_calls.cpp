@@ -1,10 +1,6 @@
-#include <unistd.h>
-
-#include <atomic>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <new>
 #include <set>
 #include <string>
@@ -46,23 +42,8 @@ bool print_notes() {
 }
 
 bool name_threads = false;
-bool host_is_silent = false;
 
 namespace {
-
-char held[1 << 20];
-std::atomic<std::size_t> held_bytes = 0;
-std::atomic<bool> holding = false;
-
-// The pieces of one printf, under the lock of stdout.
-void put(const char* text, std::size_t bytes) {
-  if (holding && bytes <= sizeof held - held_bytes) {
-    std::memcpy(held + held_bytes, text, bytes);
-    held_bytes += bytes;
-  } else {
-    std::fwrite(text, 1, bytes, stdout);
-  }
-}
 
 void refuse_in_kernel(const char* call, const char* instead, const void* place) {
   if (!machine::in_kernel()) return;
@@ -88,25 +69,6 @@ void* known(const char* call, void* memory, std::size_t bytes) {
 
 }  // namespace
 
-void hold_prints() {
-  holding = true;
-}
-void print_held() {
-  holding = false;
-  // The watched code may have been stopped inside stdio, so this bypasses stdio.
-  const char* from = held;
-  for (std::size_t left = held_bytes.exchange(0); left > 0;) {
-    const ssize_t written = write(STDOUT_FILENO, from, left);
-    if (written <= 0) return;
-    from += written;
-    left -= written;
-  }
-}
-void drop_held() {
-  holding = false;
-  held_bytes = 0;
-}
-
 #define HERE __builtin_return_address(0)
 }  // namespace attempt
 
@@ -115,7 +77,6 @@ using namespace attempt;
 extern "C" {
 
 int try_printf(const char* format, ...) {
-  if (host_is_silent && !machine::in_kernel()) return 0;
   machine::keep_step();          // so that a warp's lines come together, as on a GPU
   const machine::OwnAccess own;  // to a text that %s names
   std::va_list arguments, again;
@@ -129,13 +90,11 @@ int try_printf(const char* format, ...) {
   flockfile(stdout);
   if (name_threads && machine::in_kernel()) {
     using machine::blockIdx, machine::threadIdx;
-    char name[128];
-    const int bytes = std::snprintf(
-        name, sizeof name, "[block %u,%u,%u thread %u,%u,%u] ", blockIdx.x, blockIdx.y, blockIdx.z,
-        threadIdx.x, threadIdx.y, threadIdx.z);
-    put(name, bytes);
+    std::printf(
+        "[block %u,%u,%u thread %u,%u,%u] ", blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x,
+        threadIdx.y, threadIdx.z);
   }
-  put(text.data(), text.size() - 1);
+  std::fwrite(text.data(), 1, text.size() - 1, stdout);
   funlockfile(stdout);
   return length;
 }

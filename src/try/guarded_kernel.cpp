@@ -150,7 +150,6 @@ guard::Guard kernel_guard(double limit_s, const std::string& said_by, const std:
        .describe_address = machine::describe_device_address,
        .thread_to_ask = machine::runner_of_first_block,
        .call_inside = machine::call_at_end_of_turn,
-       .before_failure = print_held,
        .begin = [] { trace::addr2line_elsewhere = ask_for_lines; },
        .explain = explain,
        .line_of = line_of_user,

@@ -54,12 +54,4 @@ void lock_kernels_child(std::size_t fresh_threads, const std::vector<std::string
 
 extern bool name_threads;  // printf starts with the block and the thread
 
-// A kernel whose blocks run a second time would print twice. So the output of the first run can be
-// held back (up to 1 MiB; the rest is printed at once).
-void hold_prints();
-[[gnu::weak]] void print_held();  // and stop holding; a signal handler may call it
-void drop_held();
-
-extern bool host_is_silent;  // printf outside of kernels prints nothing
-
 }  // namespace attempt

@@ -56,16 +56,6 @@ void Kernels::add_launch(
   entry.variant.kernel.name = entry.row.name.c_str();
 }
 
-void Kernels::add_hazards(const machine::RequestedLaunch& launch, const model::Counts& counts) {
-  const std::string name = machine::function_name(launch.kernel);
-  for (Entry& entry : entries) {
-    if (entry.row.name != name) continue;
-    for (const model::Hazard& hazard : counts.hazards) {
-      model::add(entry.row.counts->hazards, hazard);
-    }
-  }
-}
-
 void Kernels::add_hazard(const void* function, const model::Hazard& hazard) {
   for (Entry& entry : entries) {
     if (entry.row.launch->kernel == function) model::add(entry.row.counts->hazards, hazard);
@@ -76,12 +66,6 @@ bool Kernels::any_abandoned() const {
   return std::any_of(entries.begin(), entries.end(), [](const Entry& entry) {
     return model::has_fatal(*entry.row.counts);
   });
-}
-
-bool Kernels::several_launches() const {
-  return entries.size() > 1 || std::any_of(entries.begin(), entries.end(), [](const Entry& entry) {
-           return entry.row.launch->launches > 1;
-         });
 }
 
 bool Kernels::all_traced() const {
@@ -149,11 +133,12 @@ bool Launches::is_late() const {
 }
 
 void Launches::launch(const machine::ProgramLaunch& launch) {
+  const bool of_main = simt_users_main != nullptr;
   ++made;
-  if (left_out_.contains(launch.kernel)) return;
+  if (left_out_.contains(launch.kernel) || (!of_main && stopped())) return;
   try {
     const OutsideMain outside;  // for the paths of source files
-    require_opt_in(launch);
+    if (of_main) require_opt_in(launch);
     const void* kernel = machine::traced_twin(launch.kernel);
     if (kernel == nullptr) {
       throw model::Refusal(
@@ -161,6 +146,7 @@ void Launches::launch(const machine::ProgramLaunch& launch) {
     }
     trace(launch, kernel);
   } catch (const machine::LaunchRefusal& refusal) {
+    if (!of_main) throw;
     any_refused_ = true;
     simt::set_launch_error(refusal.error);
     add_note(refusal.what());
@@ -177,6 +163,7 @@ void Launches::launch(const machine::ProgramLaunch& launch) {
     failure = std::current_exception();
   }
   machine::traced_kernel = {};  // also if the kernel did not end
+  if (failure && !of_main) std::rethrow_exception(failure);
   if (stopped()) leave_main(1);
 }
 
@@ -257,7 +244,7 @@ void Launches::trace(const machine::ProgramLaunch& launch, const void* kernel) {
         for (const model::Hazard& hazard : counts.hazards) kernels.add_hazard(kernel, hazard);
         return;
       }
-      kernels.add_launch(run, counts, 0, 0);
+      kernels.add_launch(run, counts, M, N);
       if (machine.audit != nullptr) {
         trace::resolve_lines(*machine.audit, trace::kernel_lines(run.kernel));
       }
@@ -266,7 +253,7 @@ void Launches::trace(const machine::ProgramLaunch& launch, const void* kernel) {
     machine.cut_blocks_after = std::max(*machine.no_blocks_after, begun_s + whole_s_ / 8);
     machine::traced_kernel = {launch.kernel, kernel};
     machine::came_to_volatile = false;
-    trace::trace(machine, {}, run_with(kernel, thread));
+    trace::trace(machine, machine.arrays, run_with(kernel, thread));
     if (machine::came_to_volatile) volatile_.insert(kernel);
     if (cut) {
       note_lateness();
@@ -288,11 +275,13 @@ void Launches::trace(const machine::ProgramLaunch& launch, const void* kernel) {
   }
   ++launches.made;
   if (is_abandoned && keep_going) leave_out(launch.kernel);
-  if (is_whole || is_abandoned) return;
+  if (is_whole || is_abandoned || only_traced) return;
   machine.launched = {};
   if (!is_late()) {
     // Only the traced copy keeps a warp in step at volatile accesses.
     const bool in_step = volatile_.contains(kernel);
+    machine::traced_kernel = {};
+    if (in_step) machine::traced_kernel = {launch.kernel, kernel};
     const auto run_launch =
         in_step ? run_with(kernel, traced_thread(launch)) : run_with(launch.kernel, launch.thread);
     for (const model::Hazard& hazard : machine::run(machine, run_launch)) {
@@ -323,64 +312,24 @@ std::string sentence_about(const model::Audit::Surprise& surprise) {
 }
 
 // In each warp other lanes, and of a long block its beginning: few accesses, of all kinds.
-model::Audit new_audit() {
+model::Audit new_audit(double limit_s) {
   model::Audit audit;
   audit.most_accesses = 20'000;
   audit.every = 9;
+  audit.most_s = limit_s / 16;
   return audit;
 }
 
-std::string note_about(const model::Audit& audit) {
-  return std::string("Audited: ") + (audit.whole ? "all " : "the first ") +
-         text::grouped(audit.accesses) + " accesses of every " + std::to_string(audit.every) +
+std::string note_about(const model::Audit* audit) {
+  if (audit == nullptr) return "Not audited: " + trace::why_no_audit() + ".";
+  if (audit->accesses == 0) return "";
+  return std::string("Audited: ") + (audit->whole ? "all " : "the first ") +
+         text::grouped(audit->accesses) + " accesses of every " + std::to_string(audit->every) +
          "th thread of " +
-         (audit.blocks == 1 ? "the first block"
-                            : "the first blocks of " + text::grouped(audit.blocks) + " launches") +
+         (audit->blocks == 1
+              ? "the first block"
+              : "the first blocks of " + text::grouped(audit->blocks) + " launches") +
          " were announced to the tracer, and no others.";
-}
-
-namespace {
-
-model::Audit audited(const Options& options) {
-  const UsersProblem p(lab::load_problem(options.flags, false));
-  const model::Gpu gpu = lab::choose_model(options.flags, false);
-  lab::Floats result = p.C;
-  const std::vector<machine::GlobalArray> arrays = p.arrays(result);
-  model::Audit audit = new_audit();
-  // A block that waits for another one would never end alone.
-  machine::Machine machine{
-      &gpu, machine::blocks_may_wait ? machine::Blocks::kSample : machine::Blocks::kFirst};
-  machine.audit = &audit;
-  machine.launched = [&](const machine::RequestedLaunch& launch, const model::Counts&) {
-    trace::resolve_lines(audit, trace::kernel_lines(launch.kernel));
-  };
-  hold_prints();
-  host_is_silent = true;
-  guard::watched([&] { trace::trace(machine, arrays, p.product_by(sgemm_traced, result)); });
-  drop_held();
-  return audit;
-}
-
-}  // namespace
-
-AuditResult audit_sgemm(const Options& options) {
-  if (const std::string& why = trace::why_no_audit(); !why.empty()) {
-    return {"Not audited: " + why + ".", ""};
-  }
-  guard::Guard guard = kernel_guard(options.limit_s, "try");
-  guard.watched.before_failure = drop_held;
-  const guard::Ended ended = guard::run_in_child(guard, [&](std::FILE* report) {
-    const model::Audit audit = audited(options);
-    const bool is_true = audit.surprises.empty();
-    const std::string sentence =
-        is_true ? note_about(audit) : sentence_about(audit.surprises.front());
-    std::fputs(sentence.c_str(), report);
-    return guard::Outcome{is_true ? 0 : 1, ""};
-  });
-  if (ended.how != guard::Ended::done) {
-    return {"Not audited: the first block did not finish by itself.", ""};
-  }
-  return ended.exit_code == 0 ? AuditResult{ended.report, ""} : AuditResult{"", ended.report};
 }
 
 namespace {
@@ -450,9 +399,8 @@ guard::Outcome run_program(
   ShowRecorder recorder(options.show);
   recorder.title = text::shortened(options.file, text::kReportWidth);
   machine.recorder = recorder.wanted();
-  model::Audit audit = new_audit();
+  model::Audit audit = new_audit(options.limit_s);
   const bool audits = recorder.wanted() == nullptr && trace::why_no_audit().empty();
-  audit.most_s = options.limit_s / 16;
   if (audits) machine.audit = &audit;
   host::set_find_registers([&](const std::string& kernel) {
     return options.registers ? options.registers
@@ -501,9 +449,7 @@ guard::Outcome run_program(
   }
   if (recorder.wanted() != nullptr) return recorder.show(report, style, run, "");
   if (!audit.surprises.empty()) return {1, sentence_about(audit.surprises.front())};
-  const std::string note = !audits              ? "Not audited: " + trace::why_no_audit() + "."
-                           : audit.accesses > 0 ? note_about(audit)
-                                                : "";
+  const std::string note = note_about(audits ? &audit : nullptr);
   const bool agrees = print(report, options, run, note, style);
   const bool host_is_wrong = print_notes();
   const bool hazardous = report::report_hazards("try", run) || host_is_wrong;

@@ -34,16 +34,14 @@ struct Kernels {
   };
   std::deque<Entry> entries;  // in the order of their first launches; never moved
 
+  // M and N: of the product that the launch computes; 0: it computes none.
   void add_launch(
       const machine::RequestedLaunch& launch, const model::Counts& counts, int M, int N);
-  // Adds a launch of the other copy of a kernel, which has the same name.
-  void add_hazards(const machine::RequestedLaunch& launch, const model::Counts& counts);
   // Of a launch of the kernel whose traced copy is `function`.
   void add_hazard(const void* function, const model::Hazard& hazard);
 
   bool any_abandoned() const;  // in case of a fatal hazard
-  bool several_launches() const;
-  bool all_traced() const;  // every block
+  bool all_traced() const;     // every block
 };
 
 // With its occupancy. `registers` are per thread; none: as nvcc compiled it, if known.
@@ -54,6 +52,8 @@ lab::Row row_of(
 // Besides the launches that are counted, those that differ from all before in shape or pointers are
 // traced to find hazards: the first of each kernel, and a few more while that takes little time.
 // When most of the program's time is over, only traced blocks run, so that more kernels are seen.
+// A program is a user's main, or our own that calls a user's sgemm. The latter ends at a launch
+// that fails or is refused by an exception; after a fatal hazard, its launches do nothing.
 class Launches : public machine::ProgramLaunches {
  public:
   // `most_traced`: of each kernel, its first launches. The first of them is audited, if the machine
@@ -66,10 +66,13 @@ class Launches : public machine::ProgramLaunches {
   bool is_late() const override;
   void note_lateness() override;
   bool any_refused() const override { return any_refused_; }
+  std::span<const machine::GlobalArray> arrays() const override { return machine_.arrays; }
 
   std::function<void()> traced;  // called when the counts of a launch are there; may be empty
   bool any_cut_short = false;    // launches, because the program was late
   bool keep_going = false;       // after a fatal hazard
+  bool only_traced = false;      // no other blocks run, because the results are not needed
+  int M = 0, N = 0;              // of sgemm's product
 
   Kernels kernels;                 // the traced launches
   std::vector<std::string> notes;  // launches that a GPU refuses, once for each reason
@@ -106,21 +109,13 @@ class Launches : public machine::ProgramLaunches {
   double watching_s_ = 0;
 };
 
-// Audits a user's file before it is counted: compares what the first block of each launch does to
-// memory with what is announced to the tracer (trace/audit.h).
-
-struct AuditResult {
-  std::string note;          // how much was audited, or why nothing was; printed with the counts
-  std::string why_withheld;  // a sentence if the counts would not be true
-};
-
-// The sentence about one finding of an audit, and the note about the whole audit.
+// An audit, in a program with that limit, of the first block of each kernel's first launch:
+// compares what it does to memory with what is announced to the tracer (trace/audit.h).
+model::Audit new_audit(double limit_s);
+// The sentence about a finding, which makes the counts untrue.
 std::string sentence_about(const model::Audit::Surprise& surprise);
-std::string note_about(const model::Audit& audit);
-
-// Runs in a child process of its own. If sgemm fails there, nothing is reported here; the counting
-// run reports it.
-AuditResult audit_sgemm(const Options& options);
+// The note for the reader of the counts. Null: there can be no audit here.
+std::string note_about(const model::Audit* audit);
 
 // A whole program of a user: its own main runs on the CPU, and its launches are traced.
 

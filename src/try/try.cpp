@@ -8,9 +8,13 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <limits>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -70,17 +74,35 @@ bool print(
 
 namespace {
 
+// While this object exists, stdout is discarded, because another run of sgemm
+// has printed the same.
+struct Muted {
+  Muted() : stdout_before(dup(STDOUT_FILENO)) {
+    std::fflush(stdout);
+    const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    dup2(nowhere, STDOUT_FILENO);
+    close(nowhere);
+  }
+  ~Muted() {
+    std::fflush(stdout);
+    dup2(stdout_before, STDOUT_FILENO);
+    close(stdout_before);
+  }
+  Muted(const Muted&) = delete;
+  Muted& operator=(const Muted&) = delete;
+  const int stdout_before;
+};
+
 model::Error error_on_cpu(const flags::Flags& flags, const model::Gpu& gpu) {
   const UsersProblem p(lab::load_problem(flags, false));
   lab::Floats result = p.C;
   const std::vector<machine::GlobalArray> arrays = p.arrays(result);
   machine::Machine machine{&gpu};
   machine.arrays = arrays;
-  hold_prints();  // the first run has printed
+  const Muted muted;
   const bool as_traced = machine::blocks_may_wait || machine::came_to_volatile;
   const auto sgemm = as_traced ? sgemm_traced : sgemm_plain;
   guard::watched([&] { machine::run(machine, p.product_by(sgemm, result)); });
-  drop_held();
   return p.compare(lab::compute_reference(p), result);
 }
 
@@ -100,25 +122,6 @@ std::string why_wrong(
 }
 
 namespace {
-
-// While this object exists, stdout is discarded, because the timed runs would repeat the first
-// run's output.
-struct Muted {
-  Muted() : stdout_before(dup(STDOUT_FILENO)) {
-    std::fflush(stdout);
-    const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    dup2(nowhere, STDOUT_FILENO);
-    close(nowhere);
-  }
-  ~Muted() {
-    std::fflush(stdout);
-    dup2(stdout_before, STDOUT_FILENO);
-    close(stdout_before);
-  }
-  Muted(const Muted&) = delete;
-  Muted& operator=(const Muted&) = delete;
-  const int stdout_before;
-};
 
 // The time is that of all launches together.
 void run_on_gpu(
@@ -161,10 +164,18 @@ guard::Outcome step_sgemm(const flags::Flags& flags, bool on_terminal, std::FILE
   return {step::step(flags, scenes, on_terminal, report), ""};
 }
 
-// `note` is printed for readers of the counts.
+// Elements of C that no thread has stored to, if all blocks were traced.
+std::optional<model::Hazard> never_written(const std::vector<bool>& written) {
+  const auto first = std::find(written.begin(), written.end(), false);
+  if (first == written.end()) return std::nullopt;
+  model::Hazard hazard{model::HazardKind::never_written, "C", 0, 0, {}, {}};
+  hazard.byte = 4 * static_cast<std::uint64_t>(first - written.begin());
+  hazard.extent = std::count(first, written.end(), false);
+  return hazard;
+}
+
 guard::Outcome try_sgemm(
-    const Options& options, const std::string& command, const std::string& note, text::Style style,
-    std::FILE* report) {
+    const Options& options, const std::string& command, text::Style style, std::FILE* report) {
   const flags::Flags& flags = options.flags;
   lab::Run run = lab::new_run(flags, sgemm_gpu != nullptr && lab::choose_device(flags), command);
   const UsersProblem p(lab::load_problem(flags, run.gpu_present));
@@ -175,63 +186,46 @@ guard::Outcome try_sgemm(
   const lab::Reference reference = lab::compute_reference(p);
 
   lab::Floats result = p.C;
-  Kernels kernels;
-  const std::vector<machine::GlobalArray> arrays = p.arrays(result);
+  std::vector<machine::GlobalArray> arrays = p.arrays(result);
+  std::vector<bool> written;
   machine::Machine machine = lab::machine_for(flags, run.gpu);
   machine.host_variables = true;
-  machine.launched = [&](const machine::RequestedLaunch& launch, const model::Counts& counts) {
-    kernels.add_launch(launch, counts, p.M, p.N);
+  machine.arrays = arrays;
+  for (machine::GlobalArray& array : arrays) array.all_written = false;  // by a single launch
+  machine.wrote = [&](std::span<const std::uint64_t> last) {
+    written.resize(last.size());
+    for (std::size_t i = 0; i < last.size(); ++i) written[i] = written[i] || last[i] != 0;
   };
   ShowRecorder recorder(options.show);
   machine.recorder = recorder.wanted();
-  // Output is printed once. If all blocks run again, that run prints, because its kernels see
-  // complete results.
-  const bool runs_again = machine.blocks == machine::Blocks::kSample || run.gpu_present;
-  if (runs_again) hold_prints();
-  machine.arrays = arrays;
-  std::vector<model::Hazard> found;
-  try {
-    guard::watched([&] {
-      recorder.keep_fault([&] {
-        found = trace::trace(machine, arrays, p.product_by(sgemm_traced, result)).hazards;
-      });
-    });
-  } catch (...) {
-    print_held();
-    throw;
+  model::Audit audit = new_audit(options.limit_s);
+  const bool audits = recorder.wanted() == nullptr && trace::why_no_audit().empty();
+  if (audits) machine.audit = &audit;
+  Launches launches(
+      machine, std::numeric_limits<int>::max(), std::numeric_limits<double>::infinity());
+  launches.M = p.M;
+  launches.N = p.N;
+  launches.only_traced = run.gpu_present;
+  {
+    std::optional<Muted> muted;
+    if (run.gpu_present) muted.emplace();  // the run on the GPU prints
+    machine::program_launches = &launches;
+    guard::watched([&] { recorder.keep_fault(p.product_by(sgemm_plain, result)); });
+    machine::program_launches = nullptr;
   }
-  if (recorder.fault()) {
-    print_held();
-    return recorder.show(report, style, run, "");
-  }
+  if (recorder.fault()) return recorder.show(report, style, run, "");
+  Kernels& kernels = launches.kernels;
   if (kernels.entries.empty() && p.results() > 0) {
-    print_held();
     throw model::Refusal(
         "sgemm launches no kernel; it must call launch(kernel, grid, block, "
         "shared_bytes, arguments...)");
   }
-  if (!found.empty() && found.back().kind == model::HazardKind::never_written) {
-    kernels.entries.back().row.counts->hazards.push_back(found.back());
+  if (!audit.surprises.empty()) return {1, sentence_about(audit.surprises.front())};
+  if (kernels.all_traced() && !kernels.any_abandoned()) {
+    if (const auto hazard = never_written(written)) {
+      kernels.entries.back().row.counts->hazards.push_back(*hazard);
+    }
   }
-  const bool is_whole = kernels.all_traced() && !kernels.several_launches();
-  if (machine.blocks == machine::Blocks::kSample && !run.gpu_present && !is_whole &&
-      !kernels.any_abandoned()) {
-    // A launch may need everything that the previous one did.
-    const bool all_again = kernels.several_launches();
-    machine.blocks = all_again ? machine::Blocks::kAll : machine::Blocks::kAllButSample;
-    machine.launched = [&](const machine::RequestedLaunch& launch, const model::Counts& counts) {
-      kernels.add_hazards(launch, counts);
-    };
-    if (all_again) result = p.C;
-    all_again ? drop_held() : print_held();
-    host_is_silent = !all_again;
-    // The traced copy lets other blocks run while it waits for a volatile flag.
-    const bool as_traced = machine::blocks_may_wait || machine::came_to_volatile;
-    const auto sgemm = as_traced ? sgemm_traced : sgemm_plain;
-    guard::watched([&] { machine::run(machine, p.product_by(sgemm, result)); });
-  }
-
-  run.gpu_present ? drop_held() : print_held();
 
   lab::Row all;
   all.name = "sgemm";
@@ -261,6 +255,7 @@ guard::Outcome try_sgemm(
         report, style, run, is_right ? "" : why_wrong(flags, run.gpu, p, *all.error));
   }
   const std::string bound = all.error ? p.bound_sentence(reference, result) : "";
+  const std::string note = note_about(audits ? &audit : nullptr);
   const bool agrees = print(
       report, options, run, bound.empty() || note.empty() ? bound + note : bound + "\n" + note,
       style);
@@ -326,17 +321,11 @@ int try_or_refuse(int argc, char** argv) {
     if (sgemm_traced == nullptr) {
       return try_program(options, lab::joined(argc, argv), style, on_terminal);
     }
-    const bool prints_counts = !options.flags.step && options.show.empty();
-    const AuditResult audit = prints_counts ? audit_sgemm(options) : AuditResult{};
-    if (!audit.why_withheld.empty()) {
-      std::fprintf(stderr, "try: %s\n", audit.why_withheld.c_str());
-      return 1;
-    }
     guard::Guard guard = kernel_guard(options.limit_s, "try");
     guard.if_stopped = page_of_stopped(options.show);
     return guard::run_guarded(guard, [&](std::FILE* report) {
       if (options.flags.step) return step_sgemm(options.flags, on_terminal, report);
-      return try_sgemm(options, lab::joined(argc, argv), audit.note, style, report);
+      return try_sgemm(options, lab::joined(argc, argv), style, report);
     });
   } catch (const model::Refusal& refusal) {
     std::fprintf(stderr, "try: %s\n", refusal.what());

@@ -133,7 +133,6 @@ thread_local void* crashed_at = nullptr;  // the instruction, if this thread cra
     while (true) sigsuspend(&none);
   }
   const Watched& code = this_child.guard->watched;
-  if (code.before_failure != nullptr) code.before_failure();
   failure = what;
   failure.inside = is_inside();
   if (code.describe != nullptr) code.describe(failure.words, sizeof failure.words);

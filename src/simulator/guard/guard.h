@@ -42,7 +42,6 @@ struct Watched {
   std::optional<pthread_t> (*thread_to_ask)() = nullptr;
   // Has `what` called by the watched code itself, soon, if that is possible.
   void (*call_inside)(void (*what)()) = nullptr;
-  void (*before_failure)() = nullptr;
 
   // These are called in the child: `begin` before its work, `explain` for an exception. `watching`
   // says whether watched code threw it or the code around it.

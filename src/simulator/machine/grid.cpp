@@ -232,14 +232,19 @@ const model::Gpu* current_gpu() {
 }
 
 const GlobalArray* current_array_at(const void* address) {
-  if (session == nullptr) return nullptr;
+  std::span<const GlobalArray> arrays;
+  if (session != nullptr) {
+    arrays = session->arrays;
+  } else if (program_launches != nullptr) {
+    arrays = program_launches->arrays();
+  }
   const auto holds = [&](const GlobalArray& array) {
     return reinterpret_cast<std::uintptr_t>(address) -
                reinterpret_cast<std::uintptr_t>(array.data) <
            array.bytes;
   };
-  const auto found = std::find_if(session->arrays.begin(), session->arrays.end(), holds);
-  return found != session->arrays.end() ? &*found : nullptr;
+  const auto found = std::find_if(arrays.begin(), arrays.end(), holds);
+  return found != arrays.end() ? &*found : nullptr;
 }
 
 model::Counts run_observed(

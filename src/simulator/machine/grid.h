@@ -108,7 +108,7 @@ std::vector<model::Hazard> run(const Machine& machine, const std::function<void(
 // For host code that run() calls, and for a whole program (machine/grid.h). The GPU whose limits
 // its launches must keep; null outside of them.
 const model::Gpu* current_gpu();
-// The array of the current run that contains this address; null if there is none.
+// The array of the current run, or of the program, that contains this address; null: none does.
 const GlobalArray* current_array_at(const void* address);
 
 // The blocks that represent a grid when not all of it is traced.
@@ -177,6 +177,8 @@ class ProgramLaunches {
   virtual void note_lateness() = 0;
   // Whether a launch was refused, so that its results are missing.
   virtual bool any_refused() const { return false; }
+  // The matrices that the program is given.
+  virtual std::span<const GlobalArray> arrays() const { return {}; }
 };
 extern ProgramLaunches* program_launches;
 

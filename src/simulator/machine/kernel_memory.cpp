@@ -143,6 +143,7 @@ References references_of(std::span<const unsigned char> code) {
   References found;
   const auto begin = reinterpret_cast<std::uintptr_t>(code.data());
   [[maybe_unused]] const auto thread = reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer());
+  [[maybe_unused]] const MemoryRange locals = thread_locals();
   [[maybe_unused]] std::size_t prefix = code.size();
   for (std::size_t i = 2; i + 4 <= code.size(); ++i) {
     std::int32_t offset = 0;
@@ -152,10 +153,12 @@ References references_of(std::span<const unsigned char> code) {
     const bool calls = (code[i - 1] | 1) == 0xe9;
     const bool takes_address = code[i - 2] == 0x8d && (code[i - 1] & 0xc7) == 0x05;
     // (A call soon after the prefix is none of thread-local memory.)
-    if (calls || takes_address)
+    if (calls || takes_address) {
       found.places.push_back(begin + i + 4 + offset);
-    else if (i - prefix < 16)
+    } else if (i - prefix < 16 && locals.holds(thread + offset)) {
       found.locals.push_back(thread + offset);
+      i += sizeof offset - 1;  // the rest of these bytes is no other offset
+    }
 #else
     const bool calls = i % 4 == 0 && (static_cast<std::uint32_t>(offset) >> 26) == 0x25;
     if (calls) found.places.push_back(begin + i + (offset << 6 >> 4));
