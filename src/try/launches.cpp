@@ -15,7 +15,6 @@
 
 #include "lab/device.h"
 #include "lab/measure.h"
-#include "lab/problem.h"
 #include "lab/run.h"
 #include "model/refusal.h"
 #include "profile/profile.h"
@@ -25,7 +24,6 @@
 #include "try/guarded_kernel.h"
 #include "try/options.h"
 #include "try/print.h"
-#include "try/users_problem.h"
 
 namespace attempt {
 

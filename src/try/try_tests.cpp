@@ -38,52 +38,40 @@ TEST_CASE("inline PTX in a file that is not rewritten is reported with file and 
   CHECK(contains(output.err, "ptx.cu:2:11: error: inline PTX cannot be traced"));
 }
 
-TEST_CASE("registers from ptxas are used for the nearest architecture up to the GPU's") {
+TEST_CASE("what nvcc made of a kernel stands beside its counts, as its golden file has it") {
   const testing::Folder folder;
   std::filesystem::copy_file(testing::built() / "try" / "tiled", folder / "tiled");
-  // The output of ptxas from CUDA 13, after c++filt -p.
-  std::ofstream(folder / "log")
-      << "ptxas info    : 0 bytes gmem\n"
-         "ptxas info    : Compiling entry function 'tiled<16u>' for 'sm_75'\n"
-         "ptxas info    : Function properties for tiled<16u>\n"
-         "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
-         "ptxas info    : Used 40 registers, used 1 barriers, 1024 bytes smem\n"
-         "ptxas info    : Compiling entry function 'tiled<16u>' for 'sm_86'\n"
-         "ptxas info    : Used 64 registers, used 1 barriers, 1024 bytes smem\n"
-         "ptxas info    : Compiling entry function 'tiled<16u>' for 'sm_90a'\n"
-         "ptxas info    : Used 33 registers, used 1 barriers, 1024 bytes smem\n";
-  REQUIRE(run("awk -f src/model/ptxas_registers.awk " + folder / "log").exit_code == 0);
-  std::ofstream(folder / "tiled.registers")
-      << run("awk -f src/model/ptxas_registers.awk " + folder / "log").out;
-  const auto explained = [&](const std::string& gpu) {
-    return run(folder / "tiled" + " --device cpu --size 16 --explain --gpu '" + gpu + "'").out;
+  std::vector<testing::TitledText> outputs;
+  const auto add = [&](const std::string& flags, const std::string& lines) {
+    outputs.emplace_back(
+        flags, run(folder / "tiled" + " --device cpu --size 32 --trace all " + flags +
+                   " 2>&1 | grep -E '" + lines + "'")
+                   .out);
   };
-  CHECK(contains(explained("T4"), "40 x 32 lanes"));
-  CHECK(contains(explained("A100 SXM4 80GB"), "40 x 32 lanes"));
-  CHECK(contains(explained("RTX 4090"), "64 x 32 lanes"));
-  CHECK(contains(explained("H200"), "33 x 32 lanes"));
-}
-
-TEST_CASE("a kernel's loads from shared memory stand beside those of nvcc's code, line by line") {
-  const testing::Folder folder;
-  std::filesystem::copy_file(testing::built() / "try" / "tiled", folder / "tiled");
-  const auto kernel = [&] {
-    return run(folder / "tiled" +
-               " --device cpu --gpu rtx3090 --size 32 --trace all --explain --section kernel")
-        .out;
-  };
-  const std::string without = kernel();
-  CHECK_FALSE(contains(without, "nan"));
-  CHECK(contains(without, "Loads from shared memory that the compiler may merge\n"));
-  CHECK(contains(without, "  line 26, As: 4 loads in one, 2.00 instead of 4.00 wavefronts\n"));
-  CHECK(!contains(without, "dynamic: "));
-  CHECK(contains(without, "Without nvcc, the code of sm_86 is not known."));
+  // The output of ptxas from CUDA 13, after c++filt -p. The nearest architecture counts, up to the
+  // GPU's.
+  folder.write(
+      "log",
+      "ptxas info    : 0 bytes gmem\n"
+      "ptxas info    : Compiling entry function 'tiled<16u>' for 'sm_75'\n"
+      "ptxas info    : Function properties for tiled<16u>\n"
+      "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+      "ptxas info    : Used 40 registers, used 1 barriers, 1024 bytes smem\n"
+      "ptxas info    : Compiling entry function 'tiled<16u>' for 'sm_86'\n"
+      "ptxas info    : Used 64 registers, used 1 barriers, 1024 bytes smem\n"
+      "ptxas info    : Compiling entry function 'tiled<16u>' for 'sm_90a'\n"
+      "ptxas info    : Used 33 registers, used 1 barriers, 1024 bytes smem\n");
+  folder.write(
+      "tiled.registers", run("awk -f src/model/ptxas_registers.awk " + folder / "log").out);
+  for (const char* gpu : {"T4", "a100", "rtx4090", "H200"}) {
+    add(std::string("--explain --gpu ") + gpu, " x 32 lanes");
+  }
+  const std::string kernel = "--gpu rtx3090 --explain --section kernel";
+  const std::string loads = "nvcc|nan|dynamic|loads in one|may merge";
+  add(kernel, loads);
   folder.write("tiled.why_not_compiled", "nvcc does not compile the file: some reason\n");
-  CHECK(contains(kernel(), "nvcc does not compile the file: some reason"));
-  CHECK(
-      run(folder / "tiled" + " --device cpu --size 16 2>&1 >/dev/null | tail -1").out ==
-      "try: note: nvcc does not compile the file: some reason; so its registers are not known\n");
-
+  add(kernel, loads);
+  add("", "note");
   // As nvdisasm writes it.
   const std::string file = std::filesystem::absolute("examples/tiled.cu").string();
   std::string code =
@@ -92,20 +80,9 @@ TEST_CASE("a kernel's loads from shared memory stand beside those of nvcc's code
   for (int i = 0; i < 16; ++i) code += "        /*0000*/                   LDS R4, [R6] ;\n";
   code += "        /*0000*/              @P0 BRA `(.L_x_1) ;\n        /*0000*/      EXIT ;\n";
   folder.write("tiled.sm_86.sass", code);
-  const std::string with = kernel();
-  CAPTURE(with);
-  CHECK(contains(with, "Its loads from shared memory as nvcc compiled them for sm_86"));
-  CHECK(contains(
-      with,
-      "  26         As, dynamic       2,048       2,048       1,280       1,536  16 LDS + 4 "
-      "LDS.128"));
-  const std::string json =
-      run(folder / "tiled" + " --device cpu --gpu rtx3090 --size 32 --trace all --format json").out;
-  CHECK(contains(
-      json,
-      "{\"line\": 26, \"arrays\": \"As, dynamic\", \"requests\": 2048, \"wavefronts\": 2048, "
-      "\"compiled_requests\": 1280, \"compiled_wavefronts\": 1536, \"lds_32\": 16, "
-      "\"lds_64\": 0, \"lds_128\": 4}"));
+  add(kernel, loads);
+  add("--gpu rtx3090 --format json", "arrays\": \"As");
+  testing::compare_with_golden("try-nvcc", outputs);
 }
 
 TEST_CASE("nvcc's output for a file is kept beside the program, or the reason if there is none") {
