@@ -212,7 +212,8 @@ class ArrayView {
   drawRequest(step, lane, colours, isSecret) {
     const {context, cellWidth, cellHeight} = this;
     if (!this.array.shared && !isSecret) this.outlineSectors(step, colours);
-    const conflicts = this.array.shared && !isSecret ? conflictingWords(this.recording, step) : new Set();
+    const conflicts = new Set();
+    if (!isSecret) this.recording.forEachWord(step, (word) => conflicts.add(word), step.pattern.inConflict);
     this.recording.forEachWord(step, (word) => this.fillWord(word, conflicts.has(word) ? colours.conflict : colours.now));
     context.strokeStyle = colours.paper;
     context.lineWidth = Math.max(1, cellWidth / 6);
@@ -266,20 +267,6 @@ class ArrayView {
       this.recording.forEachWord(step, (word) => this.fillWord(word, colours.conflict));
     }
   }
-}
-
-// The words of a request that share a bank with another word that is served with them.
-function conflictingWords(recording, step) {
-  const banks = new Map();
-  if (step.pattern.conflicts === 0) return new Set();
-  for (const {lanes, group} of step.pattern.wavefronts) {
-    recording.forEachWord(step, (word) => {
-      const bank = group * recording.scene.banks + word % recording.scene.banks;
-      if (!banks.has(bank)) banks.set(bank, new Set());
-      banks.get(bank).add(word);
-    }, lanes);
-  }
-  return new Set([...banks.values()].filter((words) => words.size > 1).flatMap((words) => [...words]));
 }
 
 // The page's colours as the canvas needs them; of the light or the dark page.
@@ -360,9 +347,7 @@ class RequestView {
       const byte = this.recording.address(step, lane);
       return this.recording.isActive(step, lane) ? 4 * wordOf(Math.floor(byte / 4)) + byte % 4 : null;
     });
-    const rule = direction === Direction.load ? wavefrontsOfLoad : wavefrontsOfStore;
-    const wavefronts = rule({addresses, bytes, warp: {lanes, banks}}).wavefronts
-      .map(({lanes, group}) => ({lanes: lanes.reduce((mask, lane) => mask | 1 << lane, 0), group}));
+    const wavefronts = wavefrontsOf({addresses, bytes, warp: {lanes, banks}}, direction === Direction.load);
     return {...step, base: 0, pattern: {...step.pattern, offset: addresses, wavefronts}};
   }
 

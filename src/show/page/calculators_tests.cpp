@@ -177,19 +177,14 @@ TEST_CASE("the page's wavefronts have the lanes that the model's have") {
   for (int i = 0; i < kSettings; ++i) {
     const model::WarpAccess access = random_access(random, i);
     settings.push_back(access_json(access));
-    const model::Wavefronts load = model::wavefronts_of_load(access);
     expected.push_back(
-        text::printed("[%d,", load.groups) + wavefronts_json(load) + "," +
+        "[" + wavefronts_json(model::wavefronts_of_load(access)) + "," +
         wavefronts_json(model::wavefronts_of_store(access)) + "]");
     conflicts += model::shared_load(access).bank_conflicts() > 0;
   }
   const auto page = of_page(
-      "(access) => {"
-      "  const plain = (found) => found.wavefronts.map(({group, lanes}) =>"
-      "    [group, lanes.reduce((mask, lane) => mask | 1 << lane, 0) >>> 0]);"
-      "  const load = wavefrontsOfLoad(access);"
-      "  return JSON.stringify([load.groups, plain(load), plain(wavefrontsOfStore(access))]);"
-      "}",
+      "(access) => JSON.stringify([true, false].map((isLoad) =>"
+      "  wavefrontsOf(access, isLoad).map(({group, lanes}) => [group, lanes >>> 0])))",
       settings);
   for (int i = 0; i < kSettings; ++i) {
     INFO(settings[i]);

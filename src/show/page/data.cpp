@@ -129,9 +129,12 @@ std::string pattern_of(const step::StepScene& scene, std::size_t at) {
     before = address;
   });
   std::vector<std::string> wavefronts;
+  std::uint32_t conflicts = 0;  // lanes
   const bool is_request = event.kind == model::RecordedEvent::Kind::request;
   if (is_request && scene.recording.array_of(event).shared) {
-    for (const model::Wavefront& one : wavefronts_of(pictures::request_at(scene.recording, at))) {
+    const pictures::WarpRequest request = pictures::request_at(scene.recording, at);
+    if (event.bank_conflicts > 0) conflicts = lanes_in_conflict(request);
+    for (const model::Wavefront& one : wavefronts_of(request)) {
       wavefronts.push_back(mask(one.lanes));
       wavefronts.push_back(std::to_string(one.group));
     }
@@ -139,7 +142,7 @@ std::string pattern_of(const step::StepScene& scene, std::size_t at) {
   return array_of(
       {std::to_string(event.access.bytes), mask(event.access.active), packed(steps),
        std::to_string(event.pieces), std::to_string(event.bank_conflicts), array_of(wavefronts),
-       std::to_string(event.access.matrices)});
+       std::to_string(event.access.matrices), mask(conflicts)});
 }
 
 // What the step does, and its sentence, as numbers in `texts`. The warp's number is left to the

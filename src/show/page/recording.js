@@ -18,7 +18,7 @@ function unpack(packed) {
 }
 
 // The lanes' offsets in a request, and the request's cost.
-function readPattern([bytes, active, steps, pieces, conflicts, turns, matrices], lanes) {
+function readPattern([bytes, active, steps, pieces, conflicts, turns, matrices, inConflict], lanes) {
   const offset = new Array(lanes).fill(0);
   const between = unpack(steps);
   let at = 0;
@@ -29,7 +29,7 @@ function readPattern([bytes, active, steps, pieces, conflicts, turns, matrices],
   }
   const wavefronts = [];
   for (let i = 0; i < turns.length; i += 2) wavefronts.push({lanes: turns[i], group: turns[i + 1]});
-  return {bytes, active, offset, pieces, conflicts, wavefronts, matrices};
+  return {bytes, active, offset, pieces, conflicts, wavefronts, matrices, inConflict};
 }
 
 class Recording {

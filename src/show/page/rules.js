@@ -54,75 +54,35 @@ function occupancy(gpu, {threads, registers, smemBytes}) {
   return {warpsPerBlock, limits, limiter, blocks, percent: 100 * blocks * warpsPerBlock / warpsPerSm};
 }
 
-// One instruction of one warp, as model::WarpAccess (src/model/warp_access.h): every lane accesses
-// `bytes` bytes at its address; null: the lane takes no part. `warp` is the geometry.
-//   {addresses: [0, 4, 8, ...], bytes: 4, warp: {lanes: 32, banks: 32}}
-
-function activeLanes(access) {
-  return [...access.addresses.keys()].filter((lane) => access.addresses[lane] !== null);
-}
-
-// The wavefronts of lanes that are served together. A lane of 8 or 16 bytes covers 2 or 4
-// neighbouring banks completely, so here a bank is a set of 2 or 4 banks, and a unit is what a lane
-// needs from it. A bank gives one unit per wavefront, and every lane that wants this unit gets it.
-// A lane is served in the first wavefront in which its bank is free or gives its unit already.
-function wavefrontsOfGroup(access, lanes, bytes, group) {
-  const banks = access.warp.banks * WORD_BYTES / bytes;
-  const unitsOfBank = new Map();  // the units that each bank gives, wavefront after wavefront
+// model::wavefronts_of_load and wavefronts_of_store (src/model/warp_access.cpp): the cycles that one
+// instruction of a warp on shared memory takes, as [{lanes, group}] with a mask of the lanes that are
+// served. Lane l accesses `bytes` bytes at addresses[l]; null: it takes no part. A lane of 8 or 16
+// bytes covers 2 or 4 neighbouring banks completely, so here a bank is a set of 2 or 4 banks, and a
+// unit is what a lane needs from it. A bank gives one unit per wavefront, and every lane that wants
+// this unit gets it. As many lanes as fill all banks once are a group, and groups are served in turn;
+// two groups of a load are one if lanes whose numbers differ only in one of the last two bits have
+// equal addresses.
+function wavefrontsOf({addresses, bytes, warp: {lanes, banks}}, isLoad) {
+  const wide = Math.max(bytes, WORD_BYTES), units = banks * WORD_BYTES / wide;
+  const equalInPairs = (distance) => addresses.every((address, lane) =>
+    [address, addresses[lane ^ distance] ?? null].includes(null) || addresses[lane ^ distance] === address);
+  let perGroup = Math.min(lanes, units);
+  if (isLoad && perGroup < lanes && (equalInPairs(1) || equalInPairs(2))) perGroup *= 2;
   const wavefronts = [];
-  for (const lane of lanes) {
-    const unit = Math.floor(access.addresses[lane] / bytes);
-    const bank = unit % banks;
-    if (!unitsOfBank.has(bank)) unitsOfBank.set(bank, []);
-    const units = unitsOfBank.get(bank);
-    if (!units.includes(unit)) units.push(unit);
-    const turn = units.indexOf(unit);
-    if (turn === wavefronts.length) wavefronts.push({lanes: [], group});
-    wavefronts[turn].lanes.push(lane);
+  for (let first = 0, group = 0; first < lanes; first += perGroup) {
+    const unitsOfBank = new Map(), ofGroup = [];
+    addresses.slice(first, first + perGroup).forEach((address, i) => {
+      if (address === null) return;
+      const unit = Math.floor(address / wide), given = unitsOfBank.get(unit % units) ?? [];
+      if (!given.includes(unit)) unitsOfBank.set(unit % units, [...given, unit]);
+      const turn = given.includes(unit) ? given.indexOf(unit) : given.length;
+      ofGroup[turn] ??= {lanes: 0, group};
+      ofGroup[turn].lanes |= 1 << first + i;
+    });
+    wavefronts.push(...ofGroup);
+    group += ofGroup.length > 0 ? 1 : 0;
   }
   return wavefronts;
-}
-
-function wavefrontsInGroups(access, lanes, bytes, lanesPerGroup) {
-  const wavefronts = [];
-  let groups = 0;
-  for (let first = 0; first < access.warp.lanes; first += lanesPerGroup) {
-    const inGroup = lanes.filter((lane) => lane >= first && lane < first + lanesPerGroup);
-    if (inGroup.length === 0) continue;
-    wavefronts.push(...wavefrontsOfGroup(access, inGroup, bytes, groups));
-    ++groups;
-  }
-  return {wavefronts, groups, conflicts: wavefronts.length - groups};
-}
-
-// As many lanes as fill all banks once.
-function lanesPerGroup(access, bytes) {
-  return Math.min(access.warp.lanes, access.warp.banks * WORD_BYTES / bytes);
-}
-
-// Whether every two active lanes whose numbers differ only in the bit `distance` have the same
-// address.
-function equalInPairs(access, distance) {
-  return activeLanes(access).every((lane) => {
-    const other = access.addresses[lane ^ distance];
-    return other === null || other === undefined || other === access.addresses[lane];
-  });
-}
-
-// model::wavefronts_of_load (src/model/warp_access.cpp): the cycles that a load from shared memory
-// takes, as [{lanes, group}], the number of groups, and the bank conflicts: wavefronts beyond one
-// for each group. Neighbouring groups are served as one if lanes are equal in pairs.
-function wavefrontsOfLoad(access) {
-  const bytes = Math.max(access.bytes, WORD_BYTES);
-  let lanes = lanesPerGroup(access, bytes);
-  if (lanes < access.warp.lanes && (equalInPairs(access, 1) || equalInPairs(access, 2))) lanes *= 2;
-  return wavefrontsInGroups(access, activeLanes(access), bytes, lanes);
-}
-
-// model::wavefronts_of_store
-function wavefrontsOfStore(access) {
-  const bytes = Math.max(access.bytes, WORD_BYTES);
-  return wavefrontsInGroups(access, activeLanes(access), bytes, lanesPerGroup(access, bytes));
 }
 
 // model::evaluate (src/model/stage.cpp): the value of a formula with numbers, names,

@@ -171,6 +171,23 @@ model::Wavefronts wavefronts_of(const WarpRequest& request) {
                                                      : model::wavefronts_of_store(request.access);
 }
 
+std::uint32_t lanes_in_conflict(const WarpRequest& request) {
+  // By group and bank: each word, and the lanes that want it.
+  std::map<std::pair<int, std::uint64_t>, std::map<std::uint64_t, std::uint32_t>> banks;
+  for (const model::Wavefront& turn : wavefronts_of(request)) {
+    model::for_each_lane(turn.lanes, [&](int lane) {
+      model::for_each_word(request.access, lane, [&](std::uint64_t word) {
+        banks[{turn.group, word % request.access.warp.banks}][word] |= 1u << lane;
+      });
+    });
+  }
+  std::uint32_t lanes = 0;
+  for (const auto& [bank, words] : banks) {
+    for (const auto& [word, by] : words) lanes |= words.size() > 1 ? by : 0;
+  }
+  return lanes;
+}
+
 namespace {
 
 std::string signs(std::span<const std::uint32_t> lanes) {

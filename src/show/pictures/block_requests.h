@@ -94,6 +94,9 @@ std::string request_text(const model::Recording& recording, std::size_t at);
 model::Sectors sectors_of(const WarpRequest& request);
 model::Wavefronts wavefronts_of(const WarpRequest& request);
 
+// The lanes that want another word of a bank of shared memory than others of their group.
+std::uint32_t lanes_in_conflict(const WarpRequest& request);
+
 // 0 to 9, then a to v.
 inline char lane_sign(int lane) {
   return static_cast<char>(lane < 10 ? '0' + lane : 'a' + lane - 10);

@@ -24,18 +24,10 @@ namespace report {
 
 namespace {
 
-using lab::example::kTiling;
-using lab::example::stage_row;
-using lab::example::tiling_counts;
-using lab::example::traced_run;
-
-}  // namespace
-
-namespace {
-
 using lab::example::kGpu;
+using lab::example::kTiling;
 using lab::example::timed_run;
-
+using lab::example::traced_run;
 using testing::widest;
 
 std::string explained(const lab::Run& run, const lab::Row& row, text::Style style = {}) {

@@ -296,20 +296,6 @@ void mark_arrivals(std::string& signs, const StepScene& scene, std::size_t at, i
   }
 }
 
-// If the wavefronts of one group use different words of a bank, all of these are in conflict.
-void mark_conflicts(std::string& signs, const StepScene& scene, std::size_t at) {
-  std::map<std::pair<int, std::uint64_t>, std::set<std::uint64_t>> words;  // by group and bank
-  for (const model::Wavefront& turn : wavefronts_of(pictures::request_at(scene.recording, at))) {
-    for_each_word(scene.recording.events[at].access, turn.lanes, [&](std::uint64_t word) {
-      words[{turn.group, word % scene.recording.warp.banks}].insert(word);
-    });
-  }
-  for (const auto& [place, wanted] : words) {
-    if (wanted.size() < 2) continue;
-    for (const std::uint64_t word : wanted) mark(signs, word, '!');
-  }
-}
-
 // From a hazard's step to the next barrier, and in its other step.
 void mark_hazards(std::string& signs, const StepScene& scene, std::size_t at, int array) {
   const model::Recording& recording = scene.recording;
@@ -332,9 +318,11 @@ std::string signs_of_words(const StepScene& scene, std::size_t at, int array) {
   mark_arrivals(signs, scene, at, array);
   const model::RecordedEvent& now = scene.recording.events[at];
   if (now.kind == Kind::request && scene.recording.site_of(now).array == array) {
-    for_each_word(
-        now.access, now.access.active, [&](std::uint64_t word) { mark(signs, word, '#'); });
-    if (now.bank_conflicts > 0) mark_conflicts(signs, scene, at);
+    const std::uint32_t conflicts =
+        now.bank_conflicts == 0 ? 0 : lanes_in_conflict(pictures::request_at(scene.recording, at));
+    for (const auto& [lanes, sign] : {std::pair(now.access.active, '#'), {conflicts, '!'}}) {
+      for_each_word(now.access, lanes, [&](std::uint64_t word) { mark(signs, word, sign); });
+    }
   }
   mark_hazards(signs, scene, at, array);
   return signs;
