@@ -62,9 +62,10 @@ class ArrayView {
 
   at(word) {
     const {array, life} = this, text = words.array;
+    const part = this.recording.partAt(array, word);
     const place = {name: this.name, row: Math.floor(word / array.columns), column: word % array.columns, word, bank: word % this.recording.scene.banks};
     const warp = !array.shared && array.name === "C" ? life.warpOf[word] : -1;
-    return say(text.element, place) + (array.shared ? say(text.bank, place) : "") + (warp >= 0 ? ". " + life.sumsText(warp, this.step) : "");
+    return say(text.element, place) + (array.shared ? say(text.bank, place) : "") + (part ? ": " + part.name : "") + (warp >= 0 ? ". " + life.sumsText(warp, this.step) : "");
   }
 
   draw(replay, lane, colours, isSecret) {
@@ -437,11 +438,10 @@ function lanesByWord(recording, step, placeOf, lanes = step.pattern.active) {
   return found;
 }
 
-// A step in words. Of dynamic shared memory it says whose tile is there.
-function stepText(step, life) {
-  const holds = step.site?.array?.shared ? life.registers.holds(step) : -1;
-  const text = step.text.replace("{warp}", step.warp).replace("<-", "←");
-  return text.replace(/\bdynamic\b/, holds < 0 ? words.array.dynamic : words.array.dynamicOf[holds]);
+// A step in words. Of dynamic shared memory it says what is there.
+function stepText(step, recording) {
+  const part = step.site?.array?.shared ? recording.partAt(step.site.array, Math.floor(step.base / 4)) : undefined;
+  return step.text.replace("{warp}", step.warp).replace("<-", "←").replace(/\bdynamic\b/, part?.name ?? words.array.dynamic);
 }
 
 // The chosen lane's part in the step.
@@ -458,39 +458,25 @@ function laneText(recording, step, lane, warp) {
     (isLine ? "" : say(text.column, {column: word % array.columns})) + (array.shared ? say(text.bank, {bank: word % banks}) : "") + ".";
 }
 
-// The ring of places for tiles, and what is in flight.
+// The ring of places for tiles, and who fills it.
 function actionLines(recording, replay, life) {
-  const lines = [];
-  const places = replay.ring.size > 0 ? ringTable(replay) : copiesTable(life.registers.copies, recording.warps, replay.step);
-  if (places) lines.push(places);
-  if (life.roles !== "") lines.push(make("div", {class: "muted"}, life.roles));
-  const bytes = replay.bytesInFlight();
-  if (bytes > 0) lines.push(make("div", {class: "in-flight"}, say(words.action.inFlight, {bytes: grouped(bytes)})));
-  return lines;
+  return [recording.places.length > 0 && ringTable(recording, replay.step), life.roles && make("div", {class: "muted"}, life.roles)].filter(Boolean);
 }
 
-// The places of the ring: which tile is there, and the barriers that say that it is full or empty.
-function ringTable(replay) {
+// What is in each place of the ring, and which warps have waited for it.
+function ringTable({places, steps}, step) {
   const text = words.ring;
-  const places = [...replay.ring].sort(([a], [b]) => a - b);
-  const barrier = (number) => number === null ? "–" : say(text.barrier, {number, phase: replay.completed.get(number) ?? 0});
-  const element = table(text.title, text.heads, places.map(([full, {tile, state, empty}], i) =>
-    [String(i), tile < 0 ? "–" : String(tile), text[state], barrier(full), barrier(empty)]));
-  element.className = "ring";
-  return element;
-}
-
-// The same of cp.async: how many warps have started the copies of the latest tile in each place,
-// have committed them, and have waited for them. Null if no tile has two places to choose from.
-function copiesTable(copies, warps, step) {
-  const text = words.ring, places = [];
-  const upTo = (steps) => [...steps.values()].filter((at) => at <= step).length;
-  for (const [tile, {place, started, committed, waited}] of [...copies].sort(([a], [b]) => a - b)) {
-    const counts = [started, committed, waited].map(upTo);
-    if (!places[place] || counts[0] > 0) places[place] = [String(place), counts[0] > 0 ? String(tile) : "–", ...counts.map((count) => `${count} / ${warps}`)];
+  const held = places.map(() => ({number: -1}));
+  for (const {kind, warp, place, number} of steps.slice(0, step + 1).flatMap(({changes}) => changes)) {
+    if (held[place]?.number !== number || kind === ChangeKind.empty) held[place] = {number, is: words.player.coming, warps: new Set()};
+    const now = held[place];
+    if (kind === ChangeKind.here) now.is = text.full;
+    if (kind === ChangeKind.empty) now.number = -1;
+    else if (kind !== ChangeKind.comes) now.warps.add(warp);
   }
-  if (places.length < 2) return null;
-  const element = table(text.title, text.headsOfCopies, places);
+  const rows = places.map((name, i) => [held[i], name]).map(([{number, is, warps}, name]) =>
+    [name, ...(number < 0 ? ["–", words.player.empty, "–"] : [String(number), is, numberRanges(warps) || "–"])]);
+  const element = table(text.title, text.heads, rows);
   element.className = "ring";
   return element;
 }
@@ -661,7 +647,7 @@ class BlockView {
     const step = recording.steps[replay.step];
     this.requestView.draw(step, lane);
     const {isSecret} = this.requestView;
-    this.sentence = stepText(step, this.life).replace(isSecret ? /:.*/ : "", "");
+    this.sentence = stepText(step, recording).replace(isSecret ? /:.*/ : "", "");
     this.reason = isSecret ? "" : step.reason;
     this.point(null, "");
     for (const view of this.views) {

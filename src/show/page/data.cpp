@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <iterator>
 #include <map>
 #include <set>
 #include <span>
@@ -106,6 +105,17 @@ class Dictionary {
   std::vector<std::string> texts_;
 };
 
+// Rows of equally many numbers, column by column.
+std::string by_columns(const std::vector<Numbers>& rows) {
+  std::vector<std::string> columns;
+  for (std::size_t i = 0; !rows.empty() && i < rows[0].size(); ++i) {
+    Numbers column;
+    for (const Numbers& row : rows) column.push_back(row[i]);
+    columns.push_back(packed(column));
+  }
+  return array_of(columns);
+}
+
 // The first active lane's address, to which the others' are relative.
 std::int64_t base_of(const model::WarpAccess& access) {
   return access.active == 0
@@ -145,12 +155,12 @@ std::string pattern_of(const step::StepScene& scene, std::size_t at) {
        std::to_string(event.access.matrices), mask(conflicts)});
 }
 
-// What the step does, and its sentence, as numbers in `texts`. The warp's number is left to the
-// page.
+// What the step does, and its sentence, as numbers in `texts`. The warp's number and the part of
+// the ring are left to the page.
 std::array<std::int64_t, 2> texts_of(
     const step::StepScene& scene, std::size_t at, Dictionary& texts) {
   const model::RecordedEvent& event = scene.recording.events[at];
-  std::string text = step::step_text(scene, at);
+  std::string text = step::step_text(scene, at, false);
   const std::string warp = text::printed("warp %d", event.warp);
   if (event.warp >= 0) text = "warp {warp}" + text.substr(warp.size());
   text[0] = static_cast<char>(std::toupper(text[0]));
@@ -159,37 +169,31 @@ std::array<std::int64_t, 2> texts_of(
   return {what, why};
 }
 
-// The block's steps, and the different operations that they are, column by column. Of texts, the
-// difference from the operation before is written.
+// The block's steps, and the different operations that they are. Of texts, the difference from the
+// operation before is written.
 std::string steps_data(const step::StepScene& scene, step::BlockSteps block, Dictionary& texts) {
   Dictionary patterns;
   using Operation = std::array<std::int64_t, 5>;  // kind, site, pattern, text, sentence
   std::map<Operation, std::int64_t> numbers;
-  Numbers operations[std::tuple_size_v<Operation>];
+  std::vector<Numbers> operations, steps;
   Operation last{};
-  Numbers what, warp, base;
   std::map<std::pair<int, std::int64_t>, std::int64_t> latest;  // base, by warp and operation
   for (std::size_t at = block.begin; at < block.end; ++at) {
     const model::RecordedEvent& event = scene.recording.events[at];
     const std::int64_t pattern = patterns.number_of(pattern_of(scene, at));
     const auto [text, sentence] = texts_of(scene, at, texts);
-    const Operation operation{
-        static_cast<std::int64_t>(event.kind), event.site, pattern, text, sentence};
-    const auto [number, is_new] = numbers.try_emplace(operation, numbers.size());
-    for (std::size_t i = 0; is_new && i < operation.size(); ++i) {
-      operations[i].push_back(operation[i] - (i < 3 ? 0 : last[i]));
+    const Operation now{static_cast<std::int64_t>(event.kind), event.site, pattern, text, sentence};
+    const auto [number, is_new] = numbers.try_emplace(now, numbers.size());
+    if (is_new) {
+      operations.push_back({now[0], now[1], now[2], text - last[3], sentence - last[4]});
+      last = now;
     }
-    if (is_new) last = operation;
-    what.push_back(number->second);
-    warp.push_back(event.warp);
-    std::int64_t& before = latest[{event.warp, event.site}];
-    base.push_back(base_of(event.access) - before);
-    before = base_of(event.access);
+    const std::int64_t base = base_of(event.access);
+    const std::int64_t before = std::exchange(latest[{event.warp, event.site}], base);
+    steps.push_back({number->second, event.warp, base - before});
   }
-  std::vector<std::string> columns;
-  for (const Numbers& column : operations) columns.push_back(packed(column));
-  return "\"patterns\":" + patterns.json() + ",\"operations\":" + array_of(columns) +
-         ",\"what\":" + packed(what) + ",\"warp\":" + packed(warp) + ",\"base\":" + packed(base);
+  return "\"patterns\":" + patterns.json() + ",\"operations\":" + by_columns(operations) +
+         ",\"steps\":" + by_columns(steps);
 }
 
 // The page's number of each array: -1 for those of other kernels in the program.
@@ -202,13 +206,12 @@ std::vector<int> numbers_of_arrays(const model::Recording& recording) {
   return numbers;
 }
 
-// The threads' requests to mbarriers, the copy engine and the tensor cores, column by column. A
-// step is given by how many come between it and that of the action before.
+// The threads' requests to mbarriers, the copy engine and the tensor cores. A step is given by how
+// many come between it and that of the action before.
 std::string actions_data(
     const step::StepScene& scene, step::BlockSteps block, const std::vector<int>& numbers) {
   const auto number_of = [&](int array) { return array < 0 ? -1 : numbers[array]; };
-  constexpr int kColumns = 13;
-  Numbers columns[kColumns];
+  std::vector<Numbers> rows;
   const std::int64_t number = scene.recording.events[block.begin].block;
   const model::RecordedAction* before = nullptr;
   const auto step_of = [&](const model::RecordedAction* action) {
@@ -218,25 +221,41 @@ std::string actions_data(
     if (action.block != number || action.kind == model::RecordedAction::Kind::init) continue;
     // Lanes that do the same in one step are one action of the page.
     const auto what = [](const model::RecordedAction& of) {
-      return std::tie(of.events, of.kind, of.barrier, of.value, of.to, of.first);
+      return std::tie(of.events, of.kind, of.to, of.first);
     };
     if (before != nullptr && what(*before) == what(action)) continue;
-    const std::int64_t values[kColumns] = {
-        static_cast<std::int64_t>(action.kind), action.thread, step_of(&action) - step_of(before),
-        action.barrier,
-        // A descriptor is longer than a number of JavaScript may be; only its address is shown.
-        action.kind == model::RecordedAction::Kind::multiply
-            ? static_cast<std::int64_t>(action.value & 0x3fff) << 4
-            : static_cast<std::int64_t>(action.value),
-        number_of(action.matrix), static_cast<std::int64_t>(action.first), action.rows,
-        action.row_bytes, number_of(action.array), static_cast<std::int64_t>(action.to),
-        static_cast<std::int64_t>(action.bytes), static_cast<std::int64_t>(action.swizzle)};
-    for (int i = 0; i < kColumns; ++i) columns[i].push_back(values[i]);
+    rows.push_back(
+        {static_cast<std::int64_t>(action.kind), action.thread, step_of(&action) - step_of(before),
+         number_of(action.matrix), static_cast<std::int64_t>(action.first), action.rows,
+         action.row_bytes, number_of(action.array), static_cast<std::int64_t>(action.to),
+         static_cast<std::int64_t>(action.bytes), static_cast<std::int64_t>(action.swizzle)});
     before = &action;
   }
-  std::vector<std::string> texts;
-  for (const Numbers& column : columns) texts.push_back(packed(column));
-  return array_of(texts);
+  return by_columns(rows);
+}
+
+// The names of the places; their changes, in steps as above; and of each part its array, its words
+// from first to end, and its name.
+std::string ring_data(
+    const step::StepScene& scene, step::BlockSteps block, const std::vector<int>& numbers) {
+  std::vector<std::string> places, parts;
+  for (const std::string& place : scene.ring.places) places.push_back(text::json_string(place));
+  std::vector<Numbers> changes;
+  auto before = static_cast<std::int64_t>(block.begin);
+  for (const step::Ring::Change& change : scene.ring.changes) {
+    if (change.at < block.begin || change.at >= block.end) continue;
+    const auto at = static_cast<std::int64_t>(change.at);
+    changes.push_back(
+        {change.kind, at - std::exchange(before, at), change.warp, change.place,
+         static_cast<std::int64_t>(change.number)});
+  }
+  for (const step::Ring::Part& part : scene.ring.parts) {
+    parts.push_back(array_of(
+        {std::to_string(numbers[part.array]), std::to_string(part.begin / 4),
+         std::to_string(part.end / 4),
+         text::json_string(step::name_of(scene, part.array, &part))}));
+  }
+  return array_of({array_of(places), by_columns(changes), array_of(parts)});
 }
 
 std::string hazards_data(const step::StepScene& scene, step::BlockSteps block) {
@@ -338,6 +357,7 @@ std::string scene_data(const ShownScene& shown, Dictionary& texts) {
          ",\"source\":" + source_data(scene, texts) + ",\"arrays\":" + arrays_data(scene, numbers) +
          ",\"sites\":" + sites_data(scene, numbers) + "," + steps_data(scene, block, texts) +
          ",\"actions\":" + actions_data(scene, block, numbers) +
+         ",\"ring\":" + ring_data(scene, block, numbers) +
          ",\"hazards\":" + hazards_data(scene, block) +
          ",\"fragments\":" + fragments_data(shown.multiplier) + "}";
 }

@@ -21,11 +21,8 @@ class Registers {
     this.came = Array.from({length: warps}, () => this.factors.map((array) => new Int32Array(array?.words ?? 0).fill(NEVER)));
     this.loads = Array.from({length: warps}, () => []);  // {at, elements, count: of each lane}
     this.lines = this.loads.map(() => [[], []]);  // [rows, columns] of its sums
-    this.copies = new Map();  // by tile along K: its cp.async copies
     this.origin = new Map(arrays.filter(({shared}) => shared).map((array) => [array, new Int32Array(array.words).fill(-1)]));
     if (scene.M > 0) this.follow();
-    const places = [...new Set([...this.copies.values()].map(({first}) => first))].sort((a, b) => a - b);
-    for (const copy of this.copies.values()) copy.place = places.indexOf(copy.first);
     // Of each warp, for each row of A and column of B: these steps in ascending order.
     this.brought = this.came.map((factors) => factors.map((steps, isB) => this.byLine(steps, isB)));
   }
@@ -34,18 +31,6 @@ class Registers {
   placeOf(element) {
     const {K, N} = this.recording.scene, word = element >> 1;
     return element & 1 ? [word % N, Math.floor(word / N)] : [Math.floor(word / K), word % K];
-  }
-
-  // Whose elements come to the words that a step accesses: 0 is A, 1 is B; -1 if it is not known.
-  holds(step) {
-    let element = -1;
-    this.recording.forEachWord(step, (word) => element = Math.max(element, this.origin.get(step.site.array)[word] ?? -1));
-    return element < 0 ? -1 : element & 1;
-  }
-
-  // The tile along K in which an element is.
-  tileOf(element) {
-    return Math.floor(this.placeOf(element)[1] / this.recording.scene.BK);
   }
 
   follow() {
@@ -58,16 +43,10 @@ class Registers {
     this.lines = this.lines.map((_, warp) => this.linesOf(warp));
     const hasShared = origin.size > 0;
     // In the order of each thread's requests: what it has loaded and not yet stored, and where its
-    // copies go. And of each warp, the tiles of its cp.async copies, by group.
+    // copies go.
     const loaded = this.sums.map(() => []), targets = this.sums.map(() => []);
-    const groups = this.loads.map(() => [new Set()]);
-    let done = 0;
     recording.steps.forEach((step, at) => {
-      for (; done < recording.actionsBefore[at]; ++done) this.act(recording.actions[done], at);
-      if (step.kind === Kind.commit) this.end(groups[step.warp], step.warp, "committed", at);
-      if (step.kind === Kind.commit) groups[step.warp].push(new Set());
-      const firstLane = 31 - Math.clz32(step.pattern.active & -step.pattern.active);
-      if (step.kind === Kind.wait) this.end(groups[step.warp].slice(0, -1 - recording.address(step, firstLane)), step.warp, "waited", at);
+      for (const action of step.actions) this.act(action, at);
       if (!isRequest(step)) return;
       const {array, direction} = step.site, factor = this.factors.indexOf(array), to = origin.get(array);
       const isLoad = direction === Direction.load, isCopy = direction === Direction.copy;
@@ -79,28 +58,12 @@ class Registers {
         if (array.shared && isCopy) targets[thread].push([to, word]);
         else if (array.shared) to[word] = loaded[thread].shift() ?? -1;
         else if (factor >= 0 && isLoad) loaded[thread].push(elementOf(factor, word));
-        else if (factor >= 0 && isCopy) this.copy(targets[thread].shift(), elementOf(factor, word), step.warp, groups[step.warp].at(-1), at);
+        else if (factor >= 0 && isCopy) {
+          const [words, target] = targets[thread].shift();
+          words[target] = elementOf(factor, word);
+        }
       });
     });
-  }
-
-  // A word of a cp.async.
-  copy([to, target], element, warp, group, at) {
-    to[target] = element;
-    const tile = this.tileOf(element);
-    group.add(tile);
-    if (!this.copies.has(tile)) this.copies.set(tile, {first: target, started: new Map(), committed: new Map(), waited: new Map()});
-    const copy = this.copies.get(tile);
-    copy.first = Math.min(copy.first, target);
-    if (!copy.started.has(warp)) copy.started.set(warp, at);
-  }
-
-  // The tiles of these groups of a warp are committed or waited for, from that step on.
-  end(groups, warp, what, at) {
-    for (const tile of groups.flatMap((group) => [...group])) {
-      const known = this.copies.get(tile)[what];
-      if (!known.has(warp)) known.set(warp, at);
-    }
   }
 
   // A load brings elements to the lanes of a warp. An ldmatrix gives each lane a word of the row
@@ -146,7 +109,7 @@ class Registers {
 
   // A box brings rows of a matrix to shared memory, swizzled. A wgmma reads 32 bytes of each row of
   // A there, for all sums of its warps.
-  act({kind, array, to, matrix, first, rows, rowBytes, bytes, swizzle, thread, value}, at) {
+  act({kind, array, to, matrix, first, rows, rowBytes, bytes, swizzle, thread}, at) {
     const factor = this.factors.indexOf(matrix);
     if (kind === ActionKind.box && factor >= 0 && rows * rowBytes === bytes) {
       for (let byte = 0; byte < bytes; byte += 4) {
@@ -154,14 +117,10 @@ class Registers {
         this.origin.get(array)[(address ^ (address >> 7 & (1 << swizzle) - 1) << 4) >> 2] = elementOf(factor, word);
       }
     }
-    if (kind !== ActionKind.multiply) return;
-    const warp = Math.floor(thread / this.recording.lanes), {K} = this.recording.scene;
-    for (const origin of this.origin.values()) {
-      const element = origin[value / 4] ?? -1;
-      if (element < 0 || element & 1) continue;
-      const k = this.placeOf(element)[1];
-      for (const row of this.lines[warp][0]) this.came[warp][0].fill(at, row * K + k, row * K + k + 8);
-    }
+    const element = kind === ActionKind.multiply ? this.origin.get(array)?.[to / 4] ?? -1 : -1;
+    if (element < 0 || element & 1) return;
+    const warp = Math.floor(thread / this.recording.lanes), {K} = this.recording.scene, k = this.placeOf(element)[1];
+    for (const row of this.lines[warp][0]) this.came[warp][0].fill(at, row * K + k, row * K + k + 8);
   }
 
   // [rows, columns] of C of which a warp, or one lane of it, holds sums.
@@ -324,8 +283,9 @@ class Life {
     if (kind === Kind.blockBegin) return Chapter.begin;
     if (kind === Kind.blockEnd) return Chapter.end;
     if (kind === Kind.action) {
-      if (step.action === ActionKind.box) return Chapter.copy;
-      return step.action === ActionKind.multiply || step.action === ActionKind.multiplied ? Chapter.multiply : Chapter.wait;
+      const action = step.actions[0]?.kind;
+      if (action === ActionKind.box) return Chapter.copy;
+      return [ActionKind.multiply, ActionKind.multiplied].includes(action) ? Chapter.multiply : Chapter.wait;
     }
     if (kind === Kind.barrier || kind === Kind.wait || kind === Kind.warpBarrier) return Chapter.wait;
     if (kind === Kind.commit) return Chapter.copy;
@@ -363,7 +323,7 @@ class Life {
     for (const step of steps) {
       const times = seen.get(step.operation) ?? 0;
       seen.set(step.operation, times + 1);
-      isNew.push(times === 0 || step.action === ActionKind.box || (step.kind === Kind.barrier && times < 3));
+      isNew.push(times === 0 || step.actions[0]?.kind === ActionKind.box || (step.kind === Kind.barrier && times < 3));
     }
     const news = isNew.filter((one) => one).length, others = steps.length - news;
     const ofNew = Math.min(NEW_SECONDS, (others > 0 ? 0.6 : 1) * PLAY_SECONDS / Math.max(news, 1));

@@ -145,12 +145,12 @@ void go_to_stage(Browser& browser, int stage, const std::string& step = "0") {
       "'), page.follow()");
 }
 
-// The places of the ring in that step, with the first cells of each.
-std::string ring_of(Browser& browser, int stage, const std::string& step, int cells) {
+// The places of the ring in that step: the phase or group, its state, and the warps.
+std::string ring_of(Browser& browser, int stage, const std::string& step) {
   go_to_stage(browser, stage, step);
   return browser.text(
-      "all('.ring tbody tr').map(({children}) => [...children].slice(0, " + std::to_string(cells) +
-      ").map(({textContent}) => textContent).join(' ')).join()");
+      "all('.ring tbody tr').map(({children}) => "
+      "[...children].slice(1).map(({textContent}) => textContent).join(' ')).join()");
 }
 
 // The opening step shows the kernel's idea, and what the stage before has otherwise.
@@ -612,24 +612,27 @@ TEST_CASE("play goes on by the clock, follows the reader and ends at the end") {
   CHECK(browser.complaints() == std::vector<std::string>{});
 }
 
-TEST_CASE("the ring shows which tile is in which place, and which warps copy") {
+TEST_CASE("the ring shows what is in each place, which warps have waited for it, and who copies") {
   if (there_is_no_browser()) return;
   Browser& browser = ladder_at();
-  const auto ring = [&](int stage, const char* step) { return ring_of(browser, stage, step, 3); };
   // All places are there from the start, and empty again at the end.
-  const std::string empty = "0 – empty,1 – empty,2 – empty,3 – empty";
+  const std::string empty = "– empty –,– empty –,– empty –,– empty –";
   for (const int stage : {14, 15, 16, 17, 18, 19, 20, 21}) {
-    CHECK(ring(stage, "0") == empty);
+    CHECK(ring_of(browser, stage, "0") == empty);
     // Nobody needs the place of stage 15's last tile.
-    CHECK(ring(stage, "9999") == (stage == 15 ? "0 – empty,1 5 full,2 – empty,3 – empty" : empty));
+    CHECK(
+        ring_of(browser, stage, "9999") ==
+        (stage == 15 ? "– empty –,1 full 0–7,– empty –,– empty –" : empty));
   }
-  // The fifth tile of 32 comes to the place of mbarrier 0, which the first has left.
-  CHECK(ring(16, "150") == "0 0 full,1 1 full,2 2 coming,3 3 coming");
-  CHECK(ring(16, "320") == "0 – empty,1 1 full,2 2 full,3 3 coming");
-  CHECK(ring(16, "400") == "0 4 coming,1 1 full,2 2 full,3 3 full");
-  // From stage 19 on, a tile of 64 is in two places, in parts.
-  CHECK(ring(19, "700") == "0 2 full,1 2 full,2 – empty,3 – empty");
+  // The fifth tile comes to the place that the first has left.
+  CHECK(ring_of(browser, 16, "150") == "0 full 4–11,0 full 4,0 coming –,0 coming –");
+  CHECK(ring_of(browser, 16, "320") == "– empty –,0 full 4–11,0 full 4–8,0 coming –");
+  CHECK(ring_of(browser, 16, "400") == "1 coming –,0 full 4–11,0 full 4–11,0 full 4–5");
   CHECK(browser.text("page.player.life.roles") == "Warp 0 copies; warps 4–11 multiply.");
+  // Six of eight warps have begun the fourth group; the others follow before the next barrier.
+  CHECK(ring_of(browser, 10, "700") == "0 full 0–7,1 full 0–7,2 full 0–7,3 coming –");
+  CHECK(ring_of(browser, 10, "99999") == "20 full 0–7,21 full 0–7,22 full 0–7,23 full 0–7");
+  CHECK(ring_of(browser, 5, "700") == "");
 }
 
 TEST_CASE(
@@ -662,22 +665,6 @@ TEST_CASE(
   ladder_at("#stage=15&step=224");
   browser.press("r");
   CHECK(words("tbody tr") == "64 rows, 0 to 2493232");
-}
-
-TEST_CASE("the ring of cp.async copies says which warps have started, committed and awaited them") {
-  if (there_is_no_browser()) return;
-  Browser& browser = ladder_at();
-  const auto ring = [&](int stage, const char* step) { return ring_of(browser, stage, step, 5); };
-  // Six of eight warps have begun the fourth tile; the others follow before the next barrier.
-  CHECK(
-      ring(10, "700") ==
-      "0 0 8 / 8 8 / 8 8 / 8,1 1 8 / 8 8 / 8 8 / 8,2 2 8 / 8 8 / 8 8 / 8,3 3 6 / 8 6 / 8 0 / 8");
-  // K = 192 is 24 tiles of 8, so at the end the last four are in the four places.
-  CHECK(
-      ring(10, "99999") ==
-      "0 20 8 / 8 8 / 8 8 / 8,1 21 8 / 8 8 / 8 8 / 8,2 22 8 / 8 8 / 8 8 / 8,3 23 8 / 8 8 / 8 8 / "
-      "8");
-  CHECK(ring(5, "700") == "");
 }
 
 TEST_CASE("the marked line can be read, on light and on dark paper") {
@@ -812,11 +799,11 @@ TEST_CASE("rows of shared memory can be changed, and the banks follow by the rul
   CHECK(browser.complaints() == std::vector<std::string>{});
 }
 
-TEST_CASE("a step says whose tile is in dynamic shared memory, and which lanes share a word") {
+TEST_CASE("a step says what is in dynamic shared memory, and which lanes share a word") {
   if (there_is_no_browser()) return;
   Browser& browser = ladder_at("#stage=9&step=1");
   CHECK(words_of(browser, ".sentence")
-            .starts_with("Warp 0, 32 lanes copy 4 B to A's tile: 4 wavefronts"));
+            .starts_with("Warp 0, 32 lanes copy 4 B to A, place 0: 4 wavefronts"));
   CHECK(testing::contains(words_of(browser, ".reason"), "lanes 0–7 first"));
   ladder_at("#stage=5&step=700");
   CHECK(words_of(browser, ".wavefront u") == "0");

@@ -80,13 +80,7 @@ class Player {
     this.sceneChoice.select.value = this.number;
     this.slider.max = this.recording.last;
     this.hazardButton.hidden = this.recording.hazards.length === 0;
-    this.tileButton.hidden = !this.hasTiles();
-    this.tileStarts = new Set();
-    for (let step = 0, latest = -1; step <= this.recording.last; ++step) {
-      if (this.tileAt(step) <= latest) continue;
-      latest = this.tileAt(step);
-      this.tileStarts.add(step);
-    }
+    this.tileButton.hidden = this.recording.tileStarts.size === 0;
     const warps = Array.from({length: this.recording.warps}, (_, i) => String(i));
     this.warpChoice = choice(words.player.warp, [words.player.anyWarp, ...warps], this.warp + 1,
       (chosen) => this.setWarp(chosen - 1));
@@ -121,22 +115,6 @@ class Player {
       ...(now.length > 0 ? [table(text.caption, heads, rows)] : [])];
   }
 
-  hasTiles() {
-    return this.recording.arrays.some((array) => this.recording.tileOf(array, 0) === 0);
-  }
-
-  // The number of the tile along K that a step loads from A; -1 if it loads none.
-  tileAt(number) {
-    const {recording} = this, step = recording.steps[number];
-    if (step.kind === Kind.request) {
-      const tile = recording.tileOf(step.site.array, step.base);
-      if (tile >= 0) return tile;
-    }
-    const from = number === 0 ? 0 : recording.actionsBefore[number - 1];
-    const tiles = recording.actions.slice(from, recording.actionsBefore[number]).map(({matrix, first}) => recording.tileOf(matrix, first));
-    return tiles.find((tile) => tile >= 0) ?? -1;
-  }
-
   goTo(step) {
     this.block.warp = this.warp;
     this.block.goTo(step, this.lane);
@@ -169,7 +147,8 @@ class Player {
 
   // To where a tile begins, before all later ones.
   nextTile(by) {
-    if (this.hasTiles()) this.find(by, (step) => this.tileStarts.has(step));
+    const {tileStarts} = this.recording;
+    if (tileStarts.size > 0) this.find(by, (step) => tileStarts.has(step));
   }
 
   nextHazard(by) {
@@ -424,8 +403,7 @@ function wayOf(life) {
   const from = (shared, direction) => requests.filter(({site}) => site.array.shared === shared && site.direction === direction);
   const loads = from(false, Direction.load), copies = from(true, Direction.copy), reads = from(true, Direction.load);
   const plain = reads.filter(({pattern}) => pattern.matrices === 0);
-  const places = new Set([...registers.copies.values()].map(({place}) => place)).size ||
-    new Set(actions.filter(({kind}) => kind === ActionKind.box).map(({barrier}) => barrier)).size || 1;
+  const places = recording.places.length || 1;
   const isWarpgroup = has(ActionKind.multiply), sums = Math.max(...registers.sums.map(({length}) => length));
   const warp = life.lines.findIndex(([rows]) => rows.length > 0);
   const [rows, columns] = registers.linesOf(warp, 0);

@@ -2,6 +2,7 @@
 
 const Kind = {blockBegin: 0, request: 1, warpBarrier: 2, commit: 3, wait: 4, barrier: 5, blockEnd: 6, action: 7};
 const Direction = {load: 0, store: 1, copy: 2};
+const ChangeKind = {comes: 0, waits: 1, here: 2, empty: 3};
 const ActionKind = {arrive: 0, wait: 1, box: 2, multiply: 3, multiplied: 4};
 
 // The numbers of a packed array: [d, n] repeats n numbers from d places before.
@@ -51,10 +52,9 @@ class Recording {
       ({sentence, shown, first, second, found}));
     this.readSteps(scene);
     this.readActions(scene);
-    this.readRing();
-    const used = new Set([...this.sites, ...this.actions].map(({array}) => array));
-    for (const {matrix} of this.actions) used.add(matrix);
-    this.usedArrays = this.arrays.filter((array) => used.has(array) && array.words > 0);
+    this.readRing(scene.ring);
+    this.readTiles();
+    this.usedArrays = this.arrays.filter(({words}) => words > 0);
   }
 
   readSteps(scene) {
@@ -64,17 +64,16 @@ class Recording {
     let text = 0, reason = 0;
     const operations = kinds.map((kind, i) => ({kind, site: this.sites[sites[i]] ?? null, number: sites[i],
       pattern: patterns[patternOf[i]], text: texts[text += textOf[i]], reason: texts[reason += reasonOf[i]]}));
-    const warps = unpack(scene.warp), bases = unpack(scene.base);
+    const [what, warps, bases] = scene.steps.map(unpack);
     const latest = new Map();
     let epoch = 0;
-    this.steps = unpack(scene.what).map((operation, i) => {
+    this.steps = what.map((operation, i) => {
       const {kind, site, number, pattern, text, reason} = operations[operation];
       const key = warps[i] * 65536 + number;
       const base = (latest.get(key) ?? 0) + bases[i];
       latest.set(key, base);
       epoch += kind === Kind.barrier ? 1 : 0;
-      const action = null;  // the kind of its actions
-      return {kind, site, pattern, text, reason, operation, warp: warps[i], base, epoch, action};
+      return {kind, site, pattern, text, reason, operation, warp: warps[i], base, epoch, actions: [], changes: []};
     });
     this.last = this.steps.length - 1;
   }
@@ -83,41 +82,25 @@ class Recording {
     const columns = scene.actions.map(unpack);
     let step = 0;
     this.actions = (columns[0] ?? []).map((kind, i) => ({
-      kind, thread: columns[1][i], before: step += columns[2][i], barrier: columns[3][i],
-      value: columns[4][i], matrix: this.arrays[columns[5][i]] ?? null, first: columns[6][i],
-      rows: columns[7][i], rowBytes: columns[8][i], array: this.arrays[columns[9][i]] ?? null,
-      to: columns[10][i], bytes: columns[11][i], swizzle: columns[12][i],
+      kind, thread: columns[1][i], before: step += columns[2][i], matrix: this.arrays[columns[3][i]] ?? null,
+      first: columns[4][i], rows: columns[5][i], rowBytes: columns[6][i], array: this.arrays[columns[7][i]] ?? null,
+      to: columns[8][i], bytes: columns[9][i], swizzle: columns[10][i],
     }));
-    // actionsBefore[s] of them happened before step s, and all of them before the last one's end.
-    this.actionsBefore = new Int32Array(this.steps.length);
-    let next = 0;
-    for (let step = 0; step <= this.last; ++step) {
-      for (; next < this.actions.length && this.actions[next].before <= step; ++next) {
-        if (this.actions[next].before === step) this.steps[step].action = this.actions[next].kind;
-      }
-      this.actionsBefore[step] = step === this.last ? this.actions.length : next;
-    }
+    for (const action of this.actions) this.steps[Math.min(action.before, this.last)].actions.push(action);
   }
 
-  // The places for tiles that boxes fill: by the mbarrier that counts a place's bytes, the one that
-  // says that it is empty; null if it is not known. Whoever fills a place again waits for that one.
-  // Both kinds are numbered in the same order.
-  readRing() {
-    const waited = new Map();
-    this.ring = new Map();
-    for (const {kind, thread, barrier} of this.actions) {
-      if (kind === ActionKind.wait) waited.set(thread, barrier);
-      if (kind !== ActionKind.box || Number.isInteger(this.ring.get(barrier))) continue;
-      this.ring.set(barrier, this.ring.has(waited.get(thread)) ? null : waited.get(thread) ?? null);
-    }
-    const [full, empty] = [...this.ring].find(([, of]) => of !== null) ?? [0, null];
-    for (const place of this.ring.keys()) this.ring.set(place, empty === null ? null : place + empty - full);
-    // The last arrival in each phase of it.
-    const last = new Map();
-    for (const action of this.actions) {
-      if (action.kind === ActionKind.arrive) last.set(action.barrier + " " + action.value, action);
-    }
-    this.isLastArrival = new Set(last.values());
+  // What happens to the places for tiles, and which parts of arrays they are.
+  readRing([places, columns, parts]) {
+    const [kinds, distances, warps, placeOf, numbers] = columns.length > 0 ? columns.map(unpack) : [[]];
+    let at = 0;
+    this.places = places;
+    kinds.forEach((kind, i) => this.steps[at += distances[i]].changes.push({kind, warp: warps[i], place: placeOf[i], number: numbers[i]}));
+    this.parts = parts.map(([array, first, end, name]) => ({array: this.arrays[array], first, end, name}));
+  }
+
+  // The part of the ring in which a word of an array is; undefined if it is in none.
+  partAt(array, word) {
+    return this.parts.find((part) => part.array === array && part.first <= word && word < part.end);
   }
 
   // The matrix or array with that name; null if there is none.
@@ -125,10 +108,19 @@ class Recording {
     return this.arrays.find((array) => array.name === name && !array.shared) ?? null;
   }
 
-  // The tile along K of a byte of A, or of lines of parts; -1 if it is of something else.
-  tileOf(array, byte) {
+  // The steps in which a tile along K is first loaded, from A or from lines of parts.
+  readTiles() {
     const {BK} = this.scene;
-    return BK > 0 && array !== null && /^(A|lines)$/.test(array.name) && !array.shared ? Math.floor(Math.floor(byte / 4) % array.columns / BK) : -1;
+    let latest = -1;
+    const isLater = (array, byte) => {
+      const isFactor = BK > 0 && array !== null && !array.shared && /^(A|lines)$/.test(array.name);
+      const tile = isFactor ? Math.floor(Math.floor(byte / 4) % array.columns / BK) : -1;
+      return tile > latest && (latest = tile, true);
+    };
+    this.tileStarts = new Set([...this.steps.keys()].filter((at) => {
+      const {kind, site, base, actions} = this.steps[at];
+      return kind === Kind.request && isLater(site.array, base) || actions.some(({matrix, first}) => isLater(matrix, first));
+    }));
   }
 
   isActive(step, lane) {
@@ -179,23 +171,18 @@ class Replay {
 
   restart() {
     this.step = -1;
-    this.actionsDone = 0;
     this.words = new Map(this.recording.arrays.map((array) => [array, new Uint8Array(array.words)]));
     // The last change of an array's words, as a number that never repeats.
     this.changed = new Map(this.recording.arrays.map((array) => [array, ++Replay.changes]));
     // By memory and direction, as --step counts: a copy loads from global memory and stores to
     // shared memory.
-    this.counts = {
-      gmem: {loads: {requests: 0, pieces: 0, words: 0}, stores: {requests: 0, pieces: 0, words: 0}},
-      smem: {loads: {requests: 0, pieces: 0, words: 0}, stores: {requests: 0, pieces: 0, words: 0}},
-    };
+    const none = () => ({requests: 0, pieces: 0, words: 0});
+    this.counts = {gmem: {loads: none(), stores: none()}, smem: {loads: none(), stores: none()}};
     this.conflicts = 0;
     this.barriers = 0;
-    this.copies = new Map();  // by thread: its cp.async copies in flight
-    this.boxes = [];          // of the copy engine, in flight
-    this.boxBytes = 0;        // that were requested from it
-    this.completed = new Map();  // by mbarrier: its phases that some thread has waited for
-    this.ring = new Map([...this.recording.ring].map(([full, empty]) => [full, {tile: -1, state: "empty", empty}]));
+    this.ofWarp = new Map();  // what each warp copies asynchronously: its phase or group
+    this.coming = [];         // what is copied and not here
+    this.boxBytes = 0;        // that were requested from the copy engine
   }
 
   // Goes to that step, forward from where it is or again from the start.
@@ -206,14 +193,10 @@ class Replay {
   }
 
   advance() {
-    const recording = this.recording;
-    const step = recording.steps[++this.step];
-    for (; this.actionsDone < recording.actionsBefore[this.step]; ++this.actionsDone) {
-      this.act(recording.actions[this.actionsDone]);
-    }
+    const step = this.recording.steps[++this.step];
+    for (const change of step.changes) this.change(change);
+    for (const action of step.actions) this.act(action, step);
     if (step.kind === Kind.barrier) ++this.barriers;
-    if (step.kind === Kind.commit) this.forEachThread(step, (copies) => ++copies.group);
-    if (step.kind === Kind.wait) this.forEachThread(step, (copies, lane) => this.wait(copies, recording.address(step, lane)));
     if (step.kind === Kind.request) this.request(step);
   }
 
@@ -228,63 +211,38 @@ class Replay {
     const isCopy = array.shared && direction === Direction.copy;
     // A load from shared memory does not change it.
     const isSeen = !array.shared || direction === Direction.store;
-    if (isCopy || isSeen) this.changed.set(array, ++Replay.changes);
-    this.recording.forEachWord(step, (word, lane) => {
+    if (isSeen) this.changed.set(array, ++Replay.changes);
+    this.recording.forEachWord(step, (word) => {
       count.words += 1;
       if (word < 0 || word >= words.length) return;
       if (isSeen) words[word] = Word.filled;
-      if (!isCopy) return;
-      words[word] = Word.coming;
-      const copies = this.copiesOf(step.warp, lane);
-      copies.coming.push({array, word, group: copies.group});
+      if (isCopy) this.copy(step.warp, array, 4 * word, 4);
     });
   }
 
-  copiesOf(warp, lane) {
-    const thread = warp * this.recording.lanes + lane;
-    if (!this.copies.has(thread)) this.copies.set(thread, {group: 0, coming: []});
-    return this.copies.get(thread);
+  copy(warp, array, first, bytes) {
+    this.fill(array, first, bytes, Word.coming);
+    this.coming.push({array, first, bytes, ...this.ofWarp.get(warp)});
   }
 
-  forEachThread(step, visit) {
-    for (let lane = 0; lane < this.recording.lanes; ++lane) {
-      if (step.pattern.active >>> lane & 1) visit(this.copiesOf(step.warp, lane), lane);
-    }
-  }
-
-  // All copies arrive but those of the last `except` groups.
-  wait(copies, except) {
-    copies.coming = copies.coming.filter(({array, word, group}) => {
-      if (group + except >= copies.group) return true;
-      this.words.get(array)[word] = Word.filled;
-      this.changed.set(array, ++Replay.changes);
-      return false;
+  // What a warp copies belongs to what comes last; all of it is here at the same time.
+  change({kind, warp, place, number}) {
+    if (kind === ChangeKind.comes) this.ofWarp.set(warp, {place, number});
+    if (kind !== ChangeKind.here) return;
+    this.coming = this.coming.filter((one) => {
+      const isHere = one.place === place && one.number === number;
+      if (isHere) this.fill(one.array, one.first, one.bytes, Word.filled);
+      return !isHere;
     });
   }
 
-  act(action) {
-    if (action.kind === ActionKind.arrive) {
-      const place = [...this.ring.values()].find(({empty}) => empty === action.barrier);
-      if (place && this.recording.isLastArrival.has(action)) Object.assign(place, {tile: -1, state: "empty"});
-    } else if (action.kind === ActionKind.box) {
-      this.boxBytes += action.bytes;
-      this.boxes.push(action);
-      this.fill(action.array, action.to, action.bytes, Word.coming);
-      const place = this.ring.get(action.barrier), tile = this.recording.tileOf(action.matrix, action.first);
-      place.state = "coming";
-      if (tile >= 0) place.tile = tile;
-      for (let row = 0; action.matrix !== null && row < action.rows; ++row) {
-        const first = action.first + row * action.matrix.columns * 4;
-        this.fill(action.matrix, first, action.rowBytes, Word.filled);
-      }
-    } else if (action.kind === ActionKind.wait) {
-      this.completed.set(action.barrier, Math.max(this.completed.get(action.barrier) ?? 0, action.value + 1));
-      if (this.ring.has(action.barrier)) this.ring.get(action.barrier).state = "full";
-      this.boxes = this.boxes.filter((box) => {
-        if (box.barrier !== action.barrier || box.value > action.value) return true;
-        this.fill(box.array, box.to, box.bytes, Word.filled);
-        return false;
-      });
+  act(action, {warp}) {
+    if (action.kind !== ActionKind.box) return;
+    this.boxBytes += action.bytes;
+    this.copy(warp, action.array, action.to, action.bytes);
+    for (let row = 0; action.matrix !== null && row < action.rows; ++row) {
+      const first = action.first + row * action.matrix.columns * 4;
+      this.fill(action.matrix, first, action.rowBytes, Word.filled);
     }
   }
 
@@ -292,12 +250,5 @@ class Replay {
     if (array === null) return;
     this.words.get(array).fill(state, Math.floor(first / 4), Math.ceil((first + bytes) / 4));
     this.changed.set(array, ++Replay.changes);
-  }
-
-  bytesInFlight() {
-    let bytes = 0;
-    for (const {coming} of this.copies.values()) bytes += 4 * coming.length;
-    for (const box of this.boxes) bytes += box.bytes;
-    return bytes;
   }
 }

@@ -114,22 +114,14 @@ const words = {
     swizzle: "swizzle: XOR with the row",
     changed: "{wavefronts} {wavefronts|wavefront|wavefronts}, as recorded {before}.",
   },
-  action: {
-    inFlight: "{bytes} bytes are on their way to shared memory.",
-  },
   ring: {
     title: "The ring of places for tiles",
-    heads: ["place", "tile", "is", "full: mbarrier", "empty: mbarrier"],
-    headsOfCopies: ["place", "tile", "started", "committed", "waited for"],
-    barrier: "{number}, phase {phase}",
+    heads: ["place", "phase, group", "is", "waited: warps"],
     full: "full",
-    coming: "coming",
-    empty: "empty",
     roles: "Warp {copying} copies; warps {multiplying} multiply.",
   },
   array: {
     dynamic: "dynamic shared memory",
-    dynamicOf: ["A's tile", "B's tile"],
     size: "{name}, {rows} x {columns}",
     lines: "{name}, {rows} lines of {columns} words",
     element: "{name}[{row}][{column}], word {word}",

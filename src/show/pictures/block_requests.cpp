@@ -143,7 +143,8 @@ std::string counted(std::uint64_t count, const std::string& what) {
   return text::grouped(static_cast<long long>(count)) + " " + what + (count == 1 ? "" : "s");
 }
 
-std::string request_text(const model::Recording& recording, std::size_t at) {
+std::string request_text(
+    const model::Recording& recording, std::size_t at, const std::string& array_name) {
   const model::RecordedEvent& event = recording.events[at];
   const model::RecordedSite& site = recording.site_of(event);
   const model::RecordedArray& array = recording.array_of(event);
@@ -152,7 +153,7 @@ std::string request_text(const model::Recording& recording, std::size_t at) {
   const bool is_wasteful = event.bank_conflicts + event.uncoalesced > 0;
   return counted(std::popcount(event.access.active), "lane") +
          (site.atomic ? " atomically " : " ") + lab::name_of(site.direction) +
-         text::printed(" %d B %s ", event.access.bytes, is_read ? "from" : "to") + array.name +
+         text::printed(" %d B %s ", event.access.bytes, is_read ? "from" : "to") + array_name +
          ": " + counted(event.pieces, array.shared ? "wavefront" : "sector") +
          text::printed(", ideal %d", event.ideal) +
          (!is_wasteful   ? ""

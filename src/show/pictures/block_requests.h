@@ -87,8 +87,9 @@ WarpRequest request_at(const model::Recording& recording, std::size_t at);
 // "1 lane", "1,024 bytes"
 std::string counted(std::uint64_t count, const std::string& what);
 
-// "32 lanes store 4 B to As: 2 wavefronts, ideal 1 <- bank conflict"
-std::string request_text(const model::Recording& recording, std::size_t at);
+// "32 lanes store 4 B to As: 2 wavefronts, ideal 1 <- bank conflict", for an array of that name.
+std::string request_text(
+    const model::Recording& recording, std::size_t at, const std::string& array_name);
 
 // How the rules of src/model split a request to global memory, and one to shared memory.
 model::Sectors sectors_of(const WarpRequest& request);

@@ -267,7 +267,8 @@ std::string requests_text(const BlockRequests& block, text::Style style) {
     const int line = block.site_of(block.events[r]).line;
     const std::string where = line > 0 ? text::printed("line %d", line) : "a line";
     text += "  " + text::coloured(where, text::Colour::bold, style) + ": " +
-            request_text(block, r) + "\n" + picture_of(request_at(block, r), kMostLines);
+            request_text(block, r, block.array_of(block.events[r]).name) + "\n" +
+            picture_of(request_at(block, r), kMostLines);
   }
   return text;
 }

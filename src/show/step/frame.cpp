@@ -218,81 +218,57 @@ void mark(std::string& signs, std::uint64_t word, char sign) {
   if (word < signs.size()) signs[word] = sign;
 }
 
-// The async copies of a thread that are in flight.
-struct Copies {
-  struct Copy {
-    std::uint64_t byte, group;
-    int bytes;
-  };
-  std::vector<Copy> coming;
-  std::uint64_t group = 0;  // the open one
-};
-
-// The boxes of the copy engine that are in flight.
-using Boxes = std::vector<const model::RecordedAction*>;
-
 void mark_bytes(std::string& signs, std::uint64_t first, std::uint64_t bytes, char sign) {
   for (std::uint64_t word = first / model::kWordBytes; word * model::kWordBytes < first + bytes;
        ++word)
     mark(signs, word, sign);
 }
 
-// What this action changes of the array. A box has arrived once a thread has waited for it.
-void mark_action(std::string& signs, Boxes& boxes, const model::RecordedAction& action, int array) {
-  using enum model::RecordedAction::Kind;
-  if (action.kind == box) {
-    boxes.push_back(&action);
-    if (action.array == array) mark_bytes(signs, action.to, action.bytes, '~');
-    for (int row = 0; action.matrix == array && row < action.rows; ++row)
-      mark_bytes(signs, action.first + row * action.pitch_bytes, action.row_bytes, 'o');
-  }
-  if (action.kind != wait) return;
-  std::erase_if(boxes, [&](const model::RecordedAction* box) {
-    const bool arrived = box->barrier == action.barrier && box->value <= action.value;
-    if (arrived && box->array == array) mark_bytes(signs, box->to, box->bytes, 'o');
-    return arrived;
-  });
-}
-
-// What the block's steps up to `at` have written to the array.
+// What the block's steps up to `at` have written to the array. What is copied asynchronously has
+// arrived when all of its phase or group has.
 void mark_arrivals(std::string& signs, const StepScene& scene, std::size_t at, int array) {
+  using enum Ring::Change::Kind;
+  struct Copied {
+    std::uint64_t first, bytes;
+    const Ring::Change* with;
+  };
   const model::Recording& recording = scene.recording;
-  const bool shared = recording.arrays[array].shared;
-  std::vector<Copies> of_thread(recording.threads() + recording.warp.lanes);
-  Boxes boxes;
-  auto action = recording.actions.begin();
+  std::vector<Copied> coming;
+  std::map<int, const Ring::Change*> of_warp;  // what it copies
+  auto change = scene.ring.changes.begin();
   for (std::size_t i = steps_of_block(recording, at).begin; i <= at; ++i) {
     const model::RecordedEvent& event = recording.events[i];
-    const model::WarpAccess& access = event.access;
-    for (; action != recording.actions.end() && action->events <= i; ++action) {
-      if (action->block == event.block) mark_action(signs, boxes, *action, array);
-    }
-    const auto copies_of = [&](int lane) -> Copies& {
-      return of_thread[recording.warp.thread_of(event.warp, lane)];
-    };
-    if (event.kind == Kind::commit) {
-      model::for_each_lane(access.active, [&](int lane) { ++copies_of(lane).group; });
-    } else if (event.kind == Kind::wait) {
-      model::for_each_lane(access.active, [&](int lane) {
-        Copies& copies = copies_of(lane);
-        std::erase_if(copies.coming, [&](const Copies::Copy& copy) {
-          const bool arrived = copy.group + access.address[lane] < copies.group;
-          if (arrived) mark_bytes(signs, copy.byte, copy.bytes, 'o');
-          return arrived;
-        });
+    for (; change != scene.ring.changes.end() && change->at <= i; ++change) {
+      if (change->at < i) continue;
+      if (change->kind == comes) of_warp[event.warp] = &*change;
+      if (change->kind != here) continue;
+      std::erase_if(coming, [&](const Copied& copied) {
+        const bool arrives =
+            copied.with->place == change->place && copied.with->number == change->number;
+        if (arrives) mark_bytes(signs, copied.first, copied.bytes, 'o');
+        return arrives;
       });
-    } else if (event.kind == Kind::request && scene.recording.site_of(event).array == array) {
-      const model::Direction direction = scene.recording.site_of(event).direction;
-      if (shared && direction == model::Direction::copy) {
-        model::for_each_lane(access.active, [&](int lane) {
-          Copies& copies = copies_of(lane);
-          copies.coming.push_back({access.address[lane], copies.group, access.bytes});
-          mark_bytes(signs, access.address[lane], access.bytes, '~');
-        });
-      } else if (!shared || direction == model::Direction::store) {
-        for_each_word(access, access.active, [&](std::uint64_t word) { mark(signs, word, 'o'); });
-      }
     }
+    const auto copy = [&](std::uint64_t first, std::uint64_t bytes) {
+      mark_bytes(signs, first, bytes, '~');
+      coming.push_back({first, bytes, of_warp[event.warp]});
+    };
+    for (const model::RecordedAction& action : actions_at(recording, i)) {
+      if (action.kind != model::RecordedAction::Kind::box) continue;
+      if (action.array == array) copy(action.to, action.bytes);
+      for (int row = 0; action.matrix == array && row < action.rows; ++row)
+        mark_bytes(signs, action.first + row * action.pitch_bytes, action.row_bytes, 'o');
+    }
+    if (event.kind != Kind::request || recording.site_of(event).array != array) continue;
+    const model::Direction direction = recording.site_of(event).direction;
+    const bool shared = recording.arrays[array].shared;
+    model::for_each_lane(event.access.active, [&](int lane) {
+      const std::uint64_t first = event.access.address[lane];
+      if (shared && direction == model::Direction::copy)
+        copy(first, event.access.bytes);
+      else if (!shared || direction == model::Direction::store)
+        mark_bytes(signs, first, event.access.bytes, 'o');
+    });
   }
 }
 
@@ -328,45 +304,39 @@ std::string signs_of_words(const StepScene& scene, std::size_t at, int array) {
   return signs;
 }
 
-// What the copy engine has brought after the step `at`: a line for each place that it fills, which
-// has the name of the mbarrier that counts its bytes.
+// What has come to each place of the ring after the step `at`.
 std::vector<Line> picture_of_ring(const StepScene& scene, std::size_t at) {
-  using enum model::RecordedAction::Kind;
-  struct Place {
-    const model::RecordedAction *any, *latest = nullptr;  // of its boxes
-    std::set<int> waited = {};  // warps that have waited for the phase of the latest one
+  using enum Ring::Change::Kind;
+  struct Held {
+    const Ring::Change* last = nullptr;
+    bool is_here = false;
+    std::set<int> waited = {};  // warps
   };
-  const model::Recording& recording = scene.recording;
-  std::map<std::uint32_t, Place> places;
-  for (const model::RecordedAction& action : recording.actions) {
-    if (action.block != recording.events[at].block) continue;
-    if (action.kind == box) places.try_emplace(action.barrier, Place{&action});
-    const auto found = places.find(action.barrier);
-    if (action.events > at || found == places.end()) continue;
-    Place& place = found->second;
-    const bool is_same = place.latest != nullptr && place.latest->value == action.value;
-    if (action.kind == box) {
-      place.latest = &action;
-      if (!is_same) place.waited.clear();
-    } else if (action.kind == wait && is_same) {
-      place.waited.insert(recording.warp.warp_of(action.thread));
-    }
+  const Ring& ring = scene.ring;
+  std::map<int, Held> all;  // by place
+  for (const Ring::Change& change : ring.changes) {
+    if (change.at < steps_of_block(scene.recording, at).begin || change.at > at) continue;
+    Held& held = all[change.place];
+    if (held.last == nullptr || held.last->number != change.number) held = {};
+    held.last = &change;
+    held.is_here |= change.kind == here;
+    if (change.kind == here || change.kind == waits) held.waited.insert(change.warp);
   }
   std::vector<Line> lines;
-  for (const auto& [barrier, place] : places) {
-    std::string text = "empty";
-    if (place.latest != nullptr) {
-      const ActionContext& context = scene.contexts[place.latest - recording.actions.data()];
-      text = text::printed("phase %d: ", static_cast<int>(place.latest->value)) +
-             text::grouped(static_cast<std::int64_t>(context.so_far.bytes)) + " B are " +
-             (place.waited.empty() ? "coming" : "here; ");
-      const bool is_one = place.waited.size() == 1;
-      if (!place.waited.empty()) {
-        text += (is_one ? "warp " : "warps ") + text::ranges_of(place.waited) +
+  for (std::size_t place = 0; place < ring.places.size(); ++place) {
+    const auto& [last, is_here, waited] = all[static_cast<int>(place)];
+    std::string text = last == nullptr ? "empty" : "empty again";
+    if (last != nullptr && last->kind != empty) {
+      text = (static_cast<int>(place) < ring.boxes ? "phase " : "group ") +
+             std::to_string(last->number) + ": " +
+             text::grouped(static_cast<std::int64_t>(last->bytes)) + " B are " +
+             (is_here ? "here" : "coming");
+      const bool is_one = waited.size() == 1;
+      if (!waited.empty())
+        text += (is_one ? "; warp " : "; warps ") + text::ranges_of(waited) +
                 (is_one ? " has" : " have") + " waited for them";
-      }
     }
-    lines.push_back({{"  " + text::pad_right(name_of_barrier(recording, *place.any), 10) + text}});
+    lines.push_back({{"  " + text::pad_right(ring.places[place], 10) + text}});
   }
   return lines;
 }
@@ -407,20 +377,21 @@ std::vector<Line> picture_of_array(
     const StepScene& scene, const StepState& state, int rows, int columns) {
   const StepWindow window = window_of(scene, state);
   if (window.array < 0 || rows < 2) return {};
-  const model::RecordedArray& array = scene.recording.arrays[window.array];
   constexpr int kLabel = 8;
   const int height = std::min(rows - 1, window.rows);
   const int width = std::clamp(columns - kLabel, 1, window.columns);
   // The row that the user scrolled to comes first; an access has a row above it if there is room.
   const int above = state.row || height < 3 ? 0 : 1;
-  const int first_row = std::clamp(window.row - above, 0, window.rows - height);
+  const int last_row = window.first_row + window.rows;
+  const int first_row = std::clamp(window.row - above, window.first_row, last_row - height);
   const int first_column = std::clamp(
       state.column ? window.column : window.column / 8 * 8 - 8, 0, window.columns - width);
   std::string size = text::printed("%d x %d", window.rows, window.columns);
   if (first_column > 0 || width < window.columns) {
     size += text::printed(" from column %d", first_column);
   }
-  std::vector<Line> lines{{bold(array.name), {" " + size}, {legend(scene)}}};
+  std::vector<Line> lines{
+      {bold(name_of(scene, window.array, window.part)), {" " + size}, {legend(scene)}}};
   const std::string signs = signs_of_words(scene, state.at, window.array);
   for (int row = first_row; row < first_row + height; ++row) {
     Line line{{text::printed("%6d  ", row)}};

@@ -41,34 +41,34 @@ StepWindow window_of(const StepScene& scene, const StepState& state) {
     const model::RecordedAction& action = actions_at(recording, at).front();
     return {action.kind == model::RecordedAction::Kind::init ? -1 : action.array, action.to};
   };
-  const auto array_of = [&](std::size_t at) { return accessed(at).first; };
   const auto is_shared = [&](int array) { return array >= 0 && recording.arrays[array].shared; };
   // The array of the access if it is shared; else the previous shared one; else the first one.
   StepWindow window;
   if (state.array) {
     window.array = *state.array;
-  } else if (is_shared(array_of(state.at))) {
-    window.array = array_of(state.at);
   } else {
-    int of_any_kind = -1;
+    const auto show = [&](int array, const Ring::Part* part) {
+      if (is_shared(window.array) || (window.array >= 0 && !is_shared(array))) return;
+      window.array = array;
+      window.part = part;
+    };
     const BlockSteps block = steps_of_block(recording, state.at);
     for (std::size_t at = state.at + 1; at-- > block.begin && !is_shared(window.array);) {
-      window.array = array_of(at);
-      if (of_any_kind < 0) of_any_kind = window.array;
+      const auto [array, byte] = accessed(at);
+      show(array, part_at(scene.ring, array, byte));
     }
-    for (const model::RecordedSite& site : recording.sites) {
-      if (is_shared(window.array)) break;
-      window.array = site.array;
-      if (of_any_kind < 0) of_any_kind = site.array;
-    }
-    if (!is_shared(window.array)) window.array = of_any_kind;
+    for (const model::RecordedSite& site : recording.sites) show(site.array, nullptr);
   }
   if (window.array < 0) return window;
-  const std::int64_t words = (recording.arrays[window.array].bytes + 3) / 4;
-  window.columns = std::max(1, scene.row_words[window.array]);
-  window.rows = static_cast<int>((words + window.columns - 1) / window.columns);
+  const std::uint64_t row_bytes = 4 * std::max(1, scene.row_words[window.array]);
+  const std::uint64_t end =
+      window.part != nullptr ? window.part->end : recording.arrays[window.array].bytes;
+  window.columns = static_cast<int>(row_bytes / 4);
+  window.first_row = window.part != nullptr ? static_cast<int>(window.part->begin / row_bytes) : 0;
+  window.rows = static_cast<int>((end + row_bytes - 1) / row_bytes) - window.first_row;
+  window.row = window.first_row;
   if (const auto [array, byte] = accessed(state.at); array == window.array) {
-    window.row = static_cast<int>(byte / 4 / window.columns);
+    window.row = static_cast<int>(byte / row_bytes);
     window.column = static_cast<int>(byte / 4 % window.columns);
   }
   window.row = state.row.value_or(window.row);
@@ -82,12 +82,10 @@ namespace {
 // access.
 void choose_array(const StepScene& scene, StepState& state) {
   const model::Recording& recording = scene.recording;
-  const auto is_used = [&](int array) {
-    return std::ranges::count(recording.sites, array, &model::RecordedSite::array) > 0;
-  };
+  const std::set<int> used = used_arrays(recording);
   int array = state.array ? *state.array + 1 : 0;
   const int arrays = static_cast<int>(recording.arrays.size());
-  while (array < arrays && !is_used(array)) ++array;
+  while (array < arrays && !used.contains(array)) ++array;
   state.array.reset();
   if (array < arrays) state.array = array;
   state.row.reset();
@@ -100,11 +98,12 @@ void choose_array(const StepScene& scene, StepState& state) {
 void scroll(const StepScene& scene, StepState& state, int rows, int columns) {
   const StepWindow window = window_of(scene, state);
   if (window.array < 0) return;
-  const auto moved = [&](int from, int by, int of) -> int {
-    return std::clamp<std::int64_t>(from + std::int64_t{by} * std::max(state.count, 1), 0, of - 1);
+  const auto moved = [&](int from, int by, int first, int of) -> int {
+    return std::clamp<std::int64_t>(
+        from + std::int64_t{by} * std::max(state.count, 1), first, first + of - 1);
   };
-  state.row = moved(window.row, rows, window.rows);
-  state.column = moved(window.column, columns, window.columns);
+  state.row = moved(window.row, rows, window.first_row, window.rows);
+  state.column = moved(window.column, columns, 0, window.columns);
 }
 
 // The nearest step of the block after the present one (or before it, with `by` -1) that

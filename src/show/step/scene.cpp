@@ -1,10 +1,10 @@
 #include "show/step/scene.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "model/warp_access.h"
@@ -26,7 +26,8 @@ std::set<int> used_arrays(const model::Recording& recording) {
   std::set<int> used;
   for (const model::RecordedSite& site : recording.sites) used.insert(site.array);
   for (const model::RecordedAction& action : recording.actions) {
-    used.insert({action.array, action.matrix});
+    if (action.kind != model::RecordedAction::Kind::init)
+      used.insert({action.array, action.matrix});
   }
   return used;
 }
@@ -67,9 +68,7 @@ std::string bytes_text(std::uint64_t bytes) {
 
 std::string text_of_action(const StepScene& scene, const model::RecordedAction& action) {
   const model::Recording& recording = scene.recording;
-  const auto array = [&](int number) {
-    return number < 0 ? std::string("memory") : recording.arrays[number].name;
-  };
+  const auto array = [&](int number) { return name_of(scene, number, nullptr); };
   const std::string barrier = name_of_barrier(recording, action);
   const auto value = static_cast<long long>(action.value);
   switch (action.kind) {
@@ -83,12 +82,9 @@ std::string text_of_action(const StepScene& scene, const model::RecordedAction& 
       return "start a box of " + (action.matrix < 0 ? "zeros" : array(action.matrix)) +
              text::printed(" to byte %lld of ", static_cast<long long>(action.to)) +
              array(action.array) + ", for " + barrier;
-    case ActionKind::multiply: {
-      const std::ptrdiff_t box = scene.contexts[&action - recording.actions.data()].box;
+    case ActionKind::multiply:
       return text::printed("start a wgmma on %d columns of ", action.rows) +
-             (box < 0 ? array(action.array)
-                      : name_of_barrier(recording, recording.actions[box]) + "'s tile");
-    }
+             name_of(scene, action.array, part_at(scene.ring, action.array, action.to));
     case ActionKind::multiplied:
       return "wait for wgmma";
   }
@@ -97,8 +93,7 @@ std::string text_of_action(const StepScene& scene, const model::RecordedAction& 
 
 std::string sentence_of_action(const StepScene& scene, std::size_t at) {
   const model::RecordedAction& now = actions_at(scene.recording, at).back();
-  const auto& [so_far, in_all, completes, multiplied, box] =
-      scene.contexts[&now - scene.recording.actions.data()];
+  const auto& [so_far, in_all, multiplied] = scene.contexts[&now - scene.recording.actions.data()];
   const std::string of_boxes =
       bytes_text(in_all.bytes) +
       text::printed(" of %d box%s", in_all.boxes, in_all.boxes == 1 ? "" : "es");
@@ -106,7 +101,8 @@ std::string sentence_of_action(const StepScene& scene, std::size_t at) {
     case ActionKind::init:
       return "It counts arrivals, and the bytes of boxes, one phase after the other.";
     case ActionKind::arrive:
-      if (!completes) return text::printed("It is arrival %d of this phase.", so_far.arrivals);
+      if (!in_all.is_complete)
+        return text::printed("It is arrival %d of this phase.", so_far.arrivals);
       return text::printed("%d of ", so_far.arrivals) + counted(in_all.arrivals, "arrival") +
              " of this phase " + (so_far.arrivals == 1 ? "has" : "have") + " come" +
              (in_all.boxes > 0 ? "; it also counts " + of_boxes : "") + ".";
@@ -134,56 +130,169 @@ std::string sentence_of_action(const StepScene& scene, std::size_t at) {
 }  // namespace
 
 std::vector<ActionContext> contexts_of(const model::Recording& recording) {
-  using Barrier = std::pair<std::int64_t, std::uint32_t>;  // of a block
-  struct Phases {
-    std::map<std::uint64_t, ActionContext::Sums> sums;
-    std::uint64_t complete = 0;  // so many
+  using Phase = std::tuple<std::int64_t, std::uint32_t, std::uint64_t>;  // of a block's mbarrier
+  std::map<Phase, ActionContext::Sums> phases;
+  std::map<std::pair<std::int64_t, int>, int> multiplied;  // by block and warp
+  std::vector<ActionContext> contexts;
+  const auto phase_of = [&](const model::RecordedAction& of) -> ActionContext::Sums& {
+    return phases[{of.block, of.barrier, of.value}];
   };
-  std::map<Barrier, Phases> barriers;
-  std::map<std::pair<std::int64_t, int>, int> multiplied;       // by block and warp
-  std::map<std::array<std::int64_t, 3>, std::ptrdiff_t> boxes;  // by block, array and first byte
-  std::vector<ActionContext> contexts(recording.actions.size());
-  for (std::size_t i = 0; i < contexts.size(); ++i) {
-    const model::RecordedAction& action = recording.actions[i];
-    Phases& of = barriers[{action.block, action.barrier}];
-    if (action.kind == ActionKind::arrive) {
-      of.complete = std::max(of.complete, action.value);
-      ++of.sums[action.value].arrivals;
-    } else if (action.kind == ActionKind::wait) {
-      of.complete = std::max(of.complete, action.value + 1);
-    } else if (action.kind == ActionKind::box) {
-      ActionContext::Sums& sums = of.sums[action.value];
-      ++sums.boxes;
-      sums.bytes += action.bytes;
-      boxes[{action.block, action.array, static_cast<std::int64_t>(action.to)}] =
-          static_cast<std::ptrdiff_t>(i);
-    }
+  for (const model::RecordedAction& action : recording.actions) {
+    ActionContext::Sums& phase = phase_of(action);
+    phase.is_complete |= action.kind == ActionKind::wait;
+    phase.arrivals += action.kind == ActionKind::arrive;
+    phase.boxes += action.kind == ActionKind::box;
+    phase.bytes += action.bytes;
     int& of_warp = multiplied[{action.block, recording.warp.warp_of(action.thread)}];
-    if (action.kind == ActionKind::multiply) {
-      ++of_warp;
-      const auto to = static_cast<std::int64_t>(action.to);
-      auto before = boxes.upper_bound({action.block, action.array, to});
-      if (before != boxes.begin()) {
-        const std::ptrdiff_t box = (--before)->second;
-        const model::RecordedAction& brought = recording.actions[box];
-        const bool holds = brought.block == action.block && brought.array == action.array &&
-                           action.to - brought.to < brought.bytes;
-        if (holds) contexts[i].box = box;
-      }
-    }
-    contexts[i].so_far = of.sums[action.value];
-    contexts[i].multiplied = of_warp;
+    of_warp += action.kind == ActionKind::multiply;
+    contexts.push_back({phase, {}, of_warp});
   }
-  for (std::size_t i = 0; i < contexts.size(); ++i) {
-    const model::RecordedAction& action = recording.actions[i];
-    Phases& of = barriers[{action.block, action.barrier}];
-    contexts[i].in_all = of.sums[action.value];
-    contexts[i].completes = action.value < of.complete;
-  }
+  for (std::size_t i = 0; i < contexts.size(); ++i)
+    contexts[i].in_all = phase_of(recording.actions[i]);
   return contexts;
 }
 
-std::string step_text(const StepScene& scene, std::size_t at) {
+namespace {
+
+void add_part(Ring& ring, const Ring::Part& part) {
+  const auto known = std::ranges::find_if(ring.parts, [&](const Ring::Part& other) {
+    return other.place == part.place && other.array == part.array && other.matrix == part.matrix;
+  });
+  if (known == ring.parts.end()) return ring.parts.push_back(part);
+  known->begin = std::min(known->begin, part.begin);
+  known->end = std::max(known->end, part.end);
+}
+
+// A place is known by the mbarrier that counts its bytes. Before it is filled again, a thread waits
+// for another one, by which it was given back; both kinds are numbered in the same order.
+void follow_boxes(const StepScene& scene, Ring& ring) {
+  const model::Recording& recording = scene.recording;
+  std::map<std::uint32_t, int> places;
+  for (const model::RecordedAction& action : recording.actions) {
+    if (action.kind == ActionKind::box) places[action.barrier] = 0;
+  }
+  for (int next = 0; auto& [barrier, place] : places) place = next++;
+  ring.boxes = static_cast<int>(places.size());
+  ring.places.resize(places.size());
+  std::map<int, std::uint32_t> awaited;  // by thread
+  std::uint32_t distance = 0;            // of the two kinds, if it is known
+  for (const model::RecordedAction& action : recording.actions) {
+    const bool waits = action.kind == ActionKind::wait && !places.contains(action.barrier);
+    if (waits) awaited[action.thread] = action.barrier;
+    const bool fills = action.kind == ActionKind::box && awaited.contains(action.thread);
+    if (fills && distance == 0) distance = awaited[action.thread] - action.barrier;
+  }
+  for (std::size_t i = 0; i < recording.actions.size(); ++i) {
+    const model::RecordedAction& action = recording.actions[i];
+    const bool arrives = action.kind == ActionKind::arrive, is_box = action.kind == ActionKind::box;
+    if (!arrives && !is_box && action.kind != ActionKind::wait) continue;
+    const auto found = places.find(action.barrier - (arrives ? distance : 0));
+    if (found == places.end() || (arrives && distance == 0)) continue;
+    const int place = found->second;
+    const auto& [so_far, in_all, multiplied] = scene.contexts[i];
+    const int warp = recording.warp.warp_of(action.thread);
+    Ring::Change now{Ring::Change::here, action.events, warp, place, action.value, so_far.bytes};
+    if (is_box) {
+      now.kind = Ring::Change::comes;
+      ring.places[place] = name_of_barrier(recording, action);
+      if (action.matrix >= 0)
+        add_part(ring, {place, action.array, action.matrix, action.to, action.to + action.bytes});
+    } else if (arrives) {
+      if (so_far.arrivals < in_all.arrivals) continue;
+      now.kind = Ring::Change::empty;
+    }
+    // Lanes that wait together are one change.
+    const bool is_first = ring.changes.empty() || ring.changes.back().at != now.at;
+    if (is_first || is_box) ring.changes.push_back(now);
+  }
+}
+
+// A group has the copies that the warps make between as many commits.
+void follow_copies(const model::Recording& recording, Ring& ring) {
+  struct Group {
+    int place = 0;
+    std::uint64_t bytes = 0;
+    std::set<int> warps = {};  // that have not waited
+  };
+  std::map<std::pair<std::int64_t, int>, std::uint64_t> commits;   // by block and warp
+  std::map<std::pair<std::int64_t, std::uint64_t>, Group> groups;  // by block and number
+  std::map<std::pair<int, std::uint64_t>, int> places;  // by the first array and byte of a group
+  for (std::size_t at = 0; at < recording.events.size(); ++at) {
+    const model::RecordedEvent& event = recording.events[at];
+    std::uint64_t& number = commits[{event.block, event.warp}];
+    const auto change = [&](Ring::Change::Kind kind, const Group& group, std::uint64_t of) {
+      ring.changes.push_back({kind, at, event.warp, group.place, of, group.bytes});
+    };
+    const int lowest = std::countr_zero(event.access.active);
+    if (event.kind == model::RecordedEvent::Kind::commit) ++number;
+    if (event.kind == model::RecordedEvent::Kind::wait) {
+      for (auto& [of, group] : groups) {
+        if (of.first != event.block || of.second + event.access.address[lowest] >= number) continue;
+        if (group.warps.erase(event.warp) == 0) continue;
+        change(group.warps.empty() ? Ring::Change::here : Ring::Change::waits, group, of.second);
+      }
+    }
+    if (event.kind != model::RecordedEvent::Kind::request) continue;
+    const auto& [array, direction, atomic, line, path] = recording.site_of(event);
+    if (direction != model::Direction::copy || !recording.arrays[array].shared) continue;
+    const auto [of, is_new] = groups.try_emplace({event.block, number});
+    Group& group = of->second;
+    if (is_new) {
+      const int next = ring.boxes + static_cast<int>(places.size());
+      group.place = places.try_emplace({array, event.access.address[lowest]}, next).first->second;
+    }
+    const model::RecordedEvent& source =  // unless it only fills
+        recording.events[std::min(at + 1, recording.events.size() - 1)];
+    const bool copies = source.kind == model::RecordedEvent::Kind::request &&
+                        recording.site_of(source).direction == direction;
+    model::for_each_lane(event.access.active, [&](int lane) {
+      const std::uint64_t byte = event.access.address[lane], end = byte + event.access.bytes;
+      if (copies) add_part(ring, {group.place, array, recording.site_of(source).array, byte, end});
+      group.bytes += event.access.bytes;
+    });
+    if (group.warps.insert(event.warp).second) change(Ring::Change::comes, group, number);
+  }
+  for (Ring::Change& change : ring.changes) {
+    if (change.place >= ring.boxes)
+      change.bytes = groups[{recording.events[change.at].block, change.number}].bytes;
+  }
+  for (std::size_t i = 0; places.size() > 1 && i < places.size(); ++i)
+    ring.places.push_back(text::printed("place %zu", i));
+}
+
+}  // namespace
+
+Ring ring_of(const StepScene& scene) {
+  Ring ring;
+  follow_boxes(scene, ring);
+  follow_copies(scene.recording, ring);
+  std::ranges::stable_sort(ring.changes, {}, &Ring::Change::at);
+  std::ranges::sort(
+      ring.parts, {}, [](const Ring::Part& part) { return std::pair(part.array, part.begin); });
+  const auto overlap = [](const Ring::Part& a, const Ring::Part& b) {
+    return a.array == b.array && a.end > b.begin;
+  };
+  const bool are_apart = std::ranges::adjacent_find(ring.parts, overlap) == ring.parts.end();
+  if (!are_apart || ring.places.empty()) ring.parts.clear();
+  return ring;
+}
+
+const Ring::Part* part_at(const Ring& ring, int array, std::uint64_t byte) {
+  const auto part = std::ranges::find_if(ring.parts, [&](const Ring::Part& one) {
+    return one.array == array && one.begin <= byte && byte < one.end;
+  });
+  return part == ring.parts.end() ? nullptr : &*part;
+}
+
+std::string name_of(const StepScene& scene, int array, const Ring::Part* part) {
+  if (array < 0) return "memory";
+  const std::string& name = scene.recording.arrays[array].name;
+  if (part == nullptr) return name;
+  return (name == "dynamic" ? scene.recording.arrays[part->matrix].name : name) +
+         text::printed(", place %d", part->place);
+}
+
+std::string step_text(const StepScene& scene, std::size_t at, bool names_parts) {
   using Kind = model::RecordedEvent::Kind;
   const model::RecordedEvent& event = scene.recording.events[at];
   const std::string warp = text::printed("warp %d, ", event.warp) +
@@ -212,7 +321,12 @@ std::string step_text(const StepScene& scene, std::size_t at) {
     case Kind::request:
       break;
   }
-  return text::printed("warp %d, ", event.warp) + pictures::request_text(scene.recording, at);
+  const int array = scene.recording.site_of(event).array;
+  const std::uint64_t first =
+      event.access.active == 0 ? 0 : event.access.address[std::countr_zero(event.access.active)];
+  const Ring::Part* const part = names_parts ? part_at(scene.ring, array, first) : nullptr;
+  return text::printed("warp %d, ", event.warp) +
+         pictures::request_text(scene.recording, at, name_of(scene, array, part));
 }
 
 std::string sentence_at(const StepScene& scene, std::size_t at) {

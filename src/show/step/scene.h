@@ -19,16 +19,36 @@ namespace step {
 
 // What an action belongs to.
 struct ActionContext {
-  // Of the phase of its barrier: what has come or is on its way after this action, and in all.
+  // Of the phase of its barrier: what has come or is on its way after this action, and in all; and
+  // whether a thread has waited for it, else in_all may lack something.
   struct Sums {
     int arrivals = 0, boxes = 0;
     std::uint64_t bytes = 0;
+    bool is_complete = false;
   } so_far, in_all;
-  bool completes = false;   // that phase, as a thread has seen: else in_all may lack something
-  int multiplied = 0;       // the wgmma that the action's warp has started
-  std::ptrdiff_t box = -1;  // of a wgmma: the action that brought its operand; -1 if none did
+  int multiplied = 0;  // the wgmma that the action's warp has started
 };
 std::vector<ActionContext> contexts_of(const model::Recording& recording);  // of each action
+
+// The places in shared memory that tiles come to in turn, by the copy engine or by cp.async. What
+// comes together is a phase of an mbarrier, or a group of copies.
+struct Ring {
+  struct Change {
+    // A warp copies; it waits for what others still copy, or for what is here; or it gives back.
+    enum Kind { comes, waits, here, empty } kind;
+    std::size_t at;  // the event
+    int warp, place;
+    std::uint64_t number, bytes;  // of the phase or group
+  };
+  struct Part {  // of a place: the tile of one matrix
+    int place, array, matrix;
+    std::uint64_t begin, end;  // in bytes of the array
+  };
+  std::vector<std::string> places;  // "full[0]" or, without an mbarrier, "place 0"; no single one
+  int boxes = 0;                    // so many of them are filled by boxes
+  std::vector<Change> changes;
+  std::vector<Part> parts;  // none if they overlap, or there is one place
+};
 
 // The recording of one launch. It does not change.
 struct StepScene {
@@ -41,7 +61,15 @@ struct StepScene {
   std::string fault;                      // why the kernel could not continue; empty if it could
   std::vector<int> row_words;             // for each of recording.arrays, for its picture
   std::vector<ActionContext> contexts;    // for each of recording.actions
+  Ring ring;
 };
+Ring ring_of(const StepScene& scene);
+
+// The part of the ring with that byte of an array; null if none has it.
+const Ring::Part* part_at(const Ring& ring, int array, std::uint64_t byte);
+
+// "As, place 0", or "A, place 0" of dynamic shared memory; without a part, the array's name.
+std::string name_of(const StepScene& scene, int array, const Ring::Part* part);
 
 // The steps of the block that the event `at` belongs to. They are consecutive in recording.events.
 struct BlockSteps {
@@ -70,8 +98,8 @@ std::span<const model::RecordedAction> actions_at(
 std::string name_of_barrier(const model::Recording& recording, const model::RecordedAction& of);
 
 // What happens at that step: "warp 1, 32 lanes store 4 B to As: 2 wavefronts, ideal 1 <- bank
-// conflict".
-std::string step_text(const StepScene& scene, std::size_t at);
+// conflict". Parts of the ring have the name of their array unless they are named.
+std::string step_text(const StepScene& scene, std::size_t at, bool names_parts = true);
 
 // Why the request at that step costs what it costs, report::request_sentence; or what the action at
 // that step waits for, or who waits for it. Empty for other steps.
@@ -112,8 +140,9 @@ struct StepState {
 // one that the user scrolled to. No array: -1.
 struct StepWindow {
   int array = -1;
+  const Ring::Part* part = nullptr;  // that is shown; null: all of the array
   int row = 0, column = 0;
-  int rows = 0, columns = 0;  // of the array, in words
+  int first_row = 0, rows = 0, columns = 0;  // that are shown, in words
 };
 StepWindow window_of(const StepScene& scene, const StepState& state);
 

@@ -107,6 +107,7 @@ StepScene scene_of(
     scene.sentences.push_back(report::hazard_sentence(hazard, run, row, remedy));
   }
   scene.recording = std::move(recording);
+  scene.ring = ring_of(scene);
   return scene;
 }
 

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 
 #include "lab/measure.h"
@@ -94,9 +95,8 @@ StepScene racy_scene() {
   return s;
 }
 
-TEST_CASE("each arrival, wait, box and wgmma of a block is in one step, which is of its warp") {
+TEST_CASE("each request, copy, wait and product of a block is in one step, which is of its warp") {
   using ActionKind = model::RecordedAction::Kind;
-  std::int64_t boxes = 0, products = 0;
   for (const model::Stage& stage : stage_table_traced.stages) {
     if (stage.variants.empty()) continue;
     CAPTURE(stage.number);
@@ -109,10 +109,11 @@ TEST_CASE("each arrival, wait, box and wgmma of a block is in one step, which is
          .blocks = machine::Blocks::kFirst,
          .hazards = false,
          .recorder = &recorder});
-    std::int64_t multiplied = 0;
+    std::int64_t boxes = 0, multiplied = 0, requests = 0;
     for (const model::Recording& recording : recorder.launches) {
       std::size_t in_steps = 0;
       for (std::size_t at = 0; at < recording.events.size(); ++at) {
+        requests += recording.events[at].kind == Kind::request;
         if (recording.events[at].kind != Kind::action) continue;
         const std::span<const model::RecordedAction> actions = actions_at(recording, at);
         CHECK(!actions.empty());
@@ -122,17 +123,27 @@ TEST_CASE("each arrival, wait, box and wgmma of a block is in one step, which is
               recording.warp.warp_of(action.thread) == recording.events[at].warp;
           if (!is_of_warp || action.kind != actions.front().kind) FAIL_CHECK("step ", at);
         }
-        boxes += actions.front().kind == ActionKind::box;
+        // The copy engine reads a box from global memory and writes it to shared memory.
+        if (actions.front().kind == ActionKind::box) boxes += std::ssize(actions);
         multiplied += actions.front().kind == ActionKind::multiply;
         if (actions.front().kind == ActionKind::multiply) CHECK(actions.size() == 1);
       }
       CHECK(in_steps == recording.actions.size());
+      // Each phase and group that comes to a place of the ring is waited for.
+      std::map<std::pair<int, std::uint64_t>, bool> waited;
+      StepScene s;
+      s.contexts = contexts_of(s.recording = recording);
+      for (const auto& [kind, at, warp, place, number, bytes] : ring_of(s).changes) {
+        if (kind != Ring::Change::empty) waited[{place, number}] |= kind == Ring::Change::here;
+      }
+      for (const auto& [of, is_waited_for] : waited) CHECK(is_waited_for);
     }
-    if (multiplied > 0) CHECK(multiplied == traced.counts->mmas);
-    products += multiplied;
+    const model::Counts& counts = *traced.counts;
+    if (multiplied > 0) CHECK(multiplied == counts.mmas);
+    CHECK(
+        requests + 2 * boxes == counts.gmem_loads.requests + counts.gmem_stores.requests +
+                                    counts.smem_loads.requests + counts.smem_stores.requests);
   }
-  CHECK(boxes > 0);
-  CHECK(products > 0);
 }
 
 // Two cp.async of a warp, each a group, and waits for the first and for both.
@@ -146,6 +157,7 @@ StepScene copying_scene() {
   all_but_one.access.address.fill(1);
   r.events = {
       event(Kind::block_begin, 0, -1, 0), copy(0), commit, copy(32), commit, all_but_one, all};
+  s.ring = ring_of(s);
   return s;
 }
 
