@@ -67,7 +67,8 @@ struct RecordedAction {
     box,         // of a matrix, to shared memory; phase `value` of `barrier` counts its bytes
     multiply,    // wgmma of the thread's warp, by the operand that descriptor `value` describes
     multiplied,  // the thread's first `value` multiplications are complete
-    init         // of mbarrier `barrier`, at `to`
+    init,        // of mbarrier `barrier`, at `to`
+    mma          // `value` of the thread's warp, one after the other; each has 8 columns
   };
   Kind kind;
   std::int64_t block;  // linear
@@ -77,7 +78,7 @@ struct RecordedAction {
   int named = -1;             // the id of a named barrier
   std::uint64_t value = 0;
   // Of a box: where its first element is in which matrix, the part of it that lies in the matrix,
-  // and where it goes to. Of a multiplication: the rows of the operand, and where it lies.
+  // and where it goes to. Of a wgmma: the rows of the operand, and where it lies; of an mma: A's.
   int matrix = -1;  // in Recording::arrays; -1 if all of it lies outside
   std::uint64_t first = 0;
   int rows = 0, row_bytes = 0;
@@ -85,6 +86,7 @@ struct RecordedAction {
   int array = -1;                 // of shared memory
   std::uint64_t to = 0, bytes = 0;
   Swizzle swizzle = Swizzle::none;
+  int depth = 0, bits = 0;  // of A: its columns, and the bits of an element, if it is in registers
 };
 
 struct RecordedHazard {
@@ -123,7 +125,6 @@ struct Recording {
 };
 
 // Which blocks of traced launches to record, and the recordings.
-
 struct Recorder {
   std::vector<std::int64_t> blocks;      // linear indices; the launch must trace them
   std::size_t most_events = 1'000'000;   // per launch, at about 300 bytes each
@@ -134,10 +135,8 @@ struct Recorder {
   }
 };
 
-// The result of an audit of the tracer: plain data, filled by trace/.
-
 // What the first block of each launch really did to memory, compared with what was announced to the
-// tracer.
+// tracer: plain data, filled by trace/.
 struct Audit {
   // After this many accesses, or this time, the rest runs unaudited.
   std::int64_t most_accesses = 50'000;

@@ -507,7 +507,7 @@ function fragmentViews(scene, onchoose) {
       const lane = lanes[row * cols + col];
       return make("td", {"data-lane": lane, onclick: () => onchoose(lane)}, String(lane));
     };
-    return make("table", {class: "fragment"}, make("caption", {}, say(words.fragments[name], {rows, cols})),
+    return make("table", {class: "fragment"}, make("caption", {}, say(words.array.size, {name, rows, columns: cols})),
       make("tbody", {}, ...Array.from({length: rows}, (_, row) =>
         make("tr", {}, ...Array.from({length: cols}, (_, col) => cell(row, col))))));
   });

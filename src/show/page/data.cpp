@@ -18,7 +18,6 @@
 #include "model/compiled_kernel.h"
 #include "model/gpus.h"
 #include "model/stage.h"
-#include "model/tensor_core.h"
 #include "show/pictures/recorded_gpus.h"
 #include "show/report/facts.h"
 #include "show/report/known.h"
@@ -307,32 +306,18 @@ std::string sites_data(const step::StepScene& scene, const std::vector<int>& num
   return array_of(texts);
 }
 
-// [name, rows, columns, for each element row by row the lane that holds it] of the tiles that a
-// warp holds together: A (16 x 8), B (8 x 8) and the sums (16 x 8) of an mma.m16n8k8 of tf32. Each
-// warp of a wgmma holds the same of A and, for every eight columns, of the sums; B stays in shared
-// memory. (PTX ISA 9.0, "Register fragments" of wgmma.)
-std::string fragments_data(model::Multiplier multiplier) {
-  using model::Multiplier;
-  const bool from_shared =
-      multiplier == Multiplier::wgmma_bf16 || multiplier == Multiplier::wgmma_3xf16;
-  if (multiplier == Multiplier::ffma || from_shared) return "[]";
-  constexpr model::MmaFragments kMma = model::fragments_of_mma(16, 8, 32);
-  const auto tile = [](const char* name, model::FragmentLayout layout, bool by_columns) {
-    const int rows = by_columns ? layout.minors : layout.majors;
-    const int columns = by_columns ? layout.majors : layout.minors;
-    Numbers lanes(rows * columns);
-    for (int lane = 0; lane < 32; ++lane) {
-      for (int i = 0; i < layout.elements(); ++i) {
-        const auto [major, minor] = layout.position(lane, i);
-        lanes[by_columns ? minor * columns + major : major * columns + minor] = lane;
-      }
+// [name, rows, columns, the lane of each element row by row] of the tiles that a warp holds
+// together when it first multiplies.
+std::string fragments_data(const model::Recording& recording) {
+  std::vector<std::string> tiles;
+  for (const model::RecordedAction& action : recording.actions) {
+    for (const auto& [name, rows, columns, lanes] : step::fragments_of(action)) {
+      tiles.push_back(array_of(
+          {text::json_string(name), std::to_string(rows), std::to_string(columns),
+           packed(Numbers(lanes.begin(), lanes.end()))}));
     }
-    return array_of(
-        {text::json_string(name), std::to_string(rows), std::to_string(columns), packed(lanes)});
-  };
-  std::vector<std::string> tiles{tile("first", kMma.a, false)};
-  if (multiplier == Multiplier::mma_tf32) tiles.push_back(tile("second", kMma.b, true));
-  tiles.push_back(tile("sums", kMma.d, false));
+    if (!tiles.empty()) break;
+  }
   return array_of(tiles);
 }
 
@@ -359,7 +344,7 @@ std::string scene_data(const ShownScene& shown, Dictionary& texts) {
          ",\"actions\":" + actions_data(scene, block, numbers) +
          ",\"ring\":" + ring_data(scene, block, numbers) +
          ",\"hazards\":" + hazards_data(scene, block) +
-         ",\"fragments\":" + fragments_data(shown.multiplier) + "}";
+         ",\"fragments\":" + fragments_data(recording) + "}";
 }
 
 }  // namespace

@@ -285,7 +285,7 @@ class Life {
     if (kind === Kind.action) {
       const action = step.actions[0]?.kind;
       if (action === ActionKind.box) return Chapter.copy;
-      return [ActionKind.multiply, ActionKind.multiplied].includes(action) ? Chapter.multiply : Chapter.wait;
+      return [ActionKind.multiply, ActionKind.multiplied, ActionKind.mma].includes(action) ? Chapter.multiply : Chapter.wait;
     }
     if (kind === Kind.barrier || kind === Kind.wait || kind === Kind.warpBarrier) return Chapter.wait;
     if (kind === Kind.commit) return Chapter.copy;

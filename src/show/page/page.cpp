@@ -123,7 +123,6 @@ ShownScene shown(const lab::Row& row, model::Recording recording, const lab::Run
       .BM = v.BM,
       .BN = v.BN,
       .BK = v.BK,
-      .multiplier = v.multiplier,
       .scene = step::scene_of(std::move(recording), name, "", run.M, run.N, run.K)};
 }
 

@@ -21,8 +21,6 @@ struct ShownScene {
   int stage = -1;              // -1: it is not a stage
   int M = 0, N = 0, K = 0;     // C (M x N) = A (M x K) * B (K x N); 0: it is not a product
   int BM = 0, BN = 0, BK = 0;  // the block's tile, if it is known
-  model::Multiplier multiplier = model::Multiplier::ffma;  // if it is a tensor core, the page shows
-                                                           // which lane holds which element
   step::StepScene scene;
 };
 

@@ -658,7 +658,7 @@ TEST_CASE(
   browser.press("r");
   CHECK(browser.evaluate("page.player.block.registers.hidden") == "true");
   // An ldmatrix gives lane 9 the second word of row 2 of each matrix.
-  ladder_at("#stage=13&step=651&lane=9");
+  ladder_at("#stage=13&step=652&lane=9");
   browser.press("r");
   CHECK(words(".now") == "Last from A: A[2, 10][17, 21] A[18, 26, 34, 42, 50, 58][9, 13]");
   // The many rows of a wgmma have equally many products.

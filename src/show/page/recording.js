@@ -3,7 +3,7 @@
 const Kind = {blockBegin: 0, request: 1, warpBarrier: 2, commit: 3, wait: 4, barrier: 5, blockEnd: 6, action: 7};
 const Direction = {load: 0, store: 1, copy: 2};
 const ChangeKind = {comes: 0, waits: 1, here: 2, empty: 3};
-const ActionKind = {arrive: 0, wait: 1, box: 2, multiply: 3, multiplied: 4};
+const ActionKind = {arrive: 0, wait: 1, box: 2, multiply: 3, multiplied: 4, mma: 6};
 
 // The numbers of a packed array: [d, n] repeats n numbers from d places before.
 function unpack(packed) {

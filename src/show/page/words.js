@@ -185,9 +185,6 @@ const words = {
   fragments: {
     title: "Fragments: which lane holds which element",
     about: "The 32 lanes of a warp hold the tiles of an instruction together. Numbers are lanes; the chosen lane is marked.",
-    first: "first factor, {rows} x {cols}",
-    second: "second factor, {rows} x {cols}",
-    sums: "sums, {rows} x {cols}",
   },
   counters: {
     gmemLoads: "GMEM loads",

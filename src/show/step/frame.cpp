@@ -341,10 +341,29 @@ std::vector<Line> picture_of_ring(const StepScene& scene, std::size_t at) {
   return lines;
 }
 
-// Which lane accesses which word; in a step without a request: the ring.
+// The elements that the chosen lane holds of the tiles that its warp multiplies.
+std::vector<Line> picture_of_fragments(const StepScene& scene, const StepState& state) {
+  if (scene.recording.events[state.at].kind != Kind::action) return {};
+  std::vector<Line> lines;
+  for (const Fragment& of : fragments_of(actions_at(scene.recording, state.at).front())) {
+    std::string text =
+        text::printed("  %-4s %2d x %-2d  lane %d holds", of.name, of.rows, of.columns, state.lane);
+    for (int i = 0; i < std::ssize(of.lanes); ++i) {
+      if (of.lanes[i] == state.lane)
+        text += text::printed(" [%d][%d]", i / of.columns, i % of.columns);
+    }
+    lines.push_back({{text}});
+  }
+  return lines;
+}
+
+// Which lane accesses which word; in a step without a request: fragments and the ring.
 std::vector<Line> picture_of_access(const StepScene& scene, const StepState& state) {
-  if (scene.recording.events[state.at].kind != Kind::request)
-    return picture_of_ring(scene, state.at);
+  if (scene.recording.events[state.at].kind != Kind::request) {
+    std::vector<Line> lines = picture_of_fragments(scene, state);
+    append(lines, picture_of_ring(scene, state.at));
+    return lines;
+  }
   const char chosen = pictures::lane_sign(state.lane);
   std::vector<Line> picture;
   for (const auto& [label, signs] :

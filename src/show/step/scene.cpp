@@ -87,6 +87,9 @@ std::string text_of_action(const StepScene& scene, const model::RecordedAction& 
              name_of(scene, action.array, part_at(scene.ring, action.array, action.to));
     case ActionKind::multiplied:
       return "wait for wgmma";
+    case ActionKind::mma:
+      return text::printed("%lld mma of %d x 8 x %d", value, action.rows, action.depth) + ", " +
+             counted(action.value * action.rows * 8 * action.depth, "product");
   }
   return "";
 }
@@ -123,11 +126,40 @@ std::string sentence_of_action(const StepScene& scene, std::size_t at) {
       return text::printed(
           "At most %d of the warp's wgmma %s in flight now.", left, left == 1 ? "is" : "are");
     }
+    case ActionKind::mma:
+      return "The lanes hold the tiles of an mma together, in registers. It makes " +
+             counted(now.rows * 8 * now.depth, "product") + "; an FFMA makes one per lane.";
   }
   return "";
 }
 
 }  // namespace
+
+// Each warp of a wgmma holds its 16 rows of A and, for every eight columns, of the sums as the warp
+// of an mma does. (PTX ISA 9.0, "Register fragments" of wgmma.)
+std::vector<Fragment> fragments_of(const model::RecordedAction& action) {
+  const bool is_mma = action.kind == ActionKind::mma;
+  if (!is_mma && action.kind != ActionKind::multiply) return {};
+  const auto [a, b, d] =
+      model::fragments_of_mma(is_mma ? action.rows : 16, action.depth, std::max(action.bits, 1));
+  std::vector<Fragment> fragments;
+  // The rows of B's layout are columns.
+  const auto add = [&](const char* name, const model::FragmentLayout& layout, bool turned) {
+    const int rows = turned ? layout.minors : layout.majors;
+    const int columns = turned ? layout.majors : layout.minors;
+    std::vector<int>& lanes =
+        fragments.emplace_back(Fragment{name, rows, columns, std::vector<int>(rows * columns)})
+            .lanes;
+    for (int i = 0; i < 32 * layout.elements(); ++i) {
+      const auto [major, minor] = layout.position(i % 32, i / 32);
+      lanes[turned ? minor * columns + major : major * columns + minor] = i % 32;
+    }
+  };
+  if (action.bits > 0) add("A", a, false);
+  if (is_mma) add("B", b, true);
+  add("sums", d, false);
+  return fragments;
+}
 
 std::vector<ActionContext> contexts_of(const model::Recording& recording) {
   using Phase = std::tuple<std::int64_t, std::uint32_t, std::uint64_t>;  // of a block's mbarrier

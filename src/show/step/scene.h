@@ -94,6 +94,15 @@ void for_each_word(const model::WarpAccess& access, std::uint32_t lanes, Visit v
 std::span<const model::RecordedAction> actions_at(
     const model::Recording& recording, std::size_t at);
 
+// A tile that the lanes of a warp hold together when they multiply: the lane of each element, row
+// by row.
+struct Fragment {
+  const char* name;  // "A", "B", "sums"
+  int rows, columns;
+  std::vector<int> lanes;
+};
+std::vector<Fragment> fragments_of(const model::RecordedAction& action);
+
 // "full[2]" of an action; "barrier 1", if it is a named one.
 std::string name_of_barrier(const model::Recording& recording, const model::RecordedAction& of);
 

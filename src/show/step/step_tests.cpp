@@ -125,8 +125,11 @@ TEST_CASE("each request, copy, wait and product of a block is in one step, which
         }
         // The copy engine reads a box from global memory and writes it to shared memory.
         if (actions.front().kind == ActionKind::box) boxes += std::ssize(actions);
-        multiplied += actions.front().kind == ActionKind::multiply;
-        if (actions.front().kind == ActionKind::multiply) CHECK(actions.size() == 1);
+        const bool is_mma = actions.front().kind == ActionKind::mma;
+        if (is_mma || actions.front().kind == ActionKind::multiply) {
+          CHECK(actions.size() == 1);
+          multiplied += is_mma ? static_cast<std::int64_t>(actions.front().value) : 1;
+        }
       }
       CHECK(in_steps == recording.actions.size());
       // Each phase and group that comes to a place of the ring is waited for.
@@ -139,7 +142,7 @@ TEST_CASE("each request, copy, wait and product of a block is in one step, which
       for (const auto& [of, is_waited_for] : waited) CHECK(is_waited_for);
     }
     const model::Counts& counts = *traced.counts;
-    if (multiplied > 0) CHECK(multiplied == counts.mmas);
+    CHECK(multiplied == counts.mmas);
     CHECK(
         requests + 2 * boxes == counts.gmem_loads.requests + counts.gmem_stores.requests +
                                     counts.smem_loads.requests + counts.smem_stores.requests);

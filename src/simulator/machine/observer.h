@@ -43,7 +43,8 @@ struct Action {
     stores_read,      // the thread's first `value` stores have read shared memory
     multiply,         // wgmma by an operand of `number` rows that the descriptor `value` describes
     multiply_by,      // the other operand of the same wgmma, likewise
-    multiplied        // the thread's first `value` multiplications are complete
+    multiplied,       // the thread's first `value` multiplications are complete
+    mma               // of the warp: `number` x `depth` elements of `value` bits by `depth` x 8
   } kind;
   std::uint32_t number = 0;
   std::uint64_t value = 0;
@@ -57,7 +58,7 @@ struct Action {
     std::uint64_t phase = 0;  // of the barrier that counts it
   };
   const BoxCopy* copy = nullptr;
-  int depth = 0;  // of a wgmma, and how its operand lies in shared memory
+  int depth = 0;  // of an mma or wgmma, and how a wgmma's operand lies in shared memory
   model::Major major = model::Major::k;
 
   static Action misuse_of(model::HazardKind hazard, std::int64_t index, std::int64_t extent = 0) {
@@ -120,8 +121,6 @@ class BlockObserver {
   // matrices, and waits for the other lanes. Null: there are fewer matrices, so this lane's row is
   // not accessed.
   virtual void matrix_row(const void* row, int matrices, bool stores, const void* place) = 0;
-  // A warp multiplies matrices of rows x depth and depth x columns: called for its first lane only.
-  virtual void mma(int rows, int columns, int depth) = 0;
   virtual void act(const Action& action, const void* place) = 0;
   virtual void atomic(const void* pointer, std::size_t bytes, AtomicUse use, const void* place) = 0;
   // That atomic was a compare-and-swap, and the element had the value that the lane expected.

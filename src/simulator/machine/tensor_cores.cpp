@@ -223,15 +223,15 @@ constexpr WarpInstruction kLoad{"ldmatrix", execute_move<false>};
 constexpr WarpInstruction kStore{"stmatrix", execute_move<true>};
 constexpr WarpInstruction kMma{"mma", execute_mma}, kWmma{"wmma::mma_sync", execute_mma};
 
-void multiply(MmaOperands operands, const WarpInstruction& instruction) {
+void multiply(MmaOperands operands, const WarpInstruction& instruction, const void* place) {
   const MmaShape& shape = *operands.shape;
-  BlockObserver* const observer = running_worker->observer();
-  if (observer != nullptr && running_worker->lane() == 0) {
-    // nvcc makes instructions of 16 x 8 of it, or of 8 x 8 for doubles.
-    const int rows = std::min(shape.rows, 16), columns = 8;
-    const int instructions = shape.rows * shape.columns / (rows * columns);
-    for (int i = 0; i < instructions; ++i) observer->mma(rows, columns, shape.depth);
-  }
+  // nvcc makes instructions of 16 x 8 of it, or of 8 x 8 for doubles.
+  const int rows = std::min(shape.rows, 16), columns = 8;
+  const int instructions = shape.rows * shape.columns / (rows * columns);
+  Action mma{Action::Kind::mma, static_cast<std::uint32_t>(rows)};
+  mma.value = simt::bits_of(shape.a);
+  mma.depth = shape.depth;
+  for (int i = 0; i < instructions; ++i) tell(mma, place);
   execute_together(instruction, &operands);
 }
 
@@ -253,8 +253,8 @@ void move_matrices(
   execute_together(instruction, &rows);
 }
 
-void multiply_matrices(const MmaOperands& operands) {
-  multiply(operands, kMma);
+void multiply_matrices(const MmaOperands& operands, const void* place) {
+  multiply(operands, kMma, place);
 }
 
 }  // namespace machine
@@ -270,7 +270,7 @@ void mma_m16n8k8_tf32(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)
   const std::uint64_t of_a[] = {a[0], a[1], a[2], a[3]}, of_b[] = {b[0], b[1]};
   std::uint64_t sums[4];
   for (int i = 0; i < 4; ++i) sums[i] = std::bit_cast<std::uint32_t>(d[i]);
-  machine::multiply_matrices({&kShape, of_a, of_b, sums});
+  machine::multiply_matrices({&kShape, of_a, of_b, sums}, __builtin_return_address(0));
   for (int i = 0; i < 4; ++i) d[i] = std::bit_cast<float>(static_cast<std::uint32_t>(sums[i]));
 }
 
@@ -344,7 +344,7 @@ void simt::wmma_multiply(
       words[i] = std::bit_cast<std::uint32_t>(model::widened(half, model::kFp16));
     }
   }
-  machine::multiply({&shape, of_a, of_b, words}, machine::kWmma);
+  machine::multiply({&shape, of_a, of_b, words}, machine::kWmma, __builtin_return_address(0));
   for (int i = 0; i < shape.d_words(); ++i) {
     if (of.d != WmmaType::f16) {
       std::memcpy(static_cast<char*>(d) + i * bytes, &words[i], bytes);

@@ -50,7 +50,7 @@ struct MmaOperands {
   const std::uint64_t *a, *b;
   std::uint64_t* d;
 };
-void multiply_matrices(const MmaOperands& operands);
+void multiply_matrices(const MmaOperands& operands, const void* place);
 
 // wgmma: the operands that one thread of a warpgroup has given to the tensor cores, and how they
 // multiply.

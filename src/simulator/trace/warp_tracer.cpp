@@ -196,8 +196,7 @@ bool WarpTracer::barrier(std::span<const bool> left) {
   if (record_.is_on()) {
     // Every waiting thread is inside __syncthreads; threads that have left are nowhere.
     const std::vector<Token>& paths = log_.paths();
-    const auto waits =
-        std::find_if(paths.begin(), paths.end(), [](Token path) { return path != 0; });
+    const auto waits = std::ranges::find_if(paths, [](Token path) { return path != 0; });
     record_.event(
         model::RecordedEvent::Kind::barrier,
         waits == paths.end() ? std::vector<std::uint32_t>{} : paths_.places_of_call(*waits), {},
@@ -290,9 +289,10 @@ void WarpTracer::tell(
   bool acted = false;
   machine::for_each_lane(first.active, [&](int l) {
     const machine::Action action = unpacked(first.address[l], second.address[l]);
-    const bool multiplies = action.kind == machine::Action::Kind::multiply;
+    using enum machine::Action::Kind;
+    const bool multiplies = action.kind == multiply;
     // The lanes of a warp multiply together.
-    const bool together = multiplies || action.kind == machine::Action::Kind::multiply_by;
+    const bool together = multiplies || action.kind == multiply_by || action.kind == mma;
     if (!together || l == lowest) acted |= act(thread_of(l), action, token, path);
     if (multiplies) watch_.joined_multiply(thread_of(l));
   });
@@ -318,6 +318,7 @@ bool WarpTracer::act(int thread, machine::Action action, Token token, Token path
   if (action.copy != nullptr) count(thread, action, token, path);
   // A warp has 16 of the 64 rows, and all columns.
   if (action.kind == Act::multiply) counts_.mma(16, action.number, action.depth);
+  if (action.kind == Act::mma) counts_.mma(action.number, 8, action.depth);
   watch_.act(thread, action, path, token);
   if (action.kind == Act::load) counts_.box_starts(watch_.box_bytes_in_flight(thread));
   return record_.is_on() && record_.action(thread, action);
@@ -487,9 +488,8 @@ void EventRecord::event(
     model::RecordedEvent::Kind kind, std::vector<std::uint32_t> places,
     const model::WarpAccess& lanes, int warp) {
   std::vector<model::RecordedSite>& sites = recording_->sites;
-  auto site = std::find_if(sites.begin(), sites.end(), [&](const model::RecordedSite& known) {
-    return known.array < 0 && known.places == places;
-  });
+  auto site = std::ranges::find_if(
+      sites, [&](const auto& known) { return known.array < 0 && known.places == places; });
   if (site == sites.end()) {
     sites.push_back({.places = std::move(places)});
     site = sites.end() - 1;
@@ -497,6 +497,14 @@ void EventRecord::event(
   model::RecordedEvent event{kind, block_, warp};
   event.site = static_cast<int>(site - sites.begin());
   event.access = lanes;
+  // An mma that follows another at the same place in the code is of the same event.
+  std::vector<model::RecordedAction>& actions = recording_->actions;
+  const model::RecordedEvent& last = recording_->events.back();
+  if (kind == model::RecordedEvent::Kind::action && last.warp == warp && last.site == event.site &&
+      actions.back().kind == model::RecordedAction::Kind::mma) {
+    ++(actions.end() - 2)->value;
+    return actions.pop_back();
+  }
   add_event(*recorder_, *recording_, event);
 }
 
@@ -513,9 +521,10 @@ bool EventRecord::action(int thread, const machine::Action& action) {
       {From::load, To::box},
       {From::multiply, To::multiply},
       {From::multiplied, To::multiplied},
-      {From::init, To::init}};
-  const auto kind = std::find_if(
-      std::begin(known), std::end(known), [&](const auto& k) { return k.first == action.kind; });
+      {From::init, To::init},
+      {From::mma, To::mma}};
+  const auto* const kind = std::ranges::find(known, action.kind, &std::pair<From, To>::first);
+  if (action.kind == From::multiply_by) recording_->actions.back().bits = 0;
   if (kind == std::end(known)) return false;
   if (recording_->actions.size() >= recorder_->most_events) {
     recording_->complete = false;
@@ -524,7 +533,8 @@ bool EventRecord::action(int thread, const machine::Action& action) {
   model::RecordedAction recorded{kind->second, block_, thread, recording_->events.size()};
   recorded.value = action.value;
   recorded.named = action.id;
-  if (kind->second != To::multiply) recorded.barrier = action.number;
+  recorded.depth = action.depth;
+  if (kind->second != To::multiply && kind->second != To::mma) recorded.barrier = action.number;
   const auto place = [&](std::uintptr_t address, int& array, std::uint64_t& byte) {
     const machine::KernelArray* const holds = machine::array_with(arrays_, address);
     if (holds == nullptr) return;
@@ -548,6 +558,11 @@ bool EventRecord::action(int thread, const machine::Action& action) {
     const std::uint32_t first = model::decoded(action.value).start;
     place(address_of(machine::pointer_to_shared(first, arrays_)), recorded.array, recorded.to);
     recorded.rows = static_cast<int>(action.number);
+    recorded.bits = 256 / action.depth;
+  } else if (kind->second == To::mma) {
+    recorded.rows = static_cast<int>(action.number);
+    recorded.bits = static_cast<int>(action.value);
+    recorded.value = 1;
   }
   recording_->actions.push_back(recorded);
   return true;

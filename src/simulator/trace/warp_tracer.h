@@ -94,7 +94,6 @@ class WarpTracer : public machine::BlockObserver {
   void access(
       const void* pointer, std::size_t bytes, machine::Access access, const void* place) override;
   void matrix_row(const void* row, int matrices, bool stores, const void* place) override;
-  void mma(int rows, int columns, int depth) override { counts_.mma(rows, columns, depth); }
   void act(const machine::Action& action, const void* place) override;
   void atomic(
       const void* pointer, std::size_t bytes, machine::AtomicUse use, const void* place) override;

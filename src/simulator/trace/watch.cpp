@@ -514,6 +514,7 @@ void Watch::act(int thread, const machine::Action& action, Token path, Token tok
     case Act::commit:
     case Act::wait_for_groups:
     case Act::warp_barrier:
+    case Act::mma:
       return;  // have functions of their own
     case Act::fence:
       return threads_.order().fence(thread, action.value != 0);

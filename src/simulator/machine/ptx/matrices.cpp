@@ -77,7 +77,7 @@ void run_mma(Execution& thread) {
   take(i.operand(1), a);
   take(i.operand(2), b);
   take(i.operand(3), d);
-  multiply_matrices({&kShapes[i.mode], a, b, d});
+  multiply_matrices({&kShapes[i.mode], a, b, d}, thread.place);
   std::size_t n = 0;
   for (const Operand& to : listed(i.operand(0))) thread.write(to, d[n++]);
 }
