@@ -273,9 +273,8 @@ class Life {
     const {steps, actions, array} = this.recording, C = this.recording.array("C");
     const loads = (shared) => ({kind, site}) => kind === Kind.request && site.direction === Direction.load &&
       site.array.shared === shared && site.array !== C;
-    const hasShared = steps.some(loads(true));
-    this.isOperand = loads(hasShared);
-    this.hasShared = hasShared || actions.some(({kind}) => kind === ActionKind.multiply);
+    this.hasShared = steps.some(loads(true)) || actions.some(({kind}) => kind === ActionKind.multiply);
+    this.isOperand = loads(this.hasShared);
   }
 
   chapterOf(step) {
