@@ -244,7 +244,11 @@ compile_for_gpu() {
 
   sgemm=_Z5sgemmiiifPKfS0_fPf
   if nm "$out.gpu.o" | grep -q " T $sgemm$" || ! nm "$out.gpu.o" | grep -q ' T main$'; then
-    objcopy --redefine-sym $sgemm=_Z9sgemm_gpuiiifPKfS0_fPf --localize-symbol=main "$out.gpu.o"
+    # A kernel's traced copy is found by the name that it shares with the plain copy: no function here keeps it.
+    ld -r --force-group-allocation "$out.gpu.o" -o "$object"
+    nm --defined-only "$object" | awk -v sgemm=$sgemm \
+      '$2 ~ /^[TtW]$/ { print $3, $3 == sgemm ? "_Z9sgemm_gpuiiifPKfS0_fPf" : "of_gpu_" $3 }' | sort -u > "$out.names"
+    objcopy --redefine-syms="$out.names" "$object" "$out.gpu.o"
     exit
   fi
   for name in __cudaLaunchKernel cudaLaunchKernel cudaLaunchCooperativeKernel cudaLaunchKernelExC \
