@@ -135,17 +135,20 @@ Ceiling ceiling_of(
   const double loaded = of_wavefront * (work.smem_load_wavefronts + work.operand_wavefronts);
   result.ms[kSmem] = on_sm(loaded + stored);
   result.ms[kL1] = on_sm(std::max(work.l1_lines, work.l1_bytes / l1_bytes_per_clock(gpu)));
+  result.bytes[kSmem] = tiles * kWavefrontBytes / of_wavefront * (loaded + stored);
+  result.bytes[kL1] = tiles * work.l1_bytes;
+  result.bytes[kL2] = tiles * work.l2_bytes + 2 * sums_bytes;
   result.ms[kL2] = std::max(
-      (tiles * work.l2_bytes + 2 * sums_bytes) / (l2_bytes_per_clock(gpu) * cycles_per_ms),
+      result.bytes[kL2] / (l2_bytes_per_clock(gpu) * cycles_per_ms),
       on_sm(work.l2_bytes / l2_bytes_per_sm_clock) +
           most_sums_bytes / (l2_bytes_per_sm_clock * cycles_per_ms));
   if (work.tensor_products > 0) {
     result.ms[kTensor] = on_sm(work.tensor_products / products_per_clock(gpu, variant.multiplier));
   }
   const double M = product.M, N = product.N, K = product.K;
-  const double dram_bytes =
+  result.bytes[kDram] =
       bytes_of_element(variant) * (M * K + K * N) + 4 * M * N * (product.reads_C ? 2 : 1);
-  result.ms[kDram] = dram_bytes / (gpu.dram_gb_per_s * 1e6);
+  result.ms[kDram] = result.bytes[kDram] / (gpu.dram_gb_per_s * 1e6);
 
   const auto slowest = std::max_element(result.ms.begin(), result.ms.end());
   result.bound_by = static_cast<UnitIndex>(slowest - result.ms.begin());

@@ -88,7 +88,7 @@ class Race {
         makeSvg("rect", {class: "ground", width: RACE_PIXELS, height: RACE_PIXELS}), done))), this.busy));
   }
 
-  // `runs` are the two stages' {name, BM, BN, stage}, with {gpu, race: {side, ms, busy}}.
+  // `runs` are the two stages' {name, BM, BN, stage}, with {gpu, race: {side, ms, busy, gigabytes}}.
   load(runs) {
     this.stop();
     this.runs = runs;
@@ -98,8 +98,9 @@ class Race {
     setText(this.about, say(words.race.about, {gpu, side}));
     const units = RACE_UNITS.filter((unit) => runs.some(({race}) => race.busy[unit] > 0));
     const element = table(words.race.busy, [words.race.unit, ...runs.map((run) => say(words.opening.stage, run))],
-      units.map((unit) => [unit, ...runs.map(({race}) => say(words.race.percent, {percent: Math.round(race.busy[unit])}))]));
-    element.querySelectorAll("td").forEach((cell) => cell.style.setProperty("--share", cell.textContent.replace(" ", "")));
+      units.map((unit) => [unit, ...runs.map(({race: {busy, gigabytes}}) =>
+        say(words.race[gigabytes[unit] > 0 ? "moved" : "percent"], {percent: Math.round(busy[unit]), GB: significant(gigabytes[unit])}))]));
+    element.querySelectorAll("td").forEach((cell) => cell.style.setProperty("--share", cell.textContent.replace(/ %.*/, "%")));
     this.busy.replaceChildren(element);
     this.draw(0);
   }

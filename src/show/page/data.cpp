@@ -438,17 +438,21 @@ std::string race_data(
   of_race.M = of_race.N = of_race.K = kRaceSide;
   const machine::Machine machine{&of_race.gpu, machine::Blocks::kSample, /*hazards=*/false};
   row.counts = large.count(traced, *row.variant, machine);
-  const std::optional<model::Waiting> waiting = lab::ceilings(of_race, row).waiting;
+  const lab::Ceilings ceilings = lab::ceilings(of_race, row);
+  const std::optional<model::Waiting>& waiting = ceilings.waiting;
   if (!waiting) return "null";
-  Facts busy;
+  Facts busy, gigabytes;
   for (int unit = 0; unit < model::kUnits; ++unit) {
-    busy.push_back({std::string(model::kUnitNames[unit]), rounded(100 * waiting->busy[unit])});
+    const std::string name(model::kUnitNames[unit]);
+    busy.push_back({name, rounded(100 * waiting->busy[unit])});
+    gigabytes.push_back({name, rounded(1e-9 * ceilings.compiled->bytes[unit])});
   }
   const double operations = 2.0 * kRaceSide * kRaceSide * kRaceSide;
   return object(
       {{"side", kRaceSide},
        {"ms", rounded(operations * 1e-9 / waiting->tflops)},
-       {"busy", report::FactValue::json(object(busy))}});
+       {"busy", report::FactValue::json(object(busy))},
+       {"gigabytes", report::FactValue::json(object(gigabytes))}});
 }
 
 std::string prediction_data(const lab::Run& run, const lab::Row& row, const std::string& race) {

@@ -387,6 +387,10 @@ TEST_CASE("two stages race as the model predicts, and C fills up") {
     explained += (explained.empty() ? "" : ",") + found[1];
   }
   CHECK(tflops == explained);
+  // A, B and C once; and of 1,024 blocks each 128 rows of A and columns of B, and its part of C.
+  CHECK(
+      browser.text("[...page.compare.race.busy.querySelectorAll('tr')].slice(1, 3).map((row) => "
+                   "row.children[1].textContent.split(', ')[1]).join()") == "0.201 GB,4.36 GB");
   // By a clock of our own: at half of the slower one's time, the faster one is in a later round.
   const std::string raced = browser.text(R"(withClock((clock) => {
     const {race} = page.compare, [left, right] = race.runs.map(({race}) => race.ms);

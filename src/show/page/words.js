@@ -213,9 +213,10 @@ const words = {
     stop: "❚❚ Stop",
     about: "Both compute C of {side} x {side}, K = {side}, on the {gpu}, again and again. The times are those that --explain predicts by a model; they are not measured.",
     told: "{name}: {ms} ms, done {laps} {laps|time|times}",
-    busy: "How long each unit is busy by the model",
+    busy: "How long each unit is busy by the model, and what passes through each memory for one C",
     unit: "unit",
     percent: "{percent} %",
+    moved: "{percent} %, {GB} GB",
   },
   predict: {
     title: "Predict first",

@@ -279,6 +279,11 @@ void on_alarm(int signal) {
   const auto thread_to_ask = this_child.guard->watched.thread_to_ask;
   const std::optional<pthread_t> thread =
       thread_to_ask != nullptr ? thread_to_ask() : std::optional<pthread_t>();
+  if (!thread && overdue() > 0.5 && !pthread_equal(this_child.watched_thread, pthread_self())) {
+    // OpenMP's idle threads have no place in the watched code.
+    pthread_kill(this_child.watched_thread, SIGALRM);
+    return;
+  }
   if (!thread) return ask_again(0.5);
   if (pthread_equal(*thread, pthread_self())) {
     on_own_turn(signal);
@@ -442,6 +447,7 @@ void watched(const std::function<void()>& code) {
   static_cast<void>(limited);
   if (!reserve) reserve = std::make_unique<char[]>(kReserveBytes);
   tell(Message::kBegin);
+  this_child.watched_thread = pthread_self();
   this_child.watching = true;
   code();
   this_child.watching = false;

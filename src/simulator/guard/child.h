@@ -132,8 +132,9 @@ void give_signal_stacks();
 struct Child {
   int to_parent = -1;
   const Guard* guard = nullptr;
-  std::atomic<bool> watching = false;  // watched code is running
-  std::atomic<bool> locked = false;    // or would be, if the system supported it
+  std::atomic<bool> watching = false;          // watched code is running ...
+  std::atomic<pthread_t> watched_thread = {};  // ... on this thread, and those that it has started
+  std::atomic<bool> locked = false;            // or would be, if the system supported it
 };
 extern Child this_child;
 
