@@ -144,7 +144,7 @@ References references_of(std::span<const unsigned char> code) {
   const auto begin = reinterpret_cast<std::uintptr_t>(code.data());
   [[maybe_unused]] const auto thread = reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer());
   [[maybe_unused]] const MemoryRange locals = thread_locals();
-  [[maybe_unused]] std::size_t prefix = code.size();
+  [[maybe_unused]] std::size_t prefix = code.size(), after_local = 0;
   for (std::size_t i = 2; i + 4 <= code.size(); ++i) {
     std::int32_t offset = 0;
     std::memcpy(&offset, &code[i], sizeof offset);
@@ -155,9 +155,9 @@ References references_of(std::span<const unsigned char> code) {
     // (A call soon after the prefix is none of thread-local memory.)
     if (calls || takes_address) {
       found.places.push_back(begin + i + 4 + offset);
-    } else if (i - prefix < 16 && locals.holds(thread + offset)) {
+    } else if (i >= after_local && i - prefix < 16 && locals.holds(thread + offset)) {
       found.locals.push_back(thread + offset);
-      i += sizeof offset - 1;  // the rest of these bytes is no other offset
+      after_local = i + sizeof offset;  // the rest of these bytes is no other variable's offset
     }
 #else
     const bool calls = i % 4 == 0 && (static_cast<std::uint32_t>(offset) >> 26) == 0x25;
