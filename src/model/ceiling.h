@@ -53,7 +53,8 @@ struct Ceiling {
   double tflops;                  // 2MNK operations in the time of the busiest unit
   UnitIndex bound_by;             // that unit
   std::array<double, kUnits> ms;  // time that each unit needs
-  // Through each memory, for the whole product; a wavefront of shared memory is 128.
+  // That pass through each memory for the whole product. A wavefront of shared memory counts as
+  // 128.
   std::array<double, kUnits> bytes;
   double copy_ms;            // busy time of the busiest unit for copies (L1, L2, DRAM, stores to
                              // SMEM), ...

@@ -244,7 +244,7 @@ compile_for_gpu() {
 
   sgemm=_Z5sgemmiiifPKfS0_fPf
   if nm "$out.gpu.o" | grep -q " T $sgemm$" || ! nm "$out.gpu.o" | grep -q ' T main$'; then
-    # A kernel's traced copy is found by the name that it shares with the plain copy: no function here keeps it.
+    # The program finds a kernel's traced copy by its name, so no function here may have the same name.
     ld -r --force-group-allocation "$out.gpu.o" -o "$object"
     nm --defined-only "$object" | awk -v sgemm=$sgemm \
       '$2 ~ /^[TtW]$/ { print $3, $3 == sgemm ? "_Z9sgemm_gpuiiifPKfS0_fPf" : "of_gpu_" $3 }' | sort -u > "$out.names"

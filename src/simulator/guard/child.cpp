@@ -280,7 +280,7 @@ void on_alarm(int signal) {
   const std::optional<pthread_t> thread =
       thread_to_ask != nullptr ? thread_to_ask() : std::optional<pthread_t>();
   if (!thread && overdue() > 0.5 && !pthread_equal(this_child.watched_thread, pthread_self())) {
-    // OpenMP's idle threads have no place in the watched code.
+    // An idle thread of OpenMP is not in the watched code, so its place would say nothing.
     pthread_kill(this_child.watched_thread, SIGALRM);
     return;
   }
