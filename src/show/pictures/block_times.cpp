@@ -6,7 +6,6 @@
 #include <iterator>
 #include <limits>
 #include <map>
-#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -37,9 +36,12 @@ BlockPlan plan_of_ring(const std::vector<model::RecordedAction>& actions) {
   }
   plan.places = static_cast<int>(places.size());
   const auto first = [&](ActionKind kind) {  // thread
-    return std::ranges::find(actions, kind, &model::RecordedAction::kind)->thread;
+    const auto is_of_tile = [&](const model::RecordedAction& action) {
+      return action.kind == kind && tile_of.contains({action.barrier, action.value});
+    };
+    return std::ranges::find_if(actions, is_of_tile)->thread;
   };
-  const int copying = first(ActionKind::box), multiplying = first(ActionKind::multiply);
+  const int copying = first(ActionKind::box), multiplying = first(ActionKind::wait);
   std::map<Phase, int> given_back;  // the span in which that phase gives a place back
   for (const model::RecordedAction& action : actions) {
     const Phase phase{action.barrier, action.value};
@@ -52,7 +54,10 @@ BlockPlan plan_of_ring(const std::vector<model::RecordedAction>& actions) {
   for (const model::RecordedAction& action : actions) {
     const Phase phase{action.barrier, action.value};
     if (action.thread != copying) continue;
-    if (action.kind == ActionKind::wait && given_back.contains(phase)) span = given_back[phase];
+    if (action.kind == ActionKind::wait && given_back.contains(phase))
+      span = std::max(span, given_back[phase]);
+    if (action.kind == ActionKind::wait && tile_of.contains(phase))  // it multiplies, too
+      span = plan.tiles[tile_of[phase]].first_read;
     if (action.kind == ActionKind::box) plan.tiles[tile_of[phase]].copied = span;
   }
   ++plan.spans;
@@ -62,14 +67,7 @@ BlockPlan plan_of_ring(const std::vector<model::RecordedAction>& actions) {
 }  // namespace
 
 bool has_ring(const TracedStage& stage) {
-  std::set<int> that_copy, that_multiply;
-  for (const model::RecordedAction& action : stage.block.actions) {
-    if (action.kind == ActionKind::box) that_copy.insert(action.thread);
-    if (action.kind == ActionKind::multiply) that_multiply.insert(action.thread);
-  }
-  const auto multiplies = [&](int thread) { return that_multiply.contains(thread); };
-  return !that_copy.empty() && !that_multiply.empty() &&
-         std::ranges::none_of(that_copy, multiplies);
+  return std::ranges::count(stage.block.actions, ActionKind::box, &model::RecordedAction::kind) > 0;
 }
 
 BlockPlan plan_of(const TracedStage& stage) {
@@ -326,6 +324,7 @@ Drawing draw_pipeline(
 Drawing draw_ring(const PacedStage& stage) {
   const BlockPlan& plan = stage.plan;
   const std::vector<TileWork> work = schedule(plan, stage.pace, 1);
+  const auto at_once = std::ranges::count(plan.tiles, 0, &Stay::copied);
   const std::string finding =
       text::printed(
           "The ring of stage %d has %d places. By the ceiling model, a tile along K takes %.0f "
@@ -333,9 +332,9 @@ Drawing draw_ring(const PacedStage& stage) {
           stage.number, plan.places, stage.pace.copy) +
       text::grouped(std::lround(stage.pace.multiply)) +
       text::printed(
-          " to multiply. One thread has the copy engine fill all places at once. For tile %d it "
-          "waits until the warpgroups have given back place %d, after ",
-          plan.places, plan.tiles[plan.places].place) +
+          " to multiply. One thread has the copy engine fill %d places at once. Tile %d can come "
+          "when all warps have given back place %d, after ",
+          static_cast<int>(at_once), plan.places, plan.tiles[plan.places].place) +
       text::grouped(std::lround(work[0].multiply_end)) +
       text::printed(
           " cycles. From the first multiplication on, the tensor cores work %s of the time.",

@@ -17,8 +17,8 @@ struct Stay {
 };
 
 // What a block does from barrier to barrier, as recorded: which tiles of A it copies to shared
-// memory, and which it multiplies. Where one thread copies into a ring of places and others
-// multiply, a span ends with their wait for a tile.
+// memory, and which it multiplies. Where one thread has boxes copied to a ring of places, a span
+// ends with the wait of those that multiply for a tile.
 struct BlockPlan {
   std::vector<Stay> tiles;  // by number
   int places;
@@ -26,7 +26,7 @@ struct BlockPlan {
   bool copies_wait;  // a thread waits for its copies immediately: no cp.async
 };
 
-// Whether a stage's threads copy or multiply, and none does both.
+// Whether boxes come to a ring, and barriers say when.
 bool has_ring(const TracedStage& stage);
 
 // For a stage that has tiles along K.

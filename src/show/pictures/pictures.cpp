@@ -160,10 +160,11 @@ std::vector<Picture> draw_pictures(const model::StageTable& table) {
     if (multiplier == model::Multiplier::mma_tf32 && is_first("-fragments")) {
       add("-fragments", "which lane holds which element of an mma", draw_fragments());
     }
-    if (has_ring(latest) && is_first("-ring")) {
+    const bool by_all = latest.row.variant->sharing != model::Sharing::persistent;
+    const char* const ring = by_all ? "-boxes" : "-ring";
+    if (has_ring(latest) && is_first(ring)) {
       if (const auto known = pace(table, latest, main.size)) {
-        add("-ring", "copying while multiplying",
-            draw_ring({stage.number, plan_of(latest), *known}));
+        add(ring, "copying while multiplying", draw_ring({stage.number, plan_of(latest), *known}));
       }
     }
     if (latest.row.variant->WM > 0 && is_first("-lanes")) {

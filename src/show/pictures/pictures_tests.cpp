@@ -349,6 +349,7 @@ TEST_CASE("blocks copy and multiply in the order of their golden file") {
   add("copies take longer, in turn", 8, 8, slow, 1);
   add("in a ring of four places", 16, 6, even, 1);
   add("copies take longer, in a ring", 16, 6, slow, 1);
+  add("in a ring, by a thread that also multiplies", 14, 6, even, 1);
   CHECK(multiplying({}) == 0);
   testing::compare_with_golden("schedules", outputs);
 }
