@@ -53,6 +53,15 @@
 #include "simulator/cuda/instructions.h"
 #include "simulator/cuda/launch.h"
 
+// Below each kernel stand its tiles, those for large products first, and its launch: the kernel,
+// and a struct of model/tile.h, which checks the tile and has the block's threads, its dynamic
+// shared memory, and how tiles of C become blocks. VEC is 1 where rows are not 16-byte aligned.
+using namespace model;
+template <auto k, class Known>
+struct Of : Known {
+  static constexpr auto kernel = k;
+};
+
 // What the kernels share: edges and float4. No stage's idea is here.
 
 __host__ __device__ constexpr int ceil_div(int a, int b) {
@@ -169,8 +178,7 @@ __device__ inline void update_pairs(
 // The direct translation of the triple loop: one thread per element of C.
 // Each thread loads a row of A and a column of B from global memory: 2K loads for one result.
 // The lanes of a warp have consecutive threadIdx.x, here consecutive rows. Their elements of A are
-// K floats apart: one request touches 32 sectors and uses 4 bytes of each. Stage 2 shows what that
-// costs.
+// K floats apart: one request touches 32 sectors and uses 4 bytes of each.
 template <int BM, int BN>
 __global__ void naive(
     int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
@@ -185,6 +193,13 @@ __global__ void naive(
 
   update_if_inside(C, M, N, row, col, alpha, sum, beta);
 }
+
+constexpr Tile kOnePerThread[] = {{.BM = 32, .BN = 32}, {.BM = 16, .BN = 16}, {.BM = 8, .BN = 8}};
+template <Tile t, int>
+struct Naive : Launch<t> {
+  static constexpr auto kernel = naive<t.BM, t.BN>;
+  static constexpr int block_x = t.BM, block_y = t.BN;
+};
 
 // Stage 2: coalesced
 // threadIdx.x and threadIdx.y change places, and nothing else changes: a warp now walks along a row
@@ -204,6 +219,9 @@ __global__ void coalesced(
 
   update_if_inside(C, M, N, row, col, alpha, sum, beta);
 }
+
+template <Tile t, int>
+using Coalesced = Of<coalesced<t.BM, t.BN>, Launch<t>>;
 
 // Stage 3: shared-memory tiling
 // The threads of a block need the same rows of A and columns of B. Together they copy one tile of
@@ -233,6 +251,12 @@ __global__ void shared_memory_tiling(
 
   update_if_inside(C, M, N, block_row + row, block_col + col, alpha, sum, beta);
 }
+
+template <Tile t, int>
+struct SharedMemoryTiling : CopiedByThreads<Tile{.BM = t.BM, .BN = t.BN, .BK = t.BM}, 1> {
+  static_assert(t.BM == t.BN, "every thread copies one element of either tile: both are square");
+  static constexpr auto kernel = shared_memory_tiling<t.BM, t.BN, t.BM>;
+};
 
 // Stage 4: 1D thread coarsening
 // A thread computes TM results, one below the other. An element of B, once in a register, serves
@@ -275,6 +299,16 @@ __global__ void thread_coarsening_1d(
     update_if_inside(C, M, N, block_row + row + i, block_col + col, alpha, sum[i], beta);
   }
 }
+
+constexpr Tile kColumns[] = {
+    {.BM = 64, .BN = 64, .BK = 8, .TM = 8, .suffix = "-tm8"},
+    {.BM = 16, .BN = 16, .BK = 16, .TM = 1, .suffix = "-tm1"},
+    {.BM = 16, .BN = 16, .BK = 16, .TM = 2, .suffix = "-tm2"},
+    {.BM = 16, .BN = 16, .BK = 16, .TM = 4, .suffix = "-tm4"},
+    {.BM = 16, .BN = 16, .BK = 16, .TM = 8, .suffix = "-tm8"},
+    {.BM = 16, .BN = 16, .BK = 16, .TM = 16, .suffix = "-tm16"}};
+template <Tile t, int>
+using ThreadCoarsening1d = Of<thread_coarsening_1d<t.BM, t.BN, t.BK, t.TM>, CopiedByThreads<t, 1>>;
 
 // Stage 5: 2D thread tiling
 // A thread computes TM x TN results. In every step of k it loads TM elements of A and TN of B into
@@ -322,6 +356,13 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN)) thread_tiling_2d(
     }
   }
 }
+
+constexpr Tile kSquares[] = {
+    {.BM = 128, .BN = 128, .BK = 8, .TM = 8, .TN = 8},
+    {.BM = 64, .BN = 64, .BK = 8, .TM = 8, .TN = 8},
+    {.BM = 64, .BN = 64, .BK = 8, .TM = 8, .TN = 4, .for_small = true, .suffix = "-8x4"}};
+template <Tile t, int>
+using ThreadTiling2d = Of<thread_tiling_2d<t.BM, t.BN, t.BK, t.TM, t.TN>, CopiedByThreads<t, 1>>;
 
 // Stage 6: vectorized
 // Wherever data moves, one instruction moves four floats: the same bytes with a quarter of the
@@ -377,6 +418,9 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN)) vectorized(
     }
   }
 }
+
+template <Tile t, int VEC>
+using Vectorized = Of<vectorized<t.BM, t.BN, t.BK, t.TM, t.TN, VEC>, Float4s<t, 4>>;
 
 // From stage 7 on, a thread's results come in groups of four, with its neighbours' groups between
 // them. Returns the distance of its i-th row or column from its first.
@@ -439,6 +483,9 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN)) conflict_free(
     }
   }
 }
+
+template <Tile t, int VEC>
+using ConflictFree = Of<conflict_free<t.BM, t.BN, t.BK, t.TM, t.TN, VEC>, Padded<t, 4>>;
 
 // Stage 8: warp tiling
 // A level between block and thread: a warp computes a tile of WM x WN, and a lane 16 x 8 results of
@@ -503,14 +550,22 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 3) warp_tiling(
   }
 }
 
-// From here on, shared memory holds several tiles, each with A transposed and padded as before.
-// __align__(128) puts the first at the start of a line of shared memory. Otherwise any other
-// variable in shared memory could move the tiles by 16 bytes, and cp.async of 16 bytes would fetch
-// every sector twice.
-template <int BM, int BN, int BK, int PAD_A = 4, int PAD_B = 0>
+constexpr Tile kOfWarps[] = {
+    {.BM = 128, .BN = 128, .BK = 8, .WM = 32, .WN = 128, .TM = 16, .TN = 8},
+    {.BM = 64, .BN = 256, .BK = 8, .WM = 64, .WN = 64, .TM = 16, .TN = 8},
+    {64, 64, 8, 64, 32, 8, 8, 0, true, "-8x8"},
+    {.BM = 64, .BN = 64, .BK = 8, .WM = 32, .WN = 32, .TM = 8, .TN = 4, .for_small = true}};
+template <Tile t, int VEC>
+using WarpTiling = Of<warp_tiling<t.BM, t.BN, t.BK, t.WM, t.WN, t.TM, t.TN, VEC>, Padded<t, 4>>;
+
+// From here on, shared memory holds several tiles, each with A transposed as before. A row has
+// A_WORDS or B_WORDS: as many as the tile has rows or columns, and the padding. __align__(128) puts
+// the first tile at the start of a line of shared memory. Otherwise any other variable in shared
+// memory could move the tiles by 16 bytes, and cp.async of 16 bytes would fetch every sector twice.
+template <int A_WORDS, int B_WORDS, int BK>
 struct Tiles {
-  float A[BK][BM + PAD_A];
-  float B[BK][BN + PAD_B];
+  float A[BK][A_WORDS];
+  float B[BK][B_WORDS];
 };
 
 // cp.async copies VEC floats to shared memory without a register in between and without waiting.
@@ -533,7 +588,7 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) async_pipeline(
     int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   constexpr int kThreads = (BM / TM) * (BN / TN);
   extern __shared__ __align__(128) float4 shared[];
-  const auto ring = reinterpret_cast<Tiles<BM, BN, BK>*>(shared);  // (STAGES)
+  const auto ring = reinterpret_cast<Tiles<BM + 4, BN, BK>*>(shared);  // (STAGES)
 
   const int block_row = blockIdx.y * BM, block_col = blockIdx.x * BN;  // C's tile (BM, BN)
   const int thread = threadIdx.x;
@@ -593,6 +648,17 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) async_pipeline(
   }
 }
 
+constexpr Tile kPipelined[] = {
+    {.BM = 128, .BN = 256, .BK = 8, .WM = 64, .WN = 64, .TM = 16, .TN = 8, .STAGES = 4},
+    {64, 128, 8, 32, 64, 8, 8, 4, true},
+    {64, 64, 8, 32, 32, 8, 4, 4, true}};
+template <Tile t, int VEC>
+using PaddedInRing = InRing<Padded<t, 1, VEC>, Tiles<t.BM + 4, t.BN, t.BK>>;
+template <Tile t, int VEC>
+using AsyncPipeline =
+    Of<async_pipeline<t.BM, t.BN, t.BK, t.WM, t.WN, t.TM, t.TN, t.STAGES, VEC>,
+       PaddedInRing<t, VEC>>;
+
 // One thread's part of all copies of a block: from left to right through BM rows of A, and down
 // through BN columns of B. It keeps its addresses from tile to tile. Only K is checked. A row or
 // column past the edge is replaced by the last one: what is computed from it is never stored.
@@ -641,7 +707,7 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) register_pipeline(
     int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   constexpr int kThreads = (BM / TM) * (BN / TN);
   extern __shared__ __align__(128) float4 shared[];
-  const auto ring = reinterpret_cast<Tiles<BM, BN, BK>*>(shared);  // (STAGES)
+  const auto ring = reinterpret_cast<Tiles<BM + 4, BN, BK>*>(shared);  // (STAGES)
 
   const int block_row = blockIdx.y * BM, block_col = blockIdx.x * BN;  // C's tile (BM, BN)
   const int thread = threadIdx.x;
@@ -657,7 +723,7 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) register_pipeline(
 
   alignas(16) float sum[TM][TN] = {};
   alignas(16) float a[2][TM], b[2][TN];  // one is multiplied while the other is loaded
-  const auto load = [&](const Tiles<BM, BN, BK>& tile, int k) {
+  const auto load = [&](const Tiles<BM + 4, BN, BK>& tile, int k) {
     const auto& [As, Bs] = tile;
     float *const a_to = a[k % 2], *const b_to = b[k % 2];
     for (int j = 0; j < TN; j += 4) as_float4(b_to[j]) = as_float4(Bs[k][col + spread(j, WN / TN)]);
@@ -701,6 +767,11 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) register_pipeline(
     }
   }
 }
+
+template <Tile t, int VEC>
+using RegisterPipeline =
+    Of<register_pipeline<t.BM, t.BN, t.BK, t.WM, t.WN, t.TM, t.TN, t.STAGES, VEC>,
+       PaddedInRing<t, VEC>>;
 
 // How stage 11 shares out its work: the first `whole` tiles of C have a block each. Each of the
 // others is cut along K into `slices` slices of `depth` K tiles, except that the last slice may be
@@ -833,7 +904,7 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) balanced(
   constexpr int kThreads = (BM / TM) * (BN / TN);
   if (!is_to_run(shares)) return;
   extern __shared__ __align__(128) float4 shared[];
-  const auto ring = reinterpret_cast<Tiles<BM, BN, BK>*>(shared);  // (STAGES)
+  const auto ring = reinterpret_cast<Tiles<BM + 4, BN, BK>*>(shared);  // (STAGES)
 
   const Work work = work_of<BM, BN, BK>(blockIdx.x, M, N, K, shares);
   const int block_row = work.row, block_col = work.col;  // C's tile (BM, BN)
@@ -850,7 +921,7 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) balanced(
 
   alignas(16) float sum[TM][TN] = {};
   alignas(16) float a[2][TM], b[2][TN];  // one is multiplied while the other is loaded
-  const auto load = [&](const Tiles<BM, BN, BK>& tile, int k) {
+  const auto load = [&](const Tiles<BM + 4, BN, BK>& tile, int k) {
     const auto& [As, Bs] = tile;
     float *const a_to = a[k % 2], *const b_to = b[k % 2];
     for (int j = 0; j < TN; j += 4) as_float4(b_to[j]) = as_float4(Bs[k][col + spread(j, WN / TN)]);
@@ -898,6 +969,23 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) balanced(
   if (work.is_slice) add_up_slices<BM, BN, kThreads, VEC>(work, shares, c);
 }
 
+// From here on, some tiles are for C with few results for what is read: they have few rows, or few
+// columns, and long rings, so that many bytes are in flight.
+constexpr Tile kFewRows[] = {{16, 256, 16, 16, 32, 4, 4, 4}};
+template <Tile t, int VEC>
+struct Balanced : PaddedInRing<t, VEC> {
+  static_assert(t.TM * t.TN == 16 || t.TM * t.TN % 32 == 0, "a thread adds up 4 or 8 float4");
+  static constexpr auto kernel = balanced<t.BM, t.BN, t.BK, t.WM, t.WN, t.TM, t.TN, t.STAGES, VEC>;
+  static constexpr auto sharing = Sharing::ordered;
+  static constexpr auto share_out = ::share_out;
+};
+// Without cuts, so that only the order of the blocks is new.
+template <Tile t, int VEC>
+struct Ordered : Balanced<t, VEC> {
+  static constexpr const char* name = "128x256x8-ordered";
+  static constexpr decltype(&::share_out) share_out = nullptr;
+};
+
 // Rounds to the nearest tf32. The tensor core ignores the last 13 bits, so this adds half of the
 // last bit that stays: one instruction on sm_90. Its maximum keeps 0x7fffffff, the NaN that a GPU
 // writes, from becoming -0. Most other NaNs stay NaNs. But those from 0xfffff000 on become 0, and
@@ -919,7 +1007,7 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) tensor_cores(
     int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   constexpr int kThreads = (BM / TM) * (BN / TN);
   extern __shared__ __align__(128) float4 shared[];
-  const auto ring = reinterpret_cast<Tiles<BM, BN, BK, 8, 8>*>(shared);  // (STAGES)
+  const auto ring = reinterpret_cast<Tiles<BM + 8, BN + 8, BK>*>(shared);  // (STAGES)
 
   const auto [block_row, block_col] = corner_of<BM, BN>(blockIdx.x, M, N);  // C's tile (BM, BN)
   const int thread = threadIdx.x, lane = thread % 32;
@@ -989,6 +1077,15 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) tensor_cores(
     }
   }
 }
+
+constexpr Tile kOfFragments[] = {
+    {.BM = 128, .BN = 256, .BK = 16, .WM = 64, .WN = 64, .TM = 8, .TN = 16, .STAGES = 4},
+    {64, 128, 16, 32, 64, 4, 16, 4, true},
+    {64, 64, 16, 32, 32, 4, 8, 4, true}};
+template <Tile t, int VEC>
+using TensorCores =
+    Of<tensor_cores<t.BM, t.BN, t.BK, t.WM, t.WN, t.TM, t.TN, t.STAGES, VEC>,
+       OfFragments<t, VEC, Tiles<t.BM + 8, t.BN + 8, t.BK>>>;
 
 // From stage 13 on, rows of A stay rows, so that both tiles are copied in chunks of 16 bytes. All
 // rows of a tile start in the same bank, and a warp reads the same columns of several rows at once.
@@ -1105,6 +1202,19 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) ldmatrix_fragments(
     }
   }
 }
+
+constexpr Tile kSwizzled[] = {
+    {.BM = 128, .BN = 256, .BK = 32, .WM = 64, .WN = 64, .TM = 8, .TN = 16, .STAGES = 4},
+    {128, 256, 32, 64, 64, 8, 16, 3, false, "-ring3"},
+    {128, 256, 32, 64, 64, 8, 16, 2, false, "-ring2"},
+    {64, 128, 32, 32, 64, 4, 16, 4, true},
+    {64, 64, 32, 32, 32, 4, 8, 4, true}};
+template <Tile t, int VEC>
+struct LdmatrixFragments : OfFragments<t, VEC, SwizzledTiles<t.BM, t.BN, t.BK>> {
+  static_assert(t.BK == 32, "the 8 chunks of a row of A take all 32 banks");
+  static constexpr auto kernel =
+      ldmatrix_fragments<t.BM, t.BN, t.BK, t.WM, t.WN, t.TM, t.TN, t.STAGES, VEC>;
+};
 
 // From here on, a kernel gets no pointers to A and B, but what the copy engine (TMA) needs to copy
 // boxes of them. The engine fills a box with zeros where it reaches beyond the matrix. It rounds to
@@ -1230,6 +1340,15 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) copy_engine(
   }
 }
 
+constexpr Tile kFragmentsInBoxes[] = {
+    {.BM = 256, .BN = 128, .BK = 32, .WM = 64, .WN = 64, .TM = 8, .TN = 16, .STAGES = 4},
+    {128, 64, 32, 64, 32, 8, 8, 4, true},
+    {64, 64, 32, 32, 32, 4, 8, 3, true}};
+template <Tile t, int VEC>
+using CopyEngine =
+    Of<copy_engine<t.BM, t.BN, t.BK, t.WM, t.WN, t.TM, t.TN, t.STAGES, VEC>,
+       CopiedInBoxes<t, Boxes<t.BM, t.BN, t.BK>, Multiplier::mma_tf32>>;
+
 // Stage 15: warpgroups
 // One instruction of four warps, wgmma, multiplies 64 x 8 by 8 x BM elements, and meanwhile the
 // warps go on and load the next fragments. The tensor cores read one operand in shared memory,
@@ -1311,6 +1430,22 @@ __global__ void __launch_bounds__(BN / 64 * 128, 1) warpgroups(
   };
   update_pairs<VEC, BM / 4>(C, M, N, alpha, pair, beta);
 }
+
+constexpr Tile kInBoxes[] = {
+    {.BM = 256, .BN = 128, .BK = 32, .STAGES = 4},
+    {.BM = 256, .BN = 128, .BK = 32, .STAGES = 3, .suffix = "-ring3"},
+    {.BM = 192, .BN = 128, .BK = 32, .STAGES = 4, .for_small = true},
+    {.BM = 128, .BN = 128, .BK = 32, .STAGES = 4, .for_small = true},
+    {.BM = 64, .BN = 64, .BK = 32, .STAGES = 3, .for_small = true}};
+constexpr Tile kFewInBoxes[] = {
+    {.BM = 16, .BN = 64, .BK = 32, .STAGES = 8},
+    {.BM = 32, .BN = 64, .BK = 32, .STAGES = 8},
+    {.BM = 64, .BN = 128, .BK = 32, .STAGES = 6},
+    {.BM = 256, .BN = 64, .BK = 32, .STAGES = 3}};
+template <Tile t, int VEC>
+using Warpgroups =
+    Of<warpgroups<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>,
+       CopiedInBoxes<with_warps(t, t.BM, 16, 4), Boxes<t.BM, t.BN, t.BK>, Multiplier::wgmma_tf32>>;
 
 // Calls visit(at, corner, tile) for each K tile of each tile of C that this block computes. It
 // counts them all with `at`, and with `tile` those of the tile of C at `corner`.
@@ -1414,6 +1549,11 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) specialized_warps(
   }
 }
 
+template <Tile t, int VEC>
+using SpecializedWarps =
+    Of<specialized_warps<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>,
+       Specialized<Warpgroups<t, VEC>>>;
+
 // Variant bf16-128x256x64 of stage 16: the same with bf16
 // A bf16 is the upper half of a float, so a row of a box holds twice as many elements, and wgmma
 // multiplies twice as many in the same time. If elements have 16 bits, it can read both operands in
@@ -1480,6 +1620,17 @@ __global__ void __launch_bounds__((BM / 64 + 1) * 128, 1) specialized_warps_bf16
     update_pairs<VEC, BN / 4>(C, M, N, alpha, pair, beta);
   }
 }
+
+constexpr Tile kBf16InBoxes[] = {{.BM = 128, .BN = 256, .BK = 64, .STAGES = 4}};
+template <Tile t, int VEC>
+struct SpecializedWarpsBf16
+    : Specialized<CopiedInBoxes<
+          with_warps(t, 16, t.BN, 8), Boxes<t.BM, t.BN, t.BK, __nv_bfloat16>,
+          Multiplier::wgmma_bf16, 2>> {
+  static constexpr auto kernel = specialized_warps_bf16<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>;
+  static constexpr const char* name = "bf16-128x256x64";
+  static constexpr auto contrast = &lesson::kWithBf16;
+};
 
 // What the tensor core ignores of x, as a tf32 number: x = high + low, where the tensor core sees
 // `high` in the bits of x itself. An infinity has no low part: it gives a NaN.
@@ -1605,6 +1756,22 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) tf32_parts(
   }
 }
 
+constexpr Tile kSplitInBoxes[] = {
+    {.BM = 128, .BN = 128, .BK = 32, .STAGES = 4},
+    {.BM = 128, .BN = 128, .BK = 32, .STAGES = 3, .suffix = "-ring3"},
+    {.BM = 64, .BN = 64, .BK = 32, .STAGES = 4, .for_small = true},
+    {.BM = 64, .BN = 64, .BK = 32, .STAGES = 2, .suffix = "-ring2"}};
+constexpr Tile kFewSplit[] = {
+    {.BM = 16, .BN = 128, .BK = 32, .STAGES = 6},
+    {.BM = 32, .BN = 128, .BK = 32, .STAGES = 6},
+    {.BM = 64, .BN = 128, .BK = 32, .STAGES = 6},
+    {.BM = 128, .BN = 64, .BK = 32, .STAGES = 4}};
+template <Tile t, int VEC>
+using Tf32Parts =
+    Of<tf32_parts<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>,
+       Specialized<CopiedInBoxes<
+           with_warps(t, t.BM, 16, 4), SplitBoxes<t.BM, t.BN, t.BK>, Multiplier::wgmma_3xtf32>>>;
+
 // From here on, the kernels multiply copies of A and B, which a kernel before them makes. They have
 // a line for each row of A, and behind these one for each column of B. A line has 32 high parts,
 // then the 32 low parts of the same numbers, and so on along K, up to a whole number of pieces of
@@ -1718,6 +1885,23 @@ __global__ void __launch_bounds__((BM / 64 + 1) * 128, 1) fp16_parts(
   }
 }
 
+// What the kernels of parts have in common; a warpgroup has WM rows.
+template <Tile t, int WM, bool HAS_UNITS = false>
+struct OfParts
+    : Specialized<InRing<Launch<with_warps(t, WM / 4, t.BN, 8)>, __half[t.BM + t.BN][kSpan]>> {
+  static_assert(t.BM <= 256 && t.BN <= 256, "a box has at most 256 lines");
+  static_assert(t.STAGES * kPartK >= 2 * t.BK, "one K tile arrives while another is read");
+  static_assert(WM != 64 || t.BK == kPartK, "a K tile is one place in the ring");
+  static_assert(WM != 128 || t.BM == 256, "two warpgroups take turns");
+  static_assert(!HAS_UNITS || t.BK == kPiece, "the units of A are those of pieces");
+  static constexpr int pipeline = t.STAGES * kPartK / t.BK - 1;
+  static constexpr auto multiplier = Multiplier::wgmma_3xf16;
+  static constexpr bool has_maps = true, has_units = HAS_UNITS;
+};
+constexpr Tile kPartsInBoxes[] = {{.BM = 128, .BN = 128, .BK = kPartK, .STAGES = 4}};
+template <Tile t, int VEC>
+using Fp16Parts = Of<fp16_parts<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>, OfParts<t, 64>>;
+
 // Stage 19: taking turns
 // Both warpgroups multiplied at the same time, and could add up at the same time, while the
 // tensor cores idled. Now they take turns: while the tensor cores work for one, the other adds up.
@@ -1808,6 +1992,10 @@ __global__ void __launch_bounds__((BM / 128 + 1) * 128, 1) taking_turns(
     }
   }
 }
+
+constexpr Tile kPiecesInBoxes[] = {{.BM = 256, .BN = 128, .BK = kPiece, .STAGES = 4}};
+template <Tile t, int VEC>
+using TakingTurns = Of<taking_turns<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>, OfParts<t, 128>>;
 
 // |x| as an integer: these have the same order, with infinity and NaN at the end.
 __device__ inline int magnitude(float x) {
@@ -1979,6 +2167,10 @@ __global__ void __launch_bounds__((BM / 128 + 1) * 128, 1) scaled_parts(
   multiply_scaled_parts<BM, BN, BK, STAGES, VEC>(M, N, K, alpha, maps, beta, C);
 }
 
+template <Tile t, int VEC>
+using ScaledParts =
+    Of<scaled_parts<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>, OfParts<t, 128, true>>;
+
 // What the parts may lose. Together they have 22 bits and a sign, one bit less than a float. Below
 // 2^-2 units they end at 2^-24 units, and half of that may be lost. This matters if the other
 // factor is large and the rest of the sum is small, so each small number needs a large product
@@ -2056,6 +2248,10 @@ __global__ void __launch_bounds__((BM / 128 + 1) * 128, 1) proven_parts(
   multiply_scaled_parts<BM, BN, BK, STAGES, VEC>(M, N, K, alpha, maps, beta, C);
 }
 
+template <Tile t, int VEC>
+using ProvenParts =
+    Of<proven_parts<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>, OfParts<t, 128, true>>;
+
 // Adds up the slices of K (Maps), always in the order of K. `sums` has `rows` rows for each slice.
 __global__ void __launch_bounds__(256) add_up_slices_of_K(
     int M, int N, int rows, int slices, const float* sums, float alpha, float beta, float* C) {
@@ -2072,8 +2268,6 @@ __global__ void __launch_bounds__(256) add_up_slices_of_K(
 
 // How the kernels are launched. There is one launch_kernel for kernels with the same parameters. If
 // a launch has a condition, the kernel starts early, and returns at once unless it holds.
-
-using namespace model;
 
 // The grid has C's rows and columns of tiles, or its kernel orders and shares out the tiles itself.
 template <class Kernel, class... Arguments>
@@ -2159,194 +2353,7 @@ void launch_kernel(
   }
 }
 
-// The ladder as data: tiles, those for large products first, and the kernels that take them, with
-// what else is known of their launch (model/tile.h). VEC is 1 where rows are not 16-byte aligned.
-
-template <auto k, class Known>
-struct Of : Known {
-  static constexpr auto kernel = k;
-};
-
-constexpr Tile kOnePerThread[] = {{.BM = 32, .BN = 32}, {.BM = 16, .BN = 16}, {.BM = 8, .BN = 8}};
-template <Tile t, int>
-struct Naive : Launch<t> {
-  static constexpr auto kernel = naive<t.BM, t.BN>;
-  static constexpr int block_x = t.BM, block_y = t.BN;
-};
-template <Tile t, int>
-using Coalesced = Of<coalesced<t.BM, t.BN>, Launch<t>>;
-template <Tile t, int>
-struct SharedMemoryTiling : CopiedByThreads<Tile{.BM = t.BM, .BN = t.BN, .BK = t.BM}, 1> {
-  static_assert(t.BM == t.BN, "every thread copies one element of either tile: both are square");
-  static constexpr auto kernel = shared_memory_tiling<t.BM, t.BN, t.BM>;
-};
-
-constexpr Tile kColumns[] = {
-    {.BM = 64, .BN = 64, .BK = 8, .TM = 8, .suffix = "-tm8"},
-    {.BM = 16, .BN = 16, .BK = 16, .TM = 1, .suffix = "-tm1"},
-    {.BM = 16, .BN = 16, .BK = 16, .TM = 2, .suffix = "-tm2"},
-    {.BM = 16, .BN = 16, .BK = 16, .TM = 4, .suffix = "-tm4"},
-    {.BM = 16, .BN = 16, .BK = 16, .TM = 8, .suffix = "-tm8"},
-    {.BM = 16, .BN = 16, .BK = 16, .TM = 16, .suffix = "-tm16"}};
-template <Tile t, int>
-using ThreadCoarsening1d = Of<thread_coarsening_1d<t.BM, t.BN, t.BK, t.TM>, CopiedByThreads<t, 1>>;
-
-constexpr Tile kSquares[] = {
-    {.BM = 128, .BN = 128, .BK = 8, .TM = 8, .TN = 8},
-    {.BM = 64, .BN = 64, .BK = 8, .TM = 8, .TN = 8},
-    {.BM = 64, .BN = 64, .BK = 8, .TM = 8, .TN = 4, .for_small = true, .suffix = "-8x4"}};
-template <Tile t, int>
-using ThreadTiling2d = Of<thread_tiling_2d<t.BM, t.BN, t.BK, t.TM, t.TN>, CopiedByThreads<t, 1>>;
-template <Tile t, int VEC>
-using Vectorized = Of<vectorized<t.BM, t.BN, t.BK, t.TM, t.TN, VEC>, Float4s<t, 4>>;
-template <Tile t, int VEC>
-using ConflictFree = Of<conflict_free<t.BM, t.BN, t.BK, t.TM, t.TN, VEC>, Padded<t, 4>>;
-
-constexpr Tile kOfWarps[] = {
-    {.BM = 128, .BN = 128, .BK = 8, .WM = 32, .WN = 128, .TM = 16, .TN = 8},
-    {.BM = 64, .BN = 256, .BK = 8, .WM = 64, .WN = 64, .TM = 16, .TN = 8},
-    {64, 64, 8, 64, 32, 8, 8, 0, true, "-8x8"},
-    {.BM = 64, .BN = 64, .BK = 8, .WM = 32, .WN = 32, .TM = 8, .TN = 4, .for_small = true}};
-template <Tile t, int VEC>
-using WarpTiling = Of<warp_tiling<t.BM, t.BN, t.BK, t.WM, t.WN, t.TM, t.TN, VEC>, Padded<t, 4>>;
-
-constexpr Tile kPipelined[] = {
-    {.BM = 128, .BN = 256, .BK = 8, .WM = 64, .WN = 64, .TM = 16, .TN = 8, .STAGES = 4},
-    {64, 128, 8, 32, 64, 8, 8, 4, true},
-    {64, 64, 8, 32, 32, 8, 4, 4, true}};
-template <Tile t, int VEC>
-using PaddedInRing = InRing<Padded<t, 1, VEC>, Tiles<t.BM, t.BN, t.BK>>;
-template <Tile t, int VEC>
-using AsyncPipeline =
-    Of<async_pipeline<t.BM, t.BN, t.BK, t.WM, t.WN, t.TM, t.TN, t.STAGES, VEC>,
-       PaddedInRing<t, VEC>>;
-template <Tile t, int VEC>
-using RegisterPipeline =
-    Of<register_pipeline<t.BM, t.BN, t.BK, t.WM, t.WN, t.TM, t.TN, t.STAGES, VEC>,
-       PaddedInRing<t, VEC>>;
-
-// From here on, some tiles are for C with few results for what is read: they have few rows, or few
-// columns, and long rings, so that many bytes are in flight.
-constexpr Tile kFewRows[] = {{16, 256, 16, 16, 32, 4, 4, 4}};
-template <Tile t, int VEC>
-struct Balanced : PaddedInRing<t, VEC> {
-  static_assert(t.TM * t.TN == 16 || t.TM * t.TN % 32 == 0, "a thread adds up 4 or 8 float4");
-  static constexpr auto kernel = balanced<t.BM, t.BN, t.BK, t.WM, t.WN, t.TM, t.TN, t.STAGES, VEC>;
-  static constexpr auto sharing = Sharing::ordered;
-  static constexpr auto share_out = ::share_out;
-};
-// Without cuts, so that only the order of the blocks is new.
-template <Tile t, int VEC>
-struct Ordered : Balanced<t, VEC> {
-  static constexpr const char* name = "128x256x8-ordered";
-  static constexpr decltype(&::share_out) share_out = nullptr;
-};
-
-constexpr Tile kOfFragments[] = {
-    {.BM = 128, .BN = 256, .BK = 16, .WM = 64, .WN = 64, .TM = 8, .TN = 16, .STAGES = 4},
-    {64, 128, 16, 32, 64, 4, 16, 4, true},
-    {64, 64, 16, 32, 32, 4, 8, 4, true}};
-template <Tile t, int VEC>
-using TensorCores =
-    Of<tensor_cores<t.BM, t.BN, t.BK, t.WM, t.WN, t.TM, t.TN, t.STAGES, VEC>,
-       OfFragments<t, VEC, Tiles<t.BM, t.BN, t.BK, 8, 8>>>;
-
-constexpr Tile kSwizzled[] = {
-    {.BM = 128, .BN = 256, .BK = 32, .WM = 64, .WN = 64, .TM = 8, .TN = 16, .STAGES = 4},
-    {128, 256, 32, 64, 64, 8, 16, 3, false, "-ring3"},
-    {128, 256, 32, 64, 64, 8, 16, 2, false, "-ring2"},
-    {64, 128, 32, 32, 64, 4, 16, 4, true},
-    {64, 64, 32, 32, 32, 4, 8, 4, true}};
-template <Tile t, int VEC>
-struct LdmatrixFragments : OfFragments<t, VEC, SwizzledTiles<t.BM, t.BN, t.BK>> {
-  static_assert(t.BK == 32, "the 8 chunks of a row of A take all 32 banks");
-  static constexpr auto kernel =
-      ldmatrix_fragments<t.BM, t.BN, t.BK, t.WM, t.WN, t.TM, t.TN, t.STAGES, VEC>;
-};
-
-constexpr Tile kFragmentsInBoxes[] = {
-    {.BM = 256, .BN = 128, .BK = 32, .WM = 64, .WN = 64, .TM = 8, .TN = 16, .STAGES = 4},
-    {128, 64, 32, 64, 32, 8, 8, 4, true},
-    {64, 64, 32, 32, 32, 4, 8, 3, true}};
-template <Tile t, int VEC>
-using CopyEngine =
-    Of<copy_engine<t.BM, t.BN, t.BK, t.WM, t.WN, t.TM, t.TN, t.STAGES, VEC>,
-       CopiedInBoxes<t, Boxes<t.BM, t.BN, t.BK>, Multiplier::mma_tf32>>;
-
-constexpr Tile kInBoxes[] = {
-    {.BM = 256, .BN = 128, .BK = 32, .STAGES = 4},
-    {.BM = 256, .BN = 128, .BK = 32, .STAGES = 3, .suffix = "-ring3"},
-    {.BM = 192, .BN = 128, .BK = 32, .STAGES = 4, .for_small = true},
-    {.BM = 128, .BN = 128, .BK = 32, .STAGES = 4, .for_small = true},
-    {.BM = 64, .BN = 64, .BK = 32, .STAGES = 3, .for_small = true}};
-constexpr Tile kFewInBoxes[] = {
-    {.BM = 16, .BN = 64, .BK = 32, .STAGES = 8},
-    {.BM = 32, .BN = 64, .BK = 32, .STAGES = 8},
-    {.BM = 64, .BN = 128, .BK = 32, .STAGES = 6},
-    {.BM = 256, .BN = 64, .BK = 32, .STAGES = 3}};
-template <Tile t, int VEC>
-using Warpgroups =
-    Of<warpgroups<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>,
-       CopiedInBoxes<with_warps(t, t.BM, 16, 4), Boxes<t.BM, t.BN, t.BK>, Multiplier::wgmma_tf32>>;
-template <Tile t, int VEC>
-using SpecializedWarps =
-    Of<specialized_warps<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>,
-       Specialized<Warpgroups<t, VEC>>>;
-
-constexpr Tile kBf16InBoxes[] = {{.BM = 128, .BN = 256, .BK = 64, .STAGES = 4}};
-template <Tile t, int VEC>
-struct SpecializedWarpsBf16
-    : Specialized<CopiedInBoxes<
-          with_warps(t, 16, t.BN, 8), Boxes<t.BM, t.BN, t.BK, __nv_bfloat16>,
-          Multiplier::wgmma_bf16, 2>> {
-  static constexpr auto kernel = specialized_warps_bf16<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>;
-  static constexpr const char* name = "bf16-128x256x64";
-  static constexpr auto contrast = &lesson::kWithBf16;
-};
-
-constexpr Tile kSplitInBoxes[] = {
-    {.BM = 128, .BN = 128, .BK = 32, .STAGES = 4},
-    {.BM = 128, .BN = 128, .BK = 32, .STAGES = 3, .suffix = "-ring3"},
-    {.BM = 64, .BN = 64, .BK = 32, .STAGES = 4, .for_small = true},
-    {.BM = 64, .BN = 64, .BK = 32, .STAGES = 2, .suffix = "-ring2"}};
-constexpr Tile kFewSplit[] = {
-    {.BM = 16, .BN = 128, .BK = 32, .STAGES = 6},
-    {.BM = 32, .BN = 128, .BK = 32, .STAGES = 6},
-    {.BM = 64, .BN = 128, .BK = 32, .STAGES = 6},
-    {.BM = 128, .BN = 64, .BK = 32, .STAGES = 4}};
-template <Tile t, int VEC>
-using Tf32Parts =
-    Of<tf32_parts<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>,
-       Specialized<CopiedInBoxes<
-           with_warps(t, t.BM, 16, 4), SplitBoxes<t.BM, t.BN, t.BK>, Multiplier::wgmma_3xtf32>>>;
-
-// What the kernels of parts have in common; a warpgroup has WM rows.
-template <Tile t, int WM, bool HAS_UNITS = false>
-struct OfParts
-    : Specialized<InRing<Launch<with_warps(t, WM / 4, t.BN, 8)>, __half[t.BM + t.BN][kSpan]>> {
-  static_assert(t.BM <= 256 && t.BN <= 256, "a box has at most 256 lines");
-  static_assert(t.STAGES * kPartK >= 2 * t.BK, "one K tile arrives while another is read");
-  static_assert(WM != 64 || t.BK == kPartK, "a K tile is one place in the ring");
-  static_assert(WM != 128 || t.BM == 256, "two warpgroups take turns");
-  static_assert(!HAS_UNITS || t.BK == kPiece, "the units of A are those of pieces");
-  static constexpr int pipeline = t.STAGES * kPartK / t.BK - 1;
-  static constexpr auto multiplier = Multiplier::wgmma_3xf16;
-  static constexpr bool has_maps = true, has_units = HAS_UNITS;
-};
-
-constexpr Tile kPartsInBoxes[] = {{.BM = 128, .BN = 128, .BK = kPartK, .STAGES = 4}};
-template <Tile t, int VEC>
-using Fp16Parts = Of<fp16_parts<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>, OfParts<t, 64>>;
-
-constexpr Tile kPiecesInBoxes[] = {{.BM = 256, .BN = 128, .BK = kPiece, .STAGES = 4}};
-template <Tile t, int VEC>
-using TakingTurns = Of<taking_turns<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>, OfParts<t, 128>>;
-template <Tile t, int VEC>
-using ScaledParts =
-    Of<scaled_parts<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>, OfParts<t, 128, true>>;
-template <Tile t, int VEC>
-using ProvenParts =
-    Of<proven_parts<t.BM, t.BN, t.BK, t.STAGES, (VEC + 1) / 2>, OfParts<t, 128, true>>;
+// The ladder as data.
 
 // Splitting A and B takes longer than multiplying them if C has few results. So the kernel of stage
 // 17 runs there in place of those of 18 to 20, and in place of stage 21's, which is right for all

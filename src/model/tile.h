@@ -37,8 +37,8 @@ KernelRef ref() {
       [](const Task& task, const OnlyIf& only_if) { launch_kernel(kernel, task, only_if); }};
 }
 
-// What a kernel with a tile tells of its launch. gemm_steps.cu names one of these structs for each
-// of its kernels. They check the tile.
+// What a kernel with a tile tells of its launch. gemm_steps.cu names one of these structs below
+// each of its kernels. They check the tile.
 template <Tile t>
 struct Launch {
   static_assert(
