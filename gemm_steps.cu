@@ -2007,21 +2007,21 @@ __device__ inline float unit_for(int largest) {
   return __int_as_float((min(max(largest >> 23, 127 - 80), 127 + 80) - 14) << 23);
 }
 
-// Finds the unit of each column of B. A block has 32 columns.
+// Finds the unit of each column of B. A block has 32 columns, and each of its warps reads every
+// 32nd row of them.
 __global__ void __launch_bounds__(1024) find_units(int N, int K, const float* B, float* units_B) {
-  __shared__ int largest[32];
-  const int lane = threadIdx.x % 32, col = 32 * blockIdx.x + lane;
-  if (threadIdx.x < 32) largest[lane] = 0;
+  __shared__ int largest[32][33];  // (column, warp)
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, first = 32 * blockIdx.x;
   griddepcontrol_wait();               // nobody reads the units of the last launch any more
   griddepcontrol_launch_dependents();  // A can be split at the same time
   int own = 0;
 #pragma unroll 16
-  for (int k = threadIdx.x / 32; k < K; k += 32)
-    own = max(own, magnitude(load_or_zero(B, K, N, k, col)));
+  for (int k = warp; k < K; k += 32)
+    own = max(own, magnitude(load_or_zero(B, K, N, k, first + lane)));
+  largest[lane][warp] = own;
   __syncthreads();
-  atomicMax(&largest[lane], own);
-  __syncthreads();
-  if (threadIdx.x < 32 && col < N) units_B[col] = unit_for(largest[lane]);
+  own = __reduce_max_sync(~0u, largest[warp][lane]);
+  if (lane == 0 && first + warp < N) units_B[first + warp] = unit_for(own);
 }
 
 // Splits A and B as before, in units of their own. A piece of a row of A has a unit, and a column
