@@ -2071,6 +2071,8 @@ struct UnitMaps : Maps {
 template <int BM, int BN, int BK, int STAGES, int VEC>
 __device__ void multiply_scaled_parts(
     int M, int N, int K, float alpha, const UnitMaps& maps, float beta, float* C) {
+  // This kernel starts early, behind the split, and waits for it to end.
+  griddepcontrol_wait();
   constexpr int kPlaces = BK / kPartK;             // in the ring, for a K tile
   extern __shared__ __align__(1024) char boxes[];  // a swizzled box starts at such an address
   auto& ring = reinterpret_cast<__half(&)[STAGES][BM + BN][kSpan]>(boxes);
@@ -2162,8 +2164,6 @@ __device__ void multiply_scaled_parts(
 template <int BM, int BN, int BK, int STAGES, int VEC>
 __global__ void __launch_bounds__((BM / 128 + 1) * 128, 1) scaled_parts(
     int M, int N, int K, float alpha, const __grid_constant__ UnitMaps maps, float beta, float* C) {
-  // This kernel starts early, behind the split, and waits for it to end.
-  griddepcontrol_wait();
   multiply_scaled_parts<BM, BN, BK, STAGES, VEC>(M, N, K, alpha, maps, beta, C);
 }
 
@@ -2244,7 +2244,7 @@ __global__ void __launch_bounds__(256) split_and_judge(
 template <int BM, int BN, int BK, int STAGES, int VEC>
 __global__ void __launch_bounds__((BM / 128 + 1) * 128, 1) proven_parts(
     int M, int N, int K, float alpha, const __grid_constant__ UnitMaps maps, float beta, float* C) {
-  if (!is_to_run(maps)) return;  // it starts early, behind the split, and waits for it to end
+  if (!is_to_run(maps)) return;
   multiply_scaled_parts<BM, BN, BK, STAGES, VEC>(M, N, K, alpha, maps, beta, C);
 }
 

@@ -250,7 +250,7 @@ std::size_t lines_added(const Lines& before, const Lines& after) {
 TEST_CASE("from tensor cores on, a stage adds at most 45 lines of code, with its helpers") {
   const std::map<std::string, std::size_t> exceptions = {
       // Six lines are the kernel around the function that the kernel of stage 21 calls, too.
-      {"scaled_parts", 49}};
+      {"scaled_parts", 48}};
   Lines launched_before;
   for_each_step([&](const Kernel& before, const Kernel& after, const Changed&) {
     if (stage_of(after).number < first_on_tensor_cores()) return;
