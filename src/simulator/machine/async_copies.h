@@ -56,13 +56,6 @@ class AsyncGroups {
   // There is nothing to wait for.
   bool is_idle() const { return copies_.empty() && group_sizes_.empty(); }
 
-  void clear() {
-    copies_.clear();
-    group_sizes_.clear();
-    uncommitted_ = 0;
-    issued_ = 0;
-  }
-
  private:
   template <class Arrived>
   void take(std::size_t count, Arrived arrived) {

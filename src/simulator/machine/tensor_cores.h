@@ -105,9 +105,8 @@ class Accumulators {
 
 class WgmmaOfThread {
  public:
-  // It has not multiplied since it was cleared.
+  // It has not multiplied.
   bool is_idle() const { return !fenced_ && groups_.is_idle(); }
-  void clear();
   // The thread's stack as it is at a wgmma_fence: the tensor cores may use registers that have not
   // changed since. Empty: any registers.
   void fence(std::span<const char> stack);

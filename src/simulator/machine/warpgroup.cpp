@@ -35,16 +35,6 @@ void Accumulators::give_back() const {
   std::copy(values.begin(), values.end(), d);
 }
 
-void WgmmaOfThread::clear() {
-  groups_.clear();
-  completing_.clear();
-  accumulators_.clear();
-  fenced_ = false;
-  stack_ = nullptr;
-  held_.clear();
-  completed_ = 0;
-}
-
 void WgmmaOfThread::fence(std::span<const char> stack) {
   fenced_ = true;
   stack_ = stack.data();

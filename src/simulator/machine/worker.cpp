@@ -291,8 +291,8 @@ void Worker::forget_threads() {
   for (Fiber& fiber : fibers_) fiber.forget();
   for (Thread& thread : threads_) {
     thread.fiber = Thread::kNoFiber;
-    thread.copies.clear();
-    thread.wgmma.clear();
+    thread.copies = {};
+    thread.wgmma = {};
     thread.stores = {};
     thread.place_in_ptx = nullptr;
   }
@@ -353,7 +353,7 @@ void Worker::begin_block(std::int64_t block) {
     Thread& thread = threads_[i];
     thread.state = State::kReady;
     thread.times_given_up = 0;
-    if (!thread.wgmma.is_idle()) thread.wgmma.clear();
+    if (!thread.wgmma.is_idle()) thread.wgmma = {};
     if (!thread.stores.is_idle()) thread.stores = {};
   }
   if (observer_ != nullptr) observer_->begin_block(block, count_);
