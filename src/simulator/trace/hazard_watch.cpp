@@ -242,6 +242,7 @@ void HazardWatch::begin_block(std::int64_t block, int threads) {
   order_.begin_block(threads);
   reads_of_nothing_.clear();  // of an abandoned block
   copies_.assign(threads, {});
+  bytes_in_flight_.assign(geometry_.warps_of(threads), 0);
   arrivals_.clear();
   agent_copies_.clear();
   is_copied_from_.assign(begins_.size(), false);
@@ -615,6 +616,11 @@ void HazardWatch::agent_load(
   });
 }
 
+void HazardWatch::will_copy(int thread, int bytes) {
+  bytes_in_flight_[geometry_.warp_of(thread)] += bytes;
+  copies_[thread].issue({{0, 0, 0, {thread, kNone}}, false, 0, -1, bytes});
+}
+
 void HazardWatch::commit(int thread) {
   copies_[thread].commit();
 }
@@ -625,6 +631,8 @@ void HazardWatch::wait(int thread, std::uint64_t groups_in_flight) {
 }
 
 void HazardWatch::arrived(const CopyUnderWay& copy, ThreadOrder::Moment moment) {
+  bytes_in_flight_[geometry_.warp_of(copy.actor.thread)] -= copy.bytes_in_flight;
+  if (copy.bytes_in_flight > 0) return;
   if (copy.reads && order_.has_fences()) arrived_.push_back(copy);
   cells_.for_each(copy.array, copy.byte, copy.bytes, [&](Cell& cell, std::uint64_t, Cell& word) {
     if (copy.reads) return note_load(cell, copy.actor, How::plain, moment);
@@ -635,16 +643,16 @@ void HazardWatch::arrived(const CopyUnderWay& copy, ThreadOrder::Moment moment) 
   });
 }
 
-void HazardWatch::arrive_copied(
-    int thread, std::uint32_t barrier, std::uint64_t phase, std::uint64_t place) {
-  arrivals_.add(barrier, {thread, copies_[thread].issued(), order_.now(thread), phase});
-  order_.arrive(thread, place);
+void HazardWatch::arrive_copied(int thread, std::uint32_t barrier, std::uint64_t phase) {
+  arrivals_[barrier].push_back({thread, copies_[thread].issued(), order_.now(thread), phase});
 }
 
 void HazardWatch::completed(std::uint32_t barrier, std::uint64_t phase) {
-  arrivals_.complete(barrier, phase, [&](const CopyArrival& arrival) {
+  std::erase_if(arrivals_[barrier], [&](const CopyArrival& arrival) {
+    if (arrival.phase > phase) return false;
     copies_[arrival.thread].wait_for_first(
         arrival.copies, [&](const CopyUnderWay& copy) { arrived(copy, arrival.moment); });
+    return true;
   });
 }
 

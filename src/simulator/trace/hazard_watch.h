@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -243,6 +244,9 @@ class HazardWatch {
   std::vector<Load> take_arrived() { return std::exchange(arrived_, {}); }
   // The load of an atomic; its store follows.
   void update(std::size_t array, std::uint64_t byte, int bytes, Actor actor);
+  // A cp.async will read that many bytes, which are in flight until the thread waits for them.
+  void will_copy(int thread, int bytes);
+  std::int64_t bytes_in_flight(int warp) const { return bytes_in_flight_[warp]; }
   void commit(int thread);
   void wait(int thread, std::uint64_t groups_in_flight);
   // Of the threads' accesses: what else orders them is told to it, except barriers of the block.
@@ -254,7 +258,7 @@ class HazardWatch {
   void use_barrier(std::size_t array, std::uint64_t byte, Actor actor, bool by_copies);
   // The thread arrives when its copies so far are complete; they are once `phase` of the barrier
   // is.
-  void arrive_copied(int thread, std::uint32_t barrier, std::uint64_t phase, std::uint64_t place);
+  void arrive_copied(int thread, std::uint32_t barrier, std::uint64_t phase);
   void completed(std::uint32_t barrier, std::uint64_t phase);
   // A store or load by an agent (trace/thread_order.h) that `actor` started, as the agent's
   // `action`.
@@ -274,7 +278,15 @@ class HazardWatch {
   struct CopyUnderWay : Load {
     bool reads = false;  // its source; otherwise what it stores
     ThreadOrder::Moment moment = 0;
-    int agent = -1;  // that makes it; -1: it is a cp.async
+    int agent = -1;           // that makes it; -1: it is a cp.async
+    int bytes_in_flight = 0;  // if not 0, nothing else is known of it
+  };
+  // At a barrier, when the thread's first copies have arrived.
+  struct CopyArrival {
+    int thread;
+    std::uint64_t copies;
+    ThreadOrder::Moment moment;  // of the thread
+    std::uint64_t phase;         // of the barrier
   };
 
   // A load of memory to which no thread has stored. If another thread writes there in the same
@@ -321,13 +333,14 @@ class HazardWatch {
   const model::WarpGeometry geometry_;
   ThreadOrder order_;
   WatchedCells cells_;
-  std::vector<bool> is_shared_;                             // by array
-  std::vector<std::uintptr_t> begins_;                      // by array
-  std::vector<machine::AsyncGroups<CopyUnderWay>> copies_;  // per thread
-  CopyArrivals arrivals_;
-  std::vector<CopyUnderWay> agent_copies_;  // what agents read of global memory
-  std::vector<bool> is_copied_from_;        // by array, in this block
-  std::set<std::uint32_t> copy_sites_;      // where a cp.async loads its source
+  std::vector<bool> is_shared_;                                 // by array
+  std::vector<std::uintptr_t> begins_;                          // by array
+  std::vector<machine::AsyncGroups<CopyUnderWay>> copies_;      // per thread
+  std::vector<std::int64_t> bytes_in_flight_;                   // per warp
+  std::map<std::uint32_t, std::vector<CopyArrival>> arrivals_;  // by barrier
+  std::vector<CopyUnderWay> agent_copies_;                      // what agents read of global memory
+  std::vector<bool> is_copied_from_;                            // by array, in this block
+  std::set<std::uint32_t> copy_sites_;                          // where a cp.async loads its source
   std::vector<Load> arrived_;
   std::vector<ReadOfNothing> reads_of_nothing_;  // in this epoch
   // Races of a plain store and an atomic or volatile read, which are none if the element turns out

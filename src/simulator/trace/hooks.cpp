@@ -17,6 +17,7 @@
 #include "simulator/machine/observer.h"
 #include "simulator/machine/worker.h"
 #include "simulator/trace/audit.h"
+#include "simulator/trace/warp_tracer.h"
 #include "simulator/trace/watch.h"
 
 namespace trace {
@@ -72,6 +73,15 @@ inline void append(LaneLog& log, Token token) {
 
 inline void step(Kind kind, const void* return_address) {
   if (LaneLog* log = hooks.log) append(*log, make_token(place(return_address), kind));
+}
+
+void log_action(const machine::Action& action, const void* at) {
+  LaneLog* log = hooks.log;
+  if (log == nullptr) return;
+  for (const std::uint64_t word : packed(action)) *log->next_address++ = word;
+  const bool accesses = action.kind == machine::Action::Kind::read_only_load;
+  append(
+      *log, make_token(place(at), Kind::kAction, accesses ? std::countr_zero(action.number) : 0));
 }
 
 // `frame` belongs to the hook, and the kernel called the hook: all of the kernel's stack is above.
@@ -316,27 +326,24 @@ std::vector<char> shared_words(std::span<const machine::KernelArray> arrays) {
   return words;
 }
 
-void log_step(Kind kind, const void* at) {
-  step(kind, at);
+// What the compiler does not announce: the machine tells it for the running lane.
+
+void WarpTracer::act(const machine::Action& action, const void* at) {
+  using Act = machine::Action::Kind;
+  if (action.kind == Act::fence) watch_.will_fence();
+  if (action.kind == Act::multiply || action.kind == Act::multiplied) {
+    has_multiplied_ = true;
+    watch_sums();
+  }
+  machine::Action logged = action;
+  if (action.copy != nullptr) {
+    logged.value = copies_.size();
+    copies_.push_back(*action.copy);
+  }
+  log_action(logged, at);
 }
 
-void log_value(Kind kind, std::uint64_t value, const void* at) {
-  LaneLog* log = hooks.log;
-  if (log == nullptr) return;
-  *log->next_address++ = value;
-  append(*log, make_token(place(at), kind));
-}
-
-void log_action(const machine::Action& action, const void* at) {
-  LaneLog* log = hooks.log;
-  if (log == nullptr) return;
-  for (const std::uint64_t word : packed(action)) *log->next_address++ = word;
-  const bool accesses = action.kind == machine::Action::Kind::read_only_load;
-  append(
-      *log, make_token(place(at), Kind::kAction, accesses ? std::countr_zero(action.number) : 0));
-}
-
-void log_async_copy(
+void WarpTracer::async_copy(
     const void* shared, const void* global, std::size_t bytes, bool fills, const void* at) {
   LaneLog* log = hooks.log;
   if (log == nullptr) return;
@@ -348,14 +355,26 @@ void log_async_copy(
   if (to - hooks.locals < hooks.locals_bytes) require_shared(to, std::countr_zero(bytes));
 }
 
-void log_machine_access(Kind kind, const void* pointer, std::size_t bytes, const void* at) {
+void WarpTracer::access(
+    const void* pointer, std::size_t bytes, machine::Access access, const void* at) {
+  using enum machine::Access;
+  if (access == read_only_load) {
+    act({machine::Action::Kind::read_only_load, static_cast<std::uint32_t>(bytes),
+         reinterpret_cast<std::uintptr_t>(pointer)},
+        at);
+  }
+  const Kind kind = access == store            ? Kind::kStore
+                    : access == volatile_load  ? Kind::kVolatileLoad
+                    : access == volatile_store ? Kind::kVolatileStore
+                                               : Kind::kLoad;
   if (kind == Kind::kVolatileLoad || kind == Kind::kVolatileStore) will_store(kind, pointer);
   log_access(kind, pointer, static_cast<Token>(std::countr_zero(bytes)), at);
   if (is_load(kind)) look_for_unwritten(pointer, bytes, at);
   if (kind == Kind::kVolatileLoad) machine::will_read_atomically(pointer);
 }
 
-void log_matrix_row(Kind kind, const void* row, int matrices, const void* at) {
+void WarpTracer::matrix_row(const void* row, int matrices, bool stores, const void* at) {
+  const Kind kind = stores ? Kind::kStmatrix : Kind::kLdmatrix;
   constexpr Token kLog2RowBytes = 4;
   LaneLog* log = hooks.log;
   if (log == nullptr) return;
@@ -365,16 +384,15 @@ void log_matrix_row(Kind kind, const void* row, int matrices, const void* at) {
   if (row != nullptr) require_shared(address, kLog2RowBytes);
 }
 
-void log_range(
-    Kind kind, const void* pointer, std::size_t bytes, std::size_t widest, const void* at) {
-  range(kind, pointer, bytes, widest, at);
-}
-
-void log_atomic(
-    Kind load, const void* pointer, std::size_t bytes, bool needs_value, const void* at) {
+void WarpTracer::atomic(
+    const void* pointer, std::size_t bytes, machine::AtomicUse use, const void* at) {
+  const bool exchanges = use == machine::AtomicUse::kExchange;
+  const bool locks = exchanges || use == machine::AtomicUse::kLock;
+  if (use != machine::AtomicUse::kSum) watch_.will_count(pointer);
+  if (locks) watch_.will_lock(pointer);
   will_store(Kind::kAtomicStore, pointer);
-  log_access(load, pointer, std::countr_zero(bytes), at);
-  if (needs_value) look_for_unwritten(pointer, bytes, at);
+  log_access(locks ? Kind::kLockLoad : Kind::kAtomicLoad, pointer, std::countr_zero(bytes), at);
+  if (!exchanges) look_for_unwritten(pointer, bytes, at);
   log_access(Kind::kAtomicStore, pointer, std::countr_zero(bytes), at, true);
 }
 
@@ -576,7 +594,7 @@ simt_announce:
 extern "C" __attribute__((used, visibility("hidden"))) void simt_announced(
     const void* pointer, long packed, std::size_t rcx, const void* place) {
   const auto announcement = announce::Announcement::unpacked(packed);
-  trace::log_range(
+  trace::range(
       announcement.stores ? trace::Kind::kStore : trace::Kind::kLoad, pointer,
       announcement.bytes * (announcement.times_rcx ? rcx : 1), announcement.widest, place);
 }

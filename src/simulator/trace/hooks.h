@@ -23,9 +23,6 @@ enum class Kind : Token {
   kStep,   // a basic block
   kEnter,  // a function, called from that place
   kExit,
-  kWarpBarrier,
-  kCommit,  // ends a group of the async copies so far
-  kWait,    // for all groups except this many
   kLoad,
   kStore,
   kAsyncCopy,
@@ -35,7 +32,7 @@ enum class Kind : Token {
   kLockLoad,  // of an atomic that implements locks and flags: its store is a kAtomicStore
   kVolatileLoad,
   kVolatileStore,
-  kAction,  // a machine::Action that has no kind of its own
+  kAction,  // a machine::Action
   kLdmatrix,
   kStmatrix
 };
@@ -109,9 +106,8 @@ struct LaneLog {
   Token* next_token = nullptr;
   Token* tokens_end = nullptr;
   // The number of words per token: a load, store, ldmatrix or stmatrix has one, and one more if
-  // has_value(); an async copy two, its destination and source; a wait the number of groups; a
-  // barrier of the warp its mask; a bad index two, the compiler's type data and the index; any
-  // other action two.
+  // has_value(); an async copy two, its destination and source; a bad index two, the compiler's
+  // type data and the index; an action two.
   std::uintptr_t* next_address = nullptr;
   // The word for the value of the last store, which follows that of its address. It can be read
   // only after the store: before the next one, or when another thread runs.
@@ -209,26 +205,8 @@ std::vector<char> shared_words(std::span<const machine::KernelArray> arrays);
 // Logs the value of the lane's last store, if it is not logged yet.
 void settle(LaneLog& log);
 
-// These log for the running lane what the compiler does not announce: that it reached `place`; for
-// a wait, how many groups may stay in flight; for a barrier of the warp, its mask.
-void log_step(Kind kind, const void* place);
-void log_value(Kind kind, std::uint64_t value, const void* place);
-void log_action(const machine::Action& action, const void* place);
-// `global` is null if a cp.async only fills with zeros. If it fills this lane and may copy for
-// others, kFills is added to the address of the source.
+// If a cp.async fills this lane with zeros and may copy for others, this is added to the address of
+// the source.
 inline constexpr std::uint64_t kFills = std::uint64_t{1} << 63;
-void log_async_copy(
-    const void* shared, const void* global, std::size_t bytes, bool fills, const void* place);
-// An ldmatrix or stmatrix; `row` is 16 bytes of shared memory, or null if the lane's row is not
-// used.
-void log_matrix_row(Kind kind, const void* row, int matrices, const void* place);
-// An access that the machine makes for the kernel.
-void log_machine_access(Kind kind, const void* pointer, std::size_t bytes, const void* place);
-// Logs an access to an object of any size, in pieces of at most `widest` bytes, a power of two.
-void log_range(
-    Kind kind, const void* pointer, std::size_t bytes, std::size_t widest, const void* place);
-// Logs a load of that kind, and a store. `needs_value`: what was there before matters.
-void log_atomic(
-    Kind load, const void* pointer, std::size_t bytes, bool needs_value, const void* place);
 
 }  // namespace trace

@@ -23,80 +23,8 @@
 #include <vector>
 
 #include "model/warp_access.h"
-#include "simulator/machine/async_copies.h"
 
 namespace trace {
-
-// Arrivals at the barriers of a block that come when a thread's copies have.
-
-struct CopyArrival {
-  int thread;
-  std::uint64_t copies;  // the thread's first ones, in all
-  std::uint64_t moment;  // of the thread
-  std::uint64_t phase;   // of the barrier
-};
-
-class CopyArrivals {
- public:
-  void clear() { waiting_.clear(); }
-  void add(std::uint32_t barrier, const CopyArrival& arrival) {
-    waiting_[barrier].push_back(arrival);
-  }
-  // The barrier's phases up to this one are complete: visits their arrivals, once.
-  template <class Visit>
-  void complete(std::uint32_t barrier, std::uint64_t phase, Visit visit) {
-    const auto found = waiting_.find(barrier);
-    if (found == waiting_.end()) return;
-    std::erase_if(found->second, [&](const CopyArrival& arrival) {
-      if (arrival.phase > phase) return false;
-      visit(arrival);
-      return true;
-    });
-  }
-
- private:
-  std::map<std::uint32_t, std::vector<CopyArrival>> waiting_;  // by barrier
-};
-
-// The cp.async copies in flight: bytes that a thread has requested and not yet waited for.
-
-// For the threads of one block at a time.
-class CopiesInFlight {
- public:
-  explicit CopiesInFlight(model::WarpGeometry geometry = {}) : geometry_(geometry) {}
-  void begin_block(int threads) {
-    threads_.assign(threads, {});
-    warps_.assign(geometry_.warps_of(threads), 0);
-    arrivals_.clear();
-  }
-  void copy(int thread, int bytes) {
-    threads_[thread].issue(bytes);
-    warps_[geometry_.warp_of(thread)] += bytes;
-  }
-  void commit(int thread) { threads_[thread].commit(); }
-  // Waits until at most this many of the most recently committed groups are in flight.
-  void wait(int thread, std::uint64_t groups_in_flight) {
-    std::int64_t& of_warp = warps_[geometry_.warp_of(thread)];
-    threads_[thread].wait(groups_in_flight, [&](int bytes) { of_warp -= bytes; });
-  }
-  // The thread arrives at a barrier when its copies so far are complete; and that phase is.
-  void arrive_copied(int thread, std::uint32_t barrier, std::uint64_t phase) {
-    arrivals_.add(barrier, {thread, threads_[thread].issued(), 0, phase});
-  }
-  void completed(std::uint32_t barrier, std::uint64_t phase) {
-    arrivals_.complete(barrier, phase, [&](const CopyArrival& arrival) {
-      std::int64_t& of_warp = warps_[geometry_.warp_of(arrival.thread)];
-      threads_[arrival.thread].wait_for_first(arrival.copies, [&](int bytes) { of_warp -= bytes; });
-    });
-  }
-  std::int64_t bytes_of_warp(int warp) const { return warps_[warp]; }
-
- private:
-  const model::WarpGeometry geometry_;
-  std::vector<machine::AsyncGroups<int>> threads_;  // bytes of each copy
-  std::vector<std::int64_t> warps_;
-  CopyArrivals arrivals_;
-};
 
 // A moment of a block, from its start.
 using Instant = std::uint32_t;

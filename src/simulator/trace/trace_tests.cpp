@@ -22,7 +22,6 @@
 #include "simulator/trace/hooks.h"
 #include "simulator/trace/idioms.h"
 #include "simulator/trace/source_lines.h"
-#include "simulator/trace/thread_order.h"
 #include "simulator/trace/trace.h"
 #include "simulator/trace/warp_tracer.h"
 #include "testing/program.h"
@@ -187,20 +186,6 @@ TEST_CASE("local variables are measured over all calls, and other threads must n
       CHECK(counts.local_bytes <= local.most_bytes);
     }
   }
-}
-
-TEST_CASE("a thread waits for its own copies, and a warp's bytes are those of its threads") {
-  CopiesInFlight copies;
-  copies.begin_block(40);
-  for (int thread : {0, 31, 32, 39}) {
-    copies.copy(thread, 8);
-    copies.commit(thread);
-  }
-  copies.wait(31, 0);
-  CHECK(copies.bytes_of_warp(0) == 8);
-  CHECK(copies.bytes_of_warp(1) == 16);
-  copies.begin_block(40);
-  CHECK(copies.bytes_of_warp(1) == 0);
 }
 
 TEST_CASE("the trace has the thread that stored each word of the result, if any") {

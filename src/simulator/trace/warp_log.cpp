@@ -339,7 +339,6 @@ void BlockCounts::begin_block(std::int64_t block, int threads) {
   block_ = block;
   threads_.assign(threads, {});
   sectors_ = conflicts_ = {};
-  in_flight_.begin_block(threads);
 }
 
 std::optional<double> BlockCounts::Requests::mean() const {
@@ -366,7 +365,8 @@ void BlockCounts::end_block(bool is_cut) {
 
 void BlockCounts::request(
     Site& site, const model::WarpAccess& access, const RequestCost& cost, int warp,
-    std::span<Party* const> together, const model::WarpAccess* other) {
+    std::span<Party* const> together, const model::WarpAccess* other,
+    std::int64_t bytes_in_flight) {
   model::LineCounts& total = site.counts;
   total.executions += std::popcount(access.active);
   total.requests += 1;
@@ -381,9 +381,8 @@ void BlockCounts::request(
     conflicts_.add(cost.bank_conflicts);
   }
   if (site.traffic == kSmemLoads) {
-    const std::int64_t bytes = in_flight_.bytes_of_warp(warp);
-    total.in_flight_bytes += bytes;
-    total.in_flight_most = std::max(total.in_flight_most, bytes);
+    total.in_flight_bytes += bytes_in_flight;
+    total.in_flight_most = std::max(total.in_flight_most, bytes_in_flight);
   }
   if (cost.widenable) {
     model::Widenable& widenable = counts_.widenable[cost.pieces];

@@ -12,10 +12,8 @@
 #include <vector>
 
 #include "model/warp_access.h"
-#include "simulator/machine/async_copies.h"
 #include "simulator/machine/memory.h"
 #include "simulator/trace/hooks.h"
-#include "simulator/trace/thread_order.h"
 
 namespace trace {
 
@@ -271,7 +269,7 @@ class RequestCosts {
 
 class BlockCounts {
  public:
-  explicit BlockCounts(model::WarpGeometry geometry) : geometry_(geometry), in_flight_(geometry) {}
+  explicit BlockCounts(model::WarpGeometry geometry) : geometry_(geometry) {}
   void begin_block(std::int64_t block, int threads);
   void end_block(bool is_cut);
   void barrier() {
@@ -285,10 +283,12 @@ class BlockCounts {
   }
 
   // Counts a request at `site` by the lanes of `together`: all of them, except where a cp.async
-  // fills with zeros. `other` is the other side of a cp.async.
+  // fills with zeros. `other` is the other side of a cp.async; meanwhile so many bytes of the
+  // warp's cp.async are in flight.
   void request(
       Site& site, const model::WarpAccess& access, const RequestCost& cost, int warp,
-      std::span<Party* const> together, const model::WarpAccess* other);
+      std::span<Party* const> together, const model::WarpAccess* other,
+      std::int64_t bytes_in_flight);
   // Counts one side of a box that the copy engine moves for `thread`: one request, of all its
   // bytes.
   void box(Site& site, const model::BoxCost& cost, int thread);
@@ -298,8 +298,6 @@ class BlockCounts {
   void box_outside(const model::BoxCost& cost);
   // Adds what the lanes of a party did together, when it is known.
   void add(int warp, const Party& party);
-
-  CopiesInFlight& in_flight() { return in_flight_; }
 
   // All counts except hazards.
   model::Counts result(const Sites& sites) const;
@@ -315,8 +313,7 @@ class BlockCounts {
   model::Counts counts_;          // without what the sites count
   std::vector<Tally> threads_;    // for the block
   Requests sectors_, conflicts_;  // for the block: loads from global memory, all of shared memory
-  CopiesInFlight in_flight_;
-  RepeatedWords words_;  // of the first block
+  RepeatedWords words_;           // of the first block
   std::int64_t block_ = 0;
 };
 

@@ -135,61 +135,6 @@ void WarpTracer::stop() {
   hooks.log = nullptr;
 }
 
-void WarpTracer::async_copy(
-    const void* shared, const void* global, std::size_t bytes, bool fills, const void* place) {
-  log_async_copy(shared, global, bytes, fills, place);
-}
-
-void WarpTracer::access(
-    const void* pointer, std::size_t bytes, machine::Access access, const void* place) {
-  switch (access) {
-    case machine::Access::read_only_load:
-      act({machine::Action::Kind::read_only_load, static_cast<std::uint32_t>(bytes),
-           reinterpret_cast<std::uintptr_t>(pointer)},
-          place);
-      [[fallthrough]];
-    case machine::Access::load:
-      return log_machine_access(Kind::kLoad, pointer, bytes, place);
-    case machine::Access::store:
-      return log_machine_access(Kind::kStore, pointer, bytes, place);
-    case machine::Access::volatile_load:
-      return log_machine_access(Kind::kVolatileLoad, pointer, bytes, place);
-    case machine::Access::volatile_store:
-      return log_machine_access(Kind::kVolatileStore, pointer, bytes, place);
-  }
-}
-
-void WarpTracer::matrix_row(const void* row, int matrices, bool stores, const void* place) {
-  log_matrix_row(stores ? Kind::kStmatrix : Kind::kLdmatrix, row, matrices, place);
-}
-
-void WarpTracer::act(const machine::Action& action, const void* place) {
-  using Act = machine::Action::Kind;
-  if (action.kind == Act::commit) return log_step(Kind::kCommit, place);
-  if (action.kind == Act::wait_for_groups) return log_value(Kind::kWait, action.value, place);
-  if (action.kind == Act::warp_barrier) return log_value(Kind::kWarpBarrier, action.value, place);
-  if (action.kind == Act::fence) watch_.will_fence();
-  if (action.kind == Act::multiply || action.kind == Act::multiplied) {
-    has_multiplied_ = true;
-    watch_sums();
-  }
-  machine::Action logged = action;
-  if (action.copy != nullptr) {
-    logged.value = copies_.size();
-    copies_.push_back(*action.copy);
-  }
-  log_action(logged, place);
-}
-
-void WarpTracer::atomic(
-    const void* pointer, std::size_t bytes, machine::AtomicUse use, const void* place) {
-  const bool exchanges = use == machine::AtomicUse::kExchange;
-  const bool locks = exchanges || use == machine::AtomicUse::kLock;
-  if (use != machine::AtomicUse::kSum) watch_.will_count(pointer);
-  if (locks) watch_.will_lock(pointer);
-  log_atomic(locks ? Kind::kLockLoad : Kind::kAtomicLoad, pointer, bytes, !exchanges, place);
-}
-
 bool WarpTracer::barrier(std::span<const bool> left) {
   counts_.barrier();
   watch_.barrier(left, log_);
@@ -244,10 +189,6 @@ void WarpTracer::execute(Together together) {
       for (Party* party : together) party->path = caller;
       return;
     }
-    case Kind::kWarpBarrier:
-    case Kind::kCommit:
-    case Kind::kWait:
-      return follow(token, together);
     case Kind::kLoad:
     case Kind::kStore:
     case Kind::kAtomicLoad:
@@ -285,43 +226,42 @@ void WarpTracer::execute(Together together) {
 
 void WarpTracer::tell(
     const model::WarpAccess& first, const model::WarpAccess& second, Token token, Token path) {
-  const int lowest = std::countr_zero(first.active);
-  bool acted = false;
-  machine::for_each_lane(first.active, [&](int l) {
+  using Event = model::RecordedEvent::Kind;
+  using enum machine::Action::Kind;
+  std::optional<Event> event;
+  for (std::uint32_t left = first.active; left != 0;) {
+    const int l = std::countr_zero(left);
     const machine::Action action = unpacked(first.address[l], second.address[l]);
-    using enum machine::Action::Kind;
-    const bool multiplies = action.kind == multiply;
-    // The lanes of a warp multiply together.
-    const bool together = multiplies || action.kind == multiply_by || action.kind == mma;
-    if (!together || l == lowest) acted |= act(thread_of(l), action, token, path);
-    if (multiplies) watch_.joined_multiply(thread_of(l));
-  });
+    // The lanes of a warp multiply together, and those with the same mask arrive together.
+    std::uint32_t lanes = 1u << l;
+    if (action.kind == multiply || action.kind == multiply_by || action.kind == mma) lanes = left;
+    for (int other = l; action.kind == warp_barrier && other < model::kWarpSize; ++other) {
+      lanes |= left & std::uint32_t{second.address[other] == action.value} << other;
+    }
+    if (const auto recorded = act(thread_of(l), lanes, action, token, path)) event = recorded;
+    left &= ~lanes;
+  }
   if (!record_.is_on()) return;
-  if (acted) {
-    record_.event(
-        model::RecordedEvent::Kind::action, paths_.places_of(path, place_of(token)),
-        {.active = first.active, .bytes = 0, .address = {}, .warp = geometry_}, warp_);
+  if (event) {
+    model::WarpAccess lanes{.active = first.active, .bytes = 0, .address = {}, .warp = geometry_};
+    if (event == Event::wait) lanes = second;
+    record_.event(*event, paths_.places_of(path, place_of(token)), lanes, warp_);
   }
   record_hazards();
 }
 
-// Returns whether it was recorded.
-bool WarpTracer::act(int thread, machine::Action action, Token token, Token path) {
+// Returns the event of a recording that it is of, if any.
+std::optional<model::RecordedEvent::Kind> WarpTracer::act(
+    int thread, std::uint32_t lanes, machine::Action action, Token token, Token path) {
   using Act = machine::Action::Kind;
-  if (action.kind == Act::load || action.kind == Act::store) {
-    action.copy = &copies_[action.value];
-  } else if (action.kind == Act::wait) {
-    counts_.in_flight().completed(action.number, action.value);
-  } else if (action.kind == Act::arrive_copied) {
-    counts_.in_flight().arrive_copied(thread, action.number, action.value);
-  }
+  if (action.kind == Act::load || action.kind == Act::store) action.copy = &copies_[action.value];
   if (action.copy != nullptr) count(thread, action, token, path);
   // A warp has 16 of the 64 rows, and all columns.
   if (action.kind == Act::multiply) counts_.mma(16, action.number, action.depth);
   if (action.kind == Act::mma) counts_.mma(action.number, 8, action.depth);
-  watch_.act(thread, action, path, token);
+  watch_.act(thread, lanes, action, path, token);
   if (action.kind == Act::load) counts_.box_starts(watch_.box_bytes_in_flight(thread));
-  return record_.is_on() && record_.action(thread, action);
+  return record_.is_on() ? record_.action(thread, action) : std::nullopt;
 }
 
 // The copy engine's accesses to shared memory have bytes, but their wavefronts were not measured.
@@ -369,8 +309,7 @@ void WarpTracer::copy(
     if (from.address[l] != 0) from.filling |= 1u << l;
     from.address[l] &= ~kFills;
   });
-  machine::for_each_lane(
-      from.active, [&](int l) { counts_.in_flight().copy(thread_of(l), from.bytes); });
+  machine::for_each_lane(from.active, [&](int l) { watch_.will_copy(thread_of(l), from.bytes); });
   const Token path = together[0]->path;
   const auto side = [&](const model::WarpAccess& access, const model::WarpAccess& other,
                         const RequestCost& cost) {
@@ -393,45 +332,11 @@ void WarpTracer::copy(
 void WarpTracer::request(
     Site& site, const model::WarpAccess& access, const RequestCost& cost, Together together,
     const StoredValues* values, const model::WarpAccess* other) {
-  counts_.request(site, access, cost, warp_, together, other);
+  counts_.request(site, access, cost, warp_, together, other, watch_.bytes_in_flight(warp_));
   watch_.request(site, access, warp_, values);
   if (!record_.is_on()) return;
   record_.request(site, sites_, access, cost, warp_);
   record_hazards();
-}
-
-void WarpTracer::follow(Token token, Together together) {
-  using Event = model::RecordedEvent::Kind;
-  model::WarpAccess lanes{.active = 0, .bytes = 0, .address = {}, .warp = geometry_};
-  for (const Party* party : together) lanes.active |= party->lanes;
-  Event event = Event::commit;
-  if (kind_of(token) == Kind::kWarpBarrier) {
-    event = Event::warp_barrier;
-    const model::WarpAccess masks = log_.gather(token, together);
-    // Lanes with the same mask arrived together.
-    for (std::uint32_t left = lanes.active; left != 0;) {
-      const auto mask = static_cast<std::uint32_t>(masks.address[std::countr_zero(left)]);
-      std::uint32_t same = 0;
-      machine::for_each_lane(
-          left, [&](int l) { same |= std::uint32_t{masks.address[l] == mask} << l; });
-      watch_.warp_barrier(warp_, same, mask);
-      left &= ~same;
-    }
-  } else if (kind_of(token) == Kind::kWait) {
-    event = Event::wait;
-    lanes = log_.gather(token, together);
-    machine::for_each_lane(lanes.active, [&](int l) {
-      watch_.wait(thread_of(l), lanes.address[l]);
-      counts_.in_flight().wait(thread_of(l), lanes.address[l]);
-    });
-  } else {
-    machine::for_each_lane(lanes.active, [&](int l) {
-      watch_.commit(thread_of(l));
-      counts_.in_flight().commit(thread_of(l));
-    });
-  }
-  if (!record_.is_on()) return;
-  record_.event(event, paths_.places_of(together[0]->path, place_of(token)), lanes, warp_);
 }
 
 void WarpTracer::record_hazards() {
@@ -512,9 +417,14 @@ void EventRecord::begin_or_end(model::RecordedEvent::Kind kind) {
   add_event(*recorder_, *recording_, {kind, block_});
 }
 
-bool EventRecord::action(int thread, const machine::Action& action) {
+std::optional<model::RecordedEvent::Kind> EventRecord::action(
+    int thread, const machine::Action& action) {
   using From = machine::Action::Kind;
   using To = model::RecordedAction::Kind;
+  using Event = model::RecordedEvent::Kind;
+  if (action.kind == From::commit) return Event::commit;
+  if (action.kind == From::wait_for_groups) return Event::wait;
+  if (action.kind == From::warp_barrier) return Event::warp_barrier;
   const std::pair<From, To> known[] = {
       {From::arrive, To::arrive},
       {From::wait, To::wait},
@@ -525,10 +435,10 @@ bool EventRecord::action(int thread, const machine::Action& action) {
       {From::mma, To::mma}};
   const auto* const kind = std::ranges::find(known, action.kind, &std::pair<From, To>::first);
   if (action.kind == From::multiply_by) recording_->actions.back().bits = 0;
-  if (kind == std::end(known)) return false;
+  if (kind == std::end(known)) return std::nullopt;
   if (recording_->actions.size() >= recorder_->most_events) {
     recording_->complete = false;
-    return false;
+    return std::nullopt;
   }
   model::RecordedAction recorded{kind->second, block_, thread, recording_->events.size()};
   recorded.value = action.value;
@@ -565,7 +475,7 @@ bool EventRecord::action(int thread, const machine::Action& action) {
     recorded.value = 1;
   }
   recording_->actions.push_back(recorded);
-  return true;
+  return Event::action;
 }
 
 void EventRecord::hazards(std::span<const model::Hazard> found) {

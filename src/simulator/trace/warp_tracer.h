@@ -39,9 +39,8 @@ class EventRecord {
       model::RecordedEvent::Kind kind, std::vector<std::uint32_t> places,
       const model::WarpAccess& lanes, int warp);
   void begin_or_end(model::RecordedEvent::Kind kind);
-  // A thread's request to an mbarrier, the copy engine or the tensor cores. Returns whether it is
-  // one of the next event, of Kind::action.
-  bool action(int thread, const machine::Action& action);
+  // What a thread does. Returns the kind of the next event, if this is one of it.
+  std::optional<model::RecordedEvent::Kind> action(int thread, const machine::Action& action);
   // A hazard that was found at the most recent event.
   void hazards(std::span<const model::Hazard> found);
   // The system stopped an access. Nothing else is known about it.
@@ -116,12 +115,12 @@ class WarpTracer : public machine::BlockObserver {
   void request(
       Site& site, const model::WarpAccess& access, const RequestCost& cost, Together together,
       const StoredValues* values = nullptr, const model::WarpAccess* other = nullptr);
-  void follow(Token token, Together together);
   void record_hazards();
   void tell(
       const model::WarpAccess& first, const model::WarpAccess& second, Token token, Token path);
   void count(int thread, const machine::Action& action, Token token, Token path);
-  bool act(int thread, machine::Action action, Token token, Token path);
+  std::optional<model::RecordedEvent::Kind> act(
+      int thread, std::uint32_t lanes, machine::Action action, Token token, Token path);
   int thread_of(int lane) const { return geometry_.thread_of(warp_, lane); }
 
   const model::WarpGeometry geometry_;

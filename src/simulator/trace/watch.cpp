@@ -506,16 +506,31 @@ void Watch::misuse(int thread, const machine::Action& action, Token path, Token 
   add_other(hazard);
 }
 
-void Watch::act(int thread, const machine::Action& action, Token path, Token token) {
+void Watch::follow_copies(int thread, const machine::Action& action) {
   using Act = machine::Action::Kind;
+  if (action.kind == Act::commit) threads_.commit(thread);
+  if (action.kind == Act::wait_for_groups) threads_.wait(thread, action.value);
+  if (action.kind == Act::arrive_copied)
+    threads_.arrive_copied(thread, action.number, action.value);
+  if (action.kind == Act::wait) threads_.completed(action.number, action.value);
+}
+
+void Watch::act(
+    int thread, std::uint32_t lanes, const machine::Action& action, Token path, Token token) {
+  using Act = machine::Action::Kind;
+  follow_copies(thread, action);
   if (!looks()) return;
+  const int warp = geometry_.warp_of(thread);
   const std::uint64_t phase = AsyncAgents::place(action.number, action.value);
   switch (action.kind) {
     case Act::commit:
-    case Act::wait_for_groups:
-    case Act::warp_barrier:
     case Act::mma:
-      return;  // have functions of their own
+      return;
+    case Act::wait_for_groups:
+      return touch_sources(thread);
+    case Act::warp_barrier:
+      latest_loads_[warp] = {};
+      return threads_.order().warp_barrier(warp, lanes, static_cast<std::uint32_t>(action.value));
     case Act::fence:
       return threads_.order().fence(thread, action.value != 0);
     case Act::read_only_load: {
@@ -536,13 +551,10 @@ void Watch::act(int thread, const machine::Action& action, Token path, Token tok
           sites_.array_of(*site), action.value - site->array->begin, 8, {thread, site->number});
     }
     case Act::arrive:
-      use_barrier(thread, action.number, false, path, token);
-      return threads_.order().arrive(thread, phase);
     case Act::arrive_copied:
       use_barrier(thread, action.number, false, path, token);
-      return threads_.arrive_copied(thread, action.number, action.value, phase);
+      return threads_.order().arrive(thread, phase);
     case Act::wait:
-      threads_.completed(action.number, action.value);
       touch_sources(thread);
       use_barrier(thread, action.number, false, path, token);
       threads_.order().atomic_load(thread, phase);
@@ -556,6 +568,9 @@ void Watch::act(int thread, const machine::Action& action, Token path, Token tok
     case Act::store:
       return store_tile(thread, action, path, token);
     case Act::multiply:
+      read_operand(thread, action, path, token);
+      return machine::for_each_lane(
+          lanes, [&](int l) { joined_multiply(geometry_.thread_of(warp, l)); });
     case Act::multiply_by:
       return read_operand(thread, action, path, token);
     case Act::stores_read:
@@ -574,8 +589,8 @@ void Watch::act(int thread, const machine::Action& action, Token path, Token tok
   }
 }
 
+// The thread takes part in the wgmma that its warp started last.
 void Watch::joined_multiply(int thread) {
-  if (!looks()) return;
   const int agent =
       agents_.number(AsyncAgents::Kind::tensor_cores, thread / machine::kWarpgroupThreads);
   const std::size_t started = agents_.started(geometry_.warp_of(thread));
@@ -712,28 +727,12 @@ void Watch::add_other(const model::Hazard& hazard) {
   if (!known) others_.push_back(hazard);
 }
 
-void Watch::commit(int thread) {
-  if (looks()) threads_.commit(thread);
-}
-
-void Watch::wait(int thread, std::uint64_t groups_in_flight) {
-  if (!looks()) return;
-  threads_.wait(thread, groups_in_flight);
-  touch_sources(thread);
-}
-
 // For other blocks, a copy reads its source until it is waited for.
 void Watch::touch_sources(int thread) {
   for (const HazardWatch::Load& load : threads_.take_arrived()) {
     add_touch(
         load.array, load.byte, load.bytes, Touch::Way::load, &sites_[load.actor.site], thread);
   }
-}
-
-void Watch::warp_barrier(int warp, std::uint32_t lanes, std::uint32_t mask) {
-  if (!looks()) return;
-  threads_.order().warp_barrier(warp, lanes, mask);
-  latest_loads_[warp] = {};
 }
 
 void Watch::barrier(std::span<const bool> left, const WarpLog& log) {

@@ -75,13 +75,8 @@ class Watch {
   void bad_index(
       const model::WarpAccess& type, const model::WarpAccess& index, Token path, Token token,
       int warp);
-  // An action of one thread or, if it is wgmma's, of the lanes from that thread on.
-  void act(int thread, const machine::Action& action, Token path, Token token);
-  // The thread takes part in the wgmma that its warp started last.
-  void joined_multiply(int thread);
-  void commit(int thread);
-  void wait(int thread, std::uint64_t groups_in_flight);
-  void warp_barrier(int warp, std::uint32_t lanes, std::uint32_t mask);
+  // An action of these lanes of the thread's warp, of which it is the first.
+  void act(int thread, std::uint32_t lanes, const machine::Action& action, Token path, Token token);
   // Fatal if threads wait for each other at different barriers.
   void barrier(std::span<const bool> left, const WarpLog& log);
 
@@ -89,6 +84,11 @@ class Watch {
   std::vector<model::Hazard> found() const;
   // The hazards of this block that were not taken yet.
   std::vector<model::Hazard> take_new();
+
+  // The bytes that a warp has requested by cp.async and not yet waited for, which are followed in
+  // any case. A thread requests some.
+  std::int64_t bytes_in_flight(int warp) const { return threads_.bytes_in_flight(warp); }
+  void will_copy(int thread, int bytes) { threads_.will_copy(thread, bytes); }
 
   // The bytes of boxes that may be in flight as far as the thread knows: it has neither waited for
   // them nor heard from a thread that has. How the threads take turns does not matter.
@@ -105,6 +105,8 @@ class Watch {
   void load_tile(int thread, const machine::Action& action, Token path, Token token);
   void store_tile(int thread, const machine::Action& action, Token path, Token token);
   void learn(int thread, int agent, std::uint64_t count);
+  void joined_multiply(int thread);
+  void follow_copies(int thread, const machine::Action& action);
   void touch_sources(int thread);
   void look_for_undefined(
       const Site& site, const model::WarpAccess& access, int warp, const StoredValues& values);
