@@ -253,7 +253,7 @@ HazardWatch::Actor HazardWatch::unordered_store(
     const Cell& cell, int thread, std::uint64_t place, bool after_all) const {
   if (cell.is_stored_by_agent()) {
     const int agent = cell.store_thread() - Cell::kFirstAgent;
-    if (order_.knows(thread, agent, cell.store_moment())) return kNobody;
+    if (order_.knows(thread, {agent, cell.store_moment()})) return kNobody;
     return {thread_of_site_[cell.store_site], cell.store_site};
   }
   const auto is_before = [&](int other) {
@@ -273,10 +273,8 @@ HazardWatch::Actor HazardWatch::unordered_store(
 HazardWatch::Actor HazardWatch::unordered_agent_load(const Cell& cell, int thread) const {
   const MoreOfCell* const more = cells_.more(cell);
   if (more == nullptr) return kNobody;
-  for (const MoreOfCell::AgentRead& read : more->agent_reads) {
-    if (!order_.knows(thread, read.agent, read.action)) {
-      return {thread_of_site_[read.site], read.site};
-    }
+  for (const auto& [by, site] : more->agent_reads) {
+    if (!order_.knows(thread, by)) return {thread_of_site_[site], site};
   }
   return kNobody;
 }
@@ -387,57 +385,57 @@ void HazardWatch::forget_loads(Cell& cell, std::uint32_t site) {
       cells_.make_more(cell).loads, [&](const Together& known) { return known.site == site; });
 }
 
-void HazardWatch::load(std::size_t array, std::uint64_t byte, int bytes, Actor actor, How how) {
+void HazardWatch::load(const Access& access, How how) {
+  const auto& [array, byte, bytes, actor] = access;
   const std::uint32_t serial = cells_.serial();
   const std::uintptr_t begin = begin_of(array);
   cells_.for_each(array, byte, bytes, [&](Cell& cell, std::uint64_t at, const Cell& word) {
     if (cell.pending_in == serial) {
       const Actor copier{cell.store_thread(), cell.store_site};
-      report(model::HazardKind::copy_not_waited_for, copier, actor, array, at);
+      report(model::HazardKind::copy_not_waited_for, copier, access, at);
     } else if (const Actor other = unordered_store(cell, actor.thread, begin + at);
                is_somebody(other)) {
       if (cell.is_stored_by_agent()) {
-        report(model::HazardKind::tile_not_waited_for, other, actor, array, at);
+        report(model::HazardKind::tile_not_waited_for, other, access, at);
       } else {
-        report_race(other, actor, how != How::plain, array, at);
+        report_race(other, access, how != How::plain, at);
       }
     } else if (const Actor atomic = unordered_atomic(cell, actor.thread, how, begin + at);
                is_somebody(atomic)) {
-      report_race(atomic, actor, how != How::plain, array, at);
+      report_race(atomic, access, how != How::plain, at);
     } else if (is_shared_[array] && !(bytes < 4 ? cell : word).is_initialized(serial)) {
-      reads_of_nothing_.push_back({actor, array, at, false});
+      reads_of_nothing_.push_back({{array, at, 1, actor}, false});
     }
     note_load(cell, actor, how, order_.now(actor.thread));
   });
 }
 
-void HazardWatch::copy_from(std::size_t array, std::uint64_t byte, int bytes, Actor actor) {
-  load(array, byte, bytes, actor);
-  is_copied_from_[array] = true;
-  copy_sites_.insert(actor.site);
-  copies_[actor.thread].issue({{array, byte, bytes, actor}, true, order_.now(actor.thread)});
+void HazardWatch::copy_from(const Access& access) {
+  load(access);
+  const int thread = access.actor.thread;
+  is_copied_from_[access.array] = true;
+  copy_sites_.insert(access.actor.site);
+  copies_[thread].issue({access, true, {.moment = order_.now(thread)}});
 }
 
-void HazardWatch::agent_copy_from(
-    std::size_t array, std::uint64_t byte, int bytes, Actor actor, int agent,
-    ThreadOrder::Moment action) {
-  is_copied_from_[array] = true;
-  agent_copies_.push_back({{array, byte, bytes, actor}, true, action, agent});
+void HazardWatch::agent_copy_from(const Access& access, AgentAction by) {
+  is_copied_from_[access.array] = true;
+  agent_copies_.push_back({access, true, by});
 }
 
-HazardWatch::Actor HazardWatch::reading(
-    std::size_t array, std::uint64_t byte, int bytes, int thread) const {
-  if (!is_copied_from_[array]) return kNobody;
+HazardWatch::Actor HazardWatch::reading(const Access& access) const {
+  if (!is_copied_from_[access.array]) return kNobody;
+  const int thread = access.actor.thread;
   const auto is_read = [&](const CopyUnderWay& copy) {
-    return copy.reads && copy.array == array && copy.byte < byte + bytes &&
-           byte < copy.byte + copy.bytes;
+    return copy.reads && copy.array == access.array && copy.byte < access.byte + access.bytes &&
+           access.byte < copy.byte + copy.bytes;
   };
   for (const CopyUnderWay& copy : agent_copies_) {
-    if (is_read(copy) && !order_.knows(thread, copy.agent, copy.moment)) return copy.actor;
+    if (is_read(copy) && !order_.knows(thread, copy.by)) return copy.actor;
   }
   for (const auto& copies : copies_) {
     for (const CopyUnderWay& copy : copies.in_flight()) {
-      if (is_read(copy) && order_.is_before(copy.moment, copy.actor.thread, thread)) {
+      if (is_read(copy) && order_.is_before(copy.by.moment, copy.actor.thread, thread)) {
         return copy.actor;
       }
     }
@@ -447,26 +445,26 @@ HazardWatch::Actor HazardWatch::reading(
 
 // If one of the two is an atomic or volatile access that `may_be_of_a_flag`, nobody knows yet.
 void HazardWatch::report_race(
-    Actor first, Actor second, bool may_be_of_a_flag, std::size_t array, std::uint64_t byte) {
-  if (!may_be_of_a_flag) return report(model::HazardKind::race, first, second, array, byte);
+    Actor other, const Access& access, bool may_be_of_a_flag, std::uint64_t byte) {
+  if (!may_be_of_a_flag) return report(model::HazardKind::race, other, access, byte);
   const bool is_known =
       std::any_of(races_with_flags_.begin(), races_with_flags_.end(), [&](const Found& known) {
-        return known.array == array && known.byte == byte && known.first.site == first.site &&
-               known.second.site == second.site;
+        return known.array == access.array && known.byte == byte &&
+               known.first.site == other.site && known.second.site == access.actor.site;
       });
   if (is_known) return;
-  races_with_flags_.push_back({model::HazardKind::race, first, second, array, byte, block_, false});
+  races_with_flags_.push_back(
+      {model::HazardKind::race, other, access.actor, access.array, byte, block_, false});
 }
 
-void HazardWatch::store(
-    std::size_t array, std::uint64_t byte, int bytes, Actor actor, How how, std::uint64_t value) {
+void HazardWatch::store(const Access& access, How how, std::uint64_t value) {
+  const auto& [array, byte, bytes, actor] = access;
   // A volatile store after a fence is a flag, and not code from before Volta.
   if (how == How::is_volatile && order_.has_fenced(actor.thread)) how = How::atomic;
   const std::uint32_t serial = cells_.serial();
   const std::uintptr_t begin = begin_of(array);
-  if (const Actor copier = reading(array, byte, bytes, actor.thread);
-      is_somebody(copier) && value != kUnchanged) {
-    report(model::HazardKind::source_changed, copier, actor, array, byte);
+  if (const Actor copier = reading(access); is_somebody(copier) && value != kUnchanged) {
+    report(model::HazardKind::source_changed, copier, access, byte);
   }
   cells_.for_each(array, byte, bytes, [&](Cell& cell, std::uint64_t at, Cell& word) {
     const std::uint32_t content = content_of(value, bytes, at - byte);
@@ -484,27 +482,27 @@ void HazardWatch::store(
     };
     if (set_again) cells_.make_more(cell).is_flag = true;
     if (is_somebody(agent)) {
-      report(model::HazardKind::tile_in_use, agent, actor, array, at);
+      report(model::HazardKind::tile_in_use, agent, access, at);
     } else if (by_agent) {
-      report(model::HazardKind::tile_not_waited_for, storer, actor, array, at);
+      report(model::HazardKind::tile_not_waited_for, storer, access, at);
     } else if (cell.pending_in == serial && cell.store_thread() == actor.thread) {
       const Actor copier{cell.store_thread(), cell.store_site};
-      report(model::HazardKind::copy_not_waited_for, copier, actor, array, at);
+      report(model::HazardKind::copy_not_waited_for, copier, access, at);
     } else if (is_somebody(storer) && !set_again) {
-      report_race(storer, actor, reads, array, at);
+      report_race(storer, access, reads, at);
     } else if (const Actor plain = loader(true); is_somebody(plain)) {
       report(
           copy_sites_.contains(plain.site) ? model::HazardKind::source_changed
                                            : model::HazardKind::race,
-          plain, actor, array, at);
+          plain, access, at);
       forget_loads(cell, plain.site);
     } else if (const Actor strong = loader(false); is_somebody(strong)) {
-      report_race(strong, actor, how == How::plain, array, at);
+      report_race(strong, access, how == How::plain, at);
       forget_loads(cell, strong.site);
     } else if (is_somebody(writer) && !set_again) {
-      report_race(writer, actor, reads, array, at);
+      report_race(writer, access, reads, at);
     } else if (set_again && !together) {
-      report(model::HazardKind::same_value, writer, actor, array, at);
+      report(model::HazardKind::same_value, writer, access, at);
     }
     if (reads) return note_load(cell, actor, how, order_.now(actor.thread));
     cell.initialized_in = word.initialized_in = serial;
@@ -525,100 +523,99 @@ void HazardWatch::store(
   });
 }
 
-void HazardWatch::update(std::size_t array, std::uint64_t byte, int bytes, Actor actor) {
+void HazardWatch::update(const Access& access) {
+  const auto& [array, byte, bytes, actor] = access;
   if (!is_shared_[array]) return;
   const std::uint32_t serial = cells_.serial();
   cells_.for_each(array, byte, bytes, [&](const Cell&, std::uint64_t at, const Cell& word) {
     if (word.is_initialized(serial)) return;
-    reads_of_nothing_.push_back({actor, array, at, true});
+    reads_of_nothing_.push_back({{array, at, 1, actor}, true});
   });
 }
 
-void HazardWatch::copy(std::size_t array, std::uint64_t byte, int bytes, Actor actor) {
+void HazardWatch::copy(const Access& access) {
+  const auto& [array, byte, bytes, actor] = access;
   cells_.for_each(array, byte, bytes, [&](Cell& cell, std::uint64_t at, const Cell&) {
     Actor other = unordered_store(cell, actor.thread);
     if (!is_somebody(other)) other = unordered_load(cell, actor.thread, How::plain);
     if (!is_somebody(other)) other = unordered_atomic(cell, actor.thread, How::plain);
-    if (is_somebody(other)) report(model::HazardKind::race, other, actor, array, at);
+    if (is_somebody(other)) report(model::HazardKind::race, other, access, at);
     const Actor agent = unordered_agent_load(cell, actor.thread);
-    if (is_somebody(agent)) report(model::HazardKind::tile_in_use, agent, actor, array, at);
+    if (is_somebody(agent)) report(model::HazardKind::tile_in_use, agent, access, at);
     note_plain_store(cell, actor);
     cell.pending_in = cells_.serial();
   });
-  copies_[actor.thread].issue({{array, byte, bytes, actor}});
+  copies_[actor.thread].issue({access});
 }
 
-void HazardWatch::use_barrier(std::size_t array, std::uint64_t byte, Actor actor, bool by_copies) {
-  constexpr int kBytes = 8;
-  cells_.for_each(array, byte, kBytes, [&](const Cell& cell, std::uint64_t at, const Cell&) {
+void HazardWatch::use_barrier(const Access& access, bool by_copies) {
+  const auto& [array, byte, bytes, actor] = access;
+  cells_.for_each(array, byte, bytes, [&](const Cell& cell, std::uint64_t at, const Cell&) {
     if (at != byte) return;
     if (const Actor other = unordered_store(cell, actor.thread); is_somebody(other)) {
-      report(kind_of_unordered(cell), other, actor, array, at);
+      report(kind_of_unordered(cell), other, access, at);
     } else if (
         by_copies && !cell.is_stored_by_agent() &&
         !order_.is_fenced(cell.store_moment(), cell.store_thread(), actor.thread, true)) {
       const Actor initializer{cell.store_thread(), cell.store_site};
-      report(model::HazardKind::not_fenced, initializer, actor, array, at);
+      report(model::HazardKind::not_fenced, initializer, access, at);
     }
   });
 }
 
-void HazardWatch::agent_store(
-    std::size_t array, std::uint64_t byte, int bytes, Actor actor, int agent,
-    ThreadOrder::Moment action) {
+void HazardWatch::agent_store(const Access& access, AgentAction by) {
+  const auto& [array, byte, bytes, actor] = access;
   if (thread_of_site_.size() <= actor.site) thread_of_site_.resize(actor.site + 1, 0);
   thread_of_site_[actor.site] = actor.thread;
   const std::uint32_t serial = cells_.serial();
   cells_.for_each(array, byte, bytes, [&](Cell& cell, std::uint64_t at, Cell& word) {
     if (const Actor reader = unordered_agent_load(cell, actor.thread); is_somebody(reader)) {
-      report(model::HazardKind::tile_in_use, reader, actor, array, at);
+      report(model::HazardKind::tile_in_use, reader, access, at);
     } else if (const Actor other = unordered_store(cell, actor.thread); is_somebody(other)) {
-      report(kind_of_unordered(cell), other, actor, array, at);
+      report(kind_of_unordered(cell), other, access, at);
     } else if (const Actor loads = unordered_load(cell, actor.thread, How::plain);
                is_somebody(loads)) {
-      report(model::HazardKind::race, loads, actor, array, at);
+      report(model::HazardKind::race, loads, access, at);
     } else if (const Actor unfenced = unfenced_store(cell, actor.thread); is_somebody(unfenced)) {
-      report(model::HazardKind::not_fenced, unfenced, actor, array, at);
+      report(model::HazardKind::not_fenced, unfenced, access, at);
     }
     note_plain_store(cell, actor);
-    cell.stored = action << Cell::kThreadBits | std::uint64_t(Cell::kFirstAgent + agent);
+    cell.stored = by.moment << Cell::kThreadBits | std::uint64_t(Cell::kFirstAgent + by.agent);
     cell.pending_in = 0;
     cell.initialized_in = word.initialized_in = serial;
   });
 }
 
-void HazardWatch::agent_load(
-    std::size_t array, std::uint64_t byte, int bytes, Actor actor, int agent,
-    ThreadOrder::Moment action) {
+void HazardWatch::agent_load(const Access& access, AgentAction by) {
+  const auto& [array, byte, bytes, actor] = access;
   if (thread_of_site_.size() <= actor.site) thread_of_site_.resize(actor.site + 1, 0);
   thread_of_site_[actor.site] = actor.thread;
   const std::uint32_t serial = cells_.serial();
   cells_.for_each(array, byte, bytes, [&](Cell& cell, std::uint64_t at, const Cell& word) {
     if (cell.pending_in == serial) {
       const Actor copier{cell.store_thread(), cell.store_site};
-      report(model::HazardKind::copy_not_waited_for, copier, actor, array, at);
+      report(model::HazardKind::copy_not_waited_for, copier, access, at);
     } else if (const Actor other = unordered_store(cell, actor.thread); is_somebody(other)) {
-      report(kind_of_unordered(cell), other, actor, array, at);
+      report(kind_of_unordered(cell), other, access, at);
     } else if (!(bytes < 4 ? cell : word).is_initialized(serial)) {
-      reads_of_nothing_.push_back({actor, array, at, false});
+      reads_of_nothing_.push_back({{array, at, 1, actor}, false});
     } else if (const Actor unfenced = unfenced_store(cell, actor.thread); is_somebody(unfenced)) {
-      report(model::HazardKind::not_fenced, unfenced, actor, array, at);
+      report(model::HazardKind::not_fenced, unfenced, access, at);
     }
     std::vector<MoreOfCell::AgentRead>& reads = cells_.make_more(cell).agent_reads;
-    const auto known = std::find_if(
-        reads.begin(), reads.end(),
-        [&](const MoreOfCell::AgentRead& read) { return read.agent == agent; });
+    const auto known = std::ranges::find(
+        reads, by.agent, [](const MoreOfCell::AgentRead& read) { return read.by.agent; });
     if (known == reads.end()) {
-      reads.push_back({action, agent, actor.site});
+      reads.push_back({by, actor.site});
     } else {
-      *known = {action, agent, actor.site};
+      *known = {by, actor.site};
     }
   });
 }
 
 void HazardWatch::will_copy(int thread, int bytes) {
   bytes_in_flight_[geometry_.warp_of(thread)] += bytes;
-  copies_[thread].issue({{0, 0, 0, {thread, kNone}}, false, 0, -1, bytes});
+  copies_[thread].issue({{0, 0, 0, {thread, kNone}}, false, {}, bytes});
 }
 
 void HazardWatch::commit(int thread) {
@@ -670,8 +667,13 @@ void HazardWatch::barrier() {
   order_.barrier();
 }
 
-void HazardWatch::misaligned(std::size_t array, std::uint64_t byte, Actor actor) {
-  report(model::HazardKind::misaligned, actor, kNobody, array, byte);
+void HazardWatch::misaligned(const Access& access) {
+  report(model::HazardKind::misaligned, access.actor, kNobody, access.array, access.byte);
+}
+
+void HazardWatch::report(
+    model::HazardKind kind, Actor other, const Access& access, std::uint64_t byte) {
+  report(kind, other, access.actor, access.array, byte);
 }
 
 void HazardWatch::report(

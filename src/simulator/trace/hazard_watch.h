@@ -119,8 +119,7 @@ struct MoreOfCell {
   bool is_flag = false;  // several threads stored one value there, in no order
   // The last read by each agent (src/simulator/trace/thread_order.h) since the last store.
   struct AgentRead {
-    ThreadOrder::Moment action;
-    int agent;
+    AgentAction by;
     std::uint32_t site;
   };
   std::vector<AgentRead> agent_reads;
@@ -131,9 +130,6 @@ struct MoreOfCell {
 class WatchedCells {
  public:
   void watch(std::size_t array, std::size_t bytes, bool stays);
-  bool is_watched(std::size_t array) const {
-    return array < arrays_.size() && !arrays_[array].pages.empty();
-  }
   void begin_block();
   std::uint32_t serial() const { return serial_; }
 
@@ -197,10 +193,16 @@ class WatchedCells {
 // Watches one block at a time, byte by byte.
 class HazardWatch {
  public:
-  // An access: its thread, and the caller's number for its site.
+  // Who makes an access: its thread, and the caller's number for its site.
   struct Actor {
     int thread;
     std::uint32_t site;
+  };
+  struct Access {
+    std::size_t array;
+    std::uint64_t byte;  // from the start of the array
+    int bytes;
+    Actor actor;
   };
   struct Found {
     model::HazardKind kind;
@@ -217,33 +219,22 @@ class HazardWatch {
   // Watches an array of this size under the caller's number, from that address on. A block may load
   // from shared memory only what it stored there.
   void watch(std::size_t array, std::size_t bytes, bool shared = true, std::uintptr_t begin = 0);
-  bool is_watched(std::size_t array) const { return cells_.is_watched(array); }
 
   void begin_block(std::int64_t block, int threads);
-  void load(std::size_t array, std::uint64_t byte, int bytes, Actor actor, How how = How::plain);
+  void load(const Access& access, How how = How::plain);
   // The lanes of one request follow.
   void begin_request() { ++request_; }
-  void store(
-      std::size_t array, std::uint64_t byte, int bytes, Actor actor, How how = How::plain,
-      std::uint64_t value = kNoValue);
+  void store(const Access& access, How how = How::plain, std::uint64_t value = kNoValue);
   // A cp.async, at its issue.
-  void copy(std::size_t array, std::uint64_t byte, int bytes, Actor actor);
+  void copy(const Access& access);
   // The load of its source, after copy().
-  void copy_from(std::size_t array, std::uint64_t byte, int bytes, Actor actor);
-  // The same for a copy by an agent, as its `action`.
-  void agent_copy_from(
-      std::size_t array, std::uint64_t byte, int bytes, Actor actor, int agent,
-      ThreadOrder::Moment action);
+  void copy_from(const Access& access);
+  // The same for a copy by an agent.
+  void agent_copy_from(const Access& access, AgentAction by);
   // Loads by copies that are complete now, and not taken yet, if other blocks may wait for them.
-  struct Load {
-    std::size_t array;
-    std::uint64_t byte;
-    int bytes;
-    Actor actor;
-  };
-  std::vector<Load> take_arrived() { return std::exchange(arrived_, {}); }
+  std::vector<Access> take_arrived() { return std::exchange(arrived_, {}); }
   // The load of an atomic; its store follows.
-  void update(std::size_t array, std::uint64_t byte, int bytes, Actor actor);
+  void update(const Access& access);
   // A cp.async will read that many bytes, which are in flight until the thread waits for them.
   void will_copy(int thread, int bytes);
   std::int64_t bytes_in_flight(int warp) const { return bytes_in_flight_[warp]; }
@@ -255,30 +246,24 @@ class HazardWatch {
   void barrier();
   // Barriers in shared memory: the initialization is a store. Uses of the barrier must come after
   // it, and uses by the copy engine after a fence, too.
-  void use_barrier(std::size_t array, std::uint64_t byte, Actor actor, bool by_copies);
+  void use_barrier(const Access& access, bool by_copies);
   // The thread arrives when its copies so far are complete; they are once `phase` of the barrier
   // is.
   void arrive_copied(int thread, std::uint32_t barrier, std::uint64_t phase);
   void completed(std::uint32_t barrier, std::uint64_t phase);
-  // A store or load by an agent (trace/thread_order.h) that `actor` started, as the agent's
-  // `action`.
-  void agent_store(
-      std::size_t array, std::uint64_t byte, int bytes, Actor actor, int agent,
-      ThreadOrder::Moment action);
-  void agent_load(
-      std::size_t array, std::uint64_t byte, int bytes, Actor actor, int agent,
-      ThreadOrder::Moment action);
+  // A store or load by an agent (trace/thread_order.h) that a thread started.
+  void agent_store(const Access& access, AgentAction by);
+  void agent_load(const Access& access, AgentAction by);
   void end_block();
-  void misaligned(std::size_t array, std::uint64_t byte, Actor actor);
+  void misaligned(const Access& access);
 
   // The first hazard for each kind, array and pair of sites.
   const std::vector<Found>& found() const { return found_; }
 
  private:
-  struct CopyUnderWay : Load {
-    bool reads = false;  // its source; otherwise what it stores
-    ThreadOrder::Moment moment = 0;
-    int agent = -1;           // that makes it; -1: it is a cp.async
+  struct CopyUnderWay : Access {
+    bool reads = false;       // its source; otherwise what it stores
+    AgentAction by = {};      // or the moment of a cp.async
     int bytes_in_flight = 0;  // if not 0, nothing else is known of it
   };
   // At a barrier, when the thread's first copies have arrived.
@@ -291,15 +276,12 @@ class HazardWatch {
 
   // A load of memory to which no thread has stored. If another thread writes there in the same
   // epoch, it is a race instead, unless both are atomics.
-  struct ReadOfNothing {
-    Actor actor;
-    std::size_t array;
-    std::uint64_t byte;
+  struct ReadOfNothing : Access {
     bool by_atomic;
   };
 
   // The one who started a copy that may still read these bytes.
-  Actor reading(std::size_t array, std::uint64_t byte, int bytes, int thread) const;
+  Actor reading(const Access& access) const;
   // From that moment of its thread on, the copy acts like a store by the thread.
   void arrived(const CopyUnderWay& copy, ThreadOrder::Moment moment);
   // An earlier access by another thread that must be ordered with this one but is not; kNone if
@@ -325,8 +307,8 @@ class HazardWatch {
   void forget_loads(Cell& cell, std::uint32_t site);
   void note_plain_store(Cell& cell, Actor actor);
   void report_races_with_flags();
-  void report_race(
-      Actor first, Actor second, bool may_be_of_a_flag, std::size_t array, std::uint64_t byte);
+  void report_race(Actor other, const Access& access, bool may_be_of_a_flag, std::uint64_t byte);
+  void report(model::HazardKind kind, Actor other, const Access& access, std::uint64_t byte);
   void report(
       model::HazardKind kind, Actor first, Actor second, std::size_t array, std::uint64_t byte);
 
@@ -341,7 +323,7 @@ class HazardWatch {
   std::vector<CopyUnderWay> agent_copies_;                      // what agents read of global memory
   std::vector<bool> is_copied_from_;                            // by array, in this block
   std::set<std::uint32_t> copy_sites_;                          // where a cp.async loads its source
-  std::vector<Load> arrived_;
+  std::vector<Access> arrived_;
   std::vector<ReadOfNothing> reads_of_nothing_;  // in this epoch
   // Races of a plain store and an atomic or volatile read, which are none if the element turns out
   // to be a flag.

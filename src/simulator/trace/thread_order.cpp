@@ -208,10 +208,11 @@ ThreadOrder::Moment ThreadOrder::act() {
   return ++clock_;
 }
 
-void ThreadOrder::learn_action(int thread, int agent, Moment action) {
+void ThreadOrder::learn_action(int thread, AgentAction action) {
   Known& known = known_actions_[thread];
-  if (known.size() <= static_cast<std::size_t>(agent)) known.resize(agent + 1, 0);
-  known[agent] = std::max(known[agent], action);
+  const auto agent = static_cast<std::size_t>(action.agent);
+  if (known.size() <= agent) known.resize(agent + 1, 0);
+  known[agent] = std::max(known[agent], action.moment);
 }
 
 bool ThreadOrder::has_read(int thread, std::uint64_t place) const {

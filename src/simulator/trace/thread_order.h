@@ -38,6 +38,12 @@ struct Fenced {
   void add(const Fenced& more);
 };
 
+// An action of an agent, and its moment.
+struct AgentAction {
+  int agent = -1;
+  std::uint64_t moment = 0;
+};
+
 class ThreadOrder {
  public:
   using Moment = std::uint64_t;
@@ -59,7 +65,7 @@ class ThreadOrder {
   void arrive(int thread, std::uint64_t place);
   // A new action of an agent; then `thread` learns that it is complete, and so are those before.
   Moment act();
-  void learn_action(int thread, int agent, Moment action);
+  void learn_action(int thread, AgentAction action);
   // `updates`: it follows a load by the same atomic.
   void atomic_store(int thread, std::uint64_t place, bool updates);
   void atomic_load(int thread, std::uint64_t place);
@@ -95,8 +101,8 @@ class ThreadOrder {
   std::uint64_t changes() const { return changes_; }
 
   // Whether `thread` knows that an agent's action is complete.
-  bool knows(int thread, int agent, Moment action) const {
-    return action < began_ || known_actions_of(thread, agent) >= action;
+  bool knows(int thread, AgentAction action) const {
+    return action.moment < began_ || known_actions_of(thread, action.agent) >= action.moment;
   }
   // Whether `other`, after what it did at `moment`, crossed a proxy fence that comes before what
   // `thread` does now.
@@ -184,6 +190,10 @@ class AsyncAgents {
   }
   // The agent's actions, in order: threads count those that are complete.
   std::vector<ThreadOrder::Moment>& actions(int agent) { return actions_[agent]; }
+  // A new one.
+  AgentAction act(int agent, ThreadOrder& order) {
+    return {agent, actions_[agent].emplace_back(order.act())};
+  }
   // The number of multiplications that a warp has started; start() adds one to it afterwards.
   std::size_t start(int warp) { return started_[warp]++; }
   std::size_t started(int warp) const { return started_.at(warp); }

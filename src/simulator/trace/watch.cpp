@@ -282,9 +282,7 @@ void Watch::request(
   if (any_address_bit % access.bytes != 0) {
     machine::for_each_lane(access.active, [&](int l) {
       if (access.address[l] % access.bytes == 0) return;
-      threads_.misaligned(
-          sites_.array_of(site), access.address[l] - site.array->begin,
-          {thread_of(warp, l), site.number});
+      threads_.misaligned(access_of(site, access.address[l], access.bytes, thread_of(warp, l)));
       fatal_ = true;
     });
   }
@@ -307,7 +305,6 @@ void Watch::request(
   touch_in_block(site, access, warp, *values);
   if (site.array->shared) return;
   touch_in_launch(site, access, warp, *values);
-  if (site.array->result && !loads(site)) put_writers(site, access, warp);
 }
 
 void Watch::look_for_undefined(
@@ -332,7 +329,6 @@ void Watch::touch_in_block(
   if (kind == Kind::kLockLoad) return;  // its store covers this
   const How how = how_of(kind);
   const bool copies = kind == Kind::kAsyncCopy && site.array->shared, only_loads = loads(site);
-  const std::size_t array = sites_.array_of(site);
   if (came_.size() <= site.number) came_.resize(site.number + 1);
   Came& came = came_[site.number];
   if (std::exchange(came.block, block_) != block_) came.threads = {};
@@ -341,20 +337,19 @@ void Watch::touch_in_block(
   if (!is_atomic(kind)) note_update(site, access, warp);
   came.threads[first / 64] |= std::uint64_t{access.active} << first % 64;
   machine::for_each_lane(access.active, [&](int l) {
-    const std::uint64_t byte = access.address[l] - site.array->begin;
-    const HazardWatch::Actor actor{thread_of(warp, l), site.number};
+    const int thread = thread_of(warp, l);
+    const HazardWatch::Access made = access_of(site, access.address[l], access.bytes, thread);
     if (kind == Kind::kAtomicLoad) {
-      threads_.update(array, byte, access.bytes, actor);
+      threads_.update(made);
     } else if (copies) {
-      threads_.copy(array, byte, access.bytes, actor);
+      threads_.copy(made);
     } else if (kind == Kind::kAsyncCopy) {
-      threads_.copy_from(array, byte, access.bytes, actor);
+      threads_.copy_from(made);
     } else if (only_loads) {
-      if (swaps_to_fold_ > 0 && how == How::plain)
-        note_guess(site, actor.thread, access.address[l]);
-      threads_.load(array, byte, access.bytes, actor, how);
+      if (swaps_to_fold_ > 0 && how == How::plain) note_guess(site, thread, access.address[l]);
+      threads_.load(made, how);
     } else {
-      threads_.store(array, byte, access.bytes, actor, how, values[l]);
+      threads_.store(made, how, values[l]);
     }
   });
 }
@@ -365,7 +360,6 @@ void Watch::touch_in_launch(
   const Kind kind = kind_of(site.token);
   if (kind == Kind::kAtomicLoad || kind == Kind::kLockLoad) return;  // its store covers this
   const bool strong = how_of(kind) != How::plain, only_loads = loads(site);
-  const std::size_t array = sites_.array_of(site);
   machine::for_each_lane(access.active, [&](int l) {
     const int thread = thread_of(warp, l);
     const bool only_reads = only_loads || values[l] == kUnchanged;
@@ -373,17 +367,18 @@ void Watch::touch_in_launch(
                     : !strong                              ? Way::store
                     : releases_[thread].front() == kNarrow ? Way::narrow_store
                                                            : Way::atomic_store;
-    add_touch(
-        array, access.address[l] - site.array->begin, access.bytes, way, &site, thread, values[l]);
+    const HazardWatch::Access made = access_of(site, access.address[l], access.bytes, thread);
+    add_touch(made, way, values[l]);
+    if (!only_loads) put_writer(made);
   });
 }
 
-void Watch::add_touch(
-    std::size_t array, std::uint64_t byte, int bytes, Touch::Way way, const Site* site, int thread,
-    std::uint64_t value) {
-  if (place_of_site_.size() <= site->number) place_of_site_.resize(site->number + 1, kNone);
-  std::uint32_t& place = place_of_site_[site->number];
-  if (place == kNone) place = launch_->touches.number_of(sites_.places_of(*site));
+void Watch::add_touch(const HazardWatch::Access& access, Touch::Way way, std::uint64_t value) {
+  const auto& [array, byte, bytes, actor] = access;
+  const auto [thread, site] = actor;
+  if (place_of_site_.size() <= site) place_of_site_.resize(site + 1, kNone);
+  std::uint32_t& place = place_of_site_[site];
+  if (place == kNone) place = launch_->touches.number_of(sites_.places_of(sites_[site]));
   Touch touch{
       static_cast<std::uint32_t>(array),
       threads_.order().instant(thread),
@@ -410,14 +405,11 @@ void Watch::add_touch(
   touches_.push_back(touch);
 }
 
-void Watch::put_writers(const Site& site, const model::WarpAccess& access, int warp) {
-  machine::for_each_lane(access.active, [&](int l) {
-    const std::uint64_t byte = access.address[l] - site.array->begin;
-    const std::uint64_t me = block_ * block_threads_ + thread_of(warp, l) + 1;
-    for (std::uint64_t word = byte / 4; word <= (byte + access.bytes - 1) / 4; ++word) {
-      launch_->writers.put(word, me);
-    }
-  });
+void Watch::put_writer(const HazardWatch::Access& access) {
+  if (!memory_.arrays[access.array].result) return;
+  const std::uint64_t me = block_ * block_threads_ + access.actor.thread + 1;
+  const std::uint64_t last = (access.byte + access.bytes - 1) / 4;
+  for (std::uint64_t word = access.byte / 4; word <= last; ++word) launch_->writers.put(word, me);
 }
 
 void Watch::stray(Token path, Token token, const model::WarpAccess& access, int warp) {
@@ -537,18 +529,15 @@ void Watch::act(
       const Site* site = sites_.find(path, token, action.value);
       if (site == nullptr || !site->array->watched) return;
       return add_touch(
-          sites_.array_of(*site), action.value - site->array->begin, bytes_of(token),
-          Touch::Way::read_only_load, site, thread);
+          access_of(*site, action.value, bytes_of(token), thread), Touch::Way::read_only_load);
     }
     case Act::misuse:
       return misuse(thread, action, path, token);
     case Act::init: {
       agents_.init(action.number, action.value);
-      const Token store = make_token(place_of(token), Kind::kStore, 3);
-      const Site* site = sites_.find(path, store, action.value);
-      if (site == nullptr) return;
-      return threads_.store(
-          sites_.array_of(*site), action.value - site->array->begin, 8, {thread, site->number});
+      const auto store = access_at(thread, path, token, Kind::kStore, 3, action.value, 8);
+      if (store) threads_.store(*store);
+      return;
     }
     case Act::arrive:
     case Act::arrive_copied:
@@ -601,24 +590,29 @@ void Watch::joined_multiply(int thread) {
 void Watch::learn(int thread, int agent, std::uint64_t count) {
   const std::vector<ThreadOrder::Moment>& actions = agents_.actions(agent);
   const std::uint64_t known = std::min<std::uint64_t>(count, actions.size());
-  if (known > 0) threads_.order().learn_action(thread, agent, actions[known - 1]);
+  if (known > 0) threads_.order().learn_action(thread, {agent, actions[known - 1]});
 }
 
 void Watch::use_barrier(
     int thread, std::uint32_t barrier, bool by_copies, Token path, Token token) {
   const std::uintptr_t address = agents_.address(barrier);
   if (address == 0) return;
-  const Token load = make_token(place_of(token), Kind::kLoad, 3);
-  const Site* site = sites_.find(path, load, address);
-  if (site == nullptr) return;
-  threads_.use_barrier(
-      sites_.array_of(*site), address - site->array->begin, {thread, site->number}, by_copies);
+  const auto use = access_at(thread, path, token, Kind::kLoad, 3, address, 8);
+  if (use) threads_.use_barrier(*use, by_copies);
+}
+
+std::optional<HazardWatch::Access> Watch::access_at(
+    int thread, Token path, Token token, Kind kind, Token log2_bytes, std::uintptr_t address,
+    std::size_t bytes) {
+  const Site* site = sites_.find(path, make_token(place_of(token), kind, log2_bytes), address);
+  if (site == nullptr) return std::nullopt;
+  return access_of(*site, address, bytes, thread);
 }
 
 // Checks the part of a matrix that a copy reads or writes.
 void Watch::part_of_matrix(
-    int thread, const machine::PartOfMatrix& part, bool stores, Token path, Token token, int agent,
-    ThreadOrder::Moment action) {
+    int thread, const machine::PartOfMatrix& part, bool stores, Token path, Token token,
+    AgentAction by) {
   if (part.rows == 0) return;
   const auto first = reinterpret_cast<std::uintptr_t>(part.first);
   const Token access =
@@ -634,43 +628,29 @@ void Watch::part_of_matrix(
       return;
     }
     if (!site->array->watched) continue;
-    const std::uint64_t byte = address - site->array->begin;
-    const std::size_t array = sites_.array_of(*site);
-    add_touch(
-        array, byte, part.row_bytes, stores ? Touch::Way::store : Touch::Way::load, site, thread);
-    if (agent >= 0) {
-      threads_.agent_copy_from(
-          array, byte, static_cast<int>(part.row_bytes), {thread, site->number}, agent, action);
-    }
-    if (!stores || !site->array->result) continue;
-    const std::uint64_t me = block_ * block_threads_ + thread + 1;
-    for (int word = 0; word < part.row_bytes / 4; ++word) {
-      launch_->writers.put(byte / 4 + word, me);
-    }
+    const HazardWatch::Access row_of = access_of(*site, address, part.row_bytes, thread);
+    add_touch(row_of, stores ? Touch::Way::store : Touch::Way::load);
+    if (by.agent >= 0) threads_.agent_copy_from(row_of, by);
+    if (stores) put_writer(row_of);
   }
 }
 
 void Watch::load_tile(int thread, const machine::Action& action, Token path, Token token) {
   const machine::Action::BoxCopy& copy = *action.copy;
   use_barrier(thread, action.number, true, path, token);
-  const int agent = agents_.number(AsyncAgents::Kind::copies, action.number);
-  agents_.actions(agent).push_back(threads_.order().act());
-  const ThreadOrder::Moment moment = agents_.actions(agent).back();
-  part_of_matrix(thread, copy.matrix, false, path, token, agent, moment);
-  const auto address = reinterpret_cast<std::uintptr_t>(copy.shared);
-  const Token access = make_token(place_of(token), Kind::kAsyncCopy, kBoxSite);
-  const Site* site = sites_.find(path, access, address);
-  if (site == nullptr) return;
-  threads_.agent_store(
-      sites_.array_of(*site), address - site->array->begin, static_cast<int>(copy.bytes),
-      {thread, site->number}, agent, moment);
-  boxes_.push_back({agent, moment, static_cast<std::int64_t>(copy.bytes)});
+  const AgentAction by =
+      agents_.act(agents_.number(AsyncAgents::Kind::copies, action.number), threads_.order());
+  part_of_matrix(thread, copy.matrix, false, path, token, by);
+  const auto store = access_at(
+      thread, path, token, Kind::kAsyncCopy, kBoxSite,
+      reinterpret_cast<std::uintptr_t>(copy.shared), copy.bytes);
+  if (!store) return;
+  threads_.agent_store(*store, by);
+  boxes_.push_back({by, static_cast<std::int64_t>(copy.bytes)});
 }
 
 std::int64_t Watch::box_bytes_in_flight(int thread) {
-  std::erase_if(boxes_, [&](const Box& box) {
-    return threads_.order().knows(thread, box.agent, box.action);
-  });
+  std::erase_if(boxes_, [&](const Box& box) { return threads_.order().knows(thread, box.copy); });
   std::int64_t bytes = 0;
   for (const Box& box : boxes_) bytes += box.bytes;
   return bytes;
@@ -679,15 +659,12 @@ std::int64_t Watch::box_bytes_in_flight(int thread) {
 void Watch::store_tile(int thread, const machine::Action& action, Token path, Token token) {
   const machine::Action::BoxCopy& copy = *action.copy;
   part_of_matrix(thread, copy.matrix, true, path, token);
-  const auto address = reinterpret_cast<std::uintptr_t>(copy.shared);
-  const Token access = make_token(place_of(token), Kind::kLoad, kBoxSite);
-  const Site* site = sites_.find(path, access, address);
-  if (site == nullptr) return;
+  const auto load = access_at(
+      thread, path, token, Kind::kLoad, kBoxSite, reinterpret_cast<std::uintptr_t>(copy.shared),
+      copy.bytes);
+  if (!load) return;
   const int agent = agents_.number(AsyncAgents::Kind::stores, thread);
-  agents_.actions(agent).push_back(threads_.order().act());
-  threads_.agent_load(
-      sites_.array_of(*site), address - site->array->begin, static_cast<int>(copy.bytes),
-      {thread, site->number}, agent, agents_.actions(agent).back());
+  threads_.agent_load(*load, agents_.act(agent, threads_.order()));
 }
 
 // The first warp of a warpgroup to come to a wgmma starts the agent's action, and each warp must be
@@ -701,20 +678,15 @@ void Watch::read_operand(int thread, const machine::Action& action, Token path, 
                                  ? agents_.start(warp)
                                  : agents_.started(warp) - 1;
   if (number == actions.size()) actions.push_back(threads_.order().act());
-  const Token access = make_token(place_of(token), Kind::kLoad, kBoxSite);
   const machine::OperandTile tile{action.value, action.major};
-  const Site* site = nullptr;
   std::uintptr_t shared = 0;  // the operand lies in one array, in which addresses differ by this
   machine::for_each_piece(tile, static_cast<int>(action.number), [&](std::uint32_t piece) {
     if (shared == 0) {
       const char* const first = machine::pointer_to_shared(piece, memory_.arrays);
       shared = reinterpret_cast<std::uintptr_t>(first) - piece;
-      site = sites_.find(path, access, shared + piece);
     }
-    if (site == nullptr) return;
-    threads_.agent_load(
-        sites_.array_of(*site), shared + piece - site->array->begin, 16, {thread, site->number},
-        agent, actions[number]);
+    const auto load = access_at(thread, path, token, Kind::kLoad, kBoxSite, shared + piece, 16);
+    if (load) threads_.agent_load(*load, {agent, actions[number]});
   });
 }
 
@@ -729,9 +701,9 @@ void Watch::add_other(const model::Hazard& hazard) {
 
 // For other blocks, a copy reads its source until it is waited for.
 void Watch::touch_sources(int thread) {
-  for (const HazardWatch::Load& load : threads_.take_arrived()) {
-    add_touch(
-        load.array, load.byte, load.bytes, Touch::Way::load, &sites_[load.actor.site], thread);
+  for (HazardWatch::Access load : threads_.take_arrived()) {
+    load.actor.thread = thread;
+    add_touch(load, Touch::Way::load);
   }
 }
 

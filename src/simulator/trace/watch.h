@@ -96,10 +96,23 @@ class Watch {
 
  private:
   struct Box {
-    int agent;
-    ThreadOrder::Moment action;
+    AgentAction copy;
     std::int64_t bytes;
   };
+  // The access by `thread` to these bytes of the site's array.
+  HazardWatch::Access access_of(
+      const Site& site, std::uintptr_t address, std::size_t bytes, int thread) const {
+    return {
+        sites_.array_of(site),
+        address - site.array->begin,
+        static_cast<int>(bytes),
+        {thread, site.number}};
+  }
+  // The same for the place of `token`, where an action makes such an access; none if the address is
+  // in no array.
+  std::optional<HazardWatch::Access> access_at(
+      int thread, Token path, Token token, Kind kind, Token log2_bytes, std::uintptr_t address,
+      std::size_t bytes);
   void misuse(int thread, const machine::Action& action, Token path, Token token);
   void use_barrier(int thread, std::uint32_t barrier, bool by_copies, Token path, Token token);
   void load_tile(int thread, const machine::Action& action, Token path, Token token);
@@ -111,19 +124,17 @@ class Watch {
   void look_for_undefined(
       const Site& site, const model::WarpAccess& access, int warp, const StoredValues& values);
   void read_operand(int thread, const machine::Action& action, Token path, Token token);
-  // `agent` and `action`: of a copy from the matrix.
+  // `by`: a copy from the matrix.
   void part_of_matrix(
       int thread, const machine::PartOfMatrix& part, bool stores, Token path, Token token,
-      int agent = -1, ThreadOrder::Moment action = 0);
+      AgentAction by = {});
   void touch_in_block(
       const Site& site, const model::WarpAccess& access, int warp, const StoredValues& values);
   void foreign_local(Token path, Token token, bool stores, std::uintptr_t address, int thread);
   void touch_in_launch(
       const Site& site, const model::WarpAccess& access, int warp, const StoredValues& values);
-  void put_writers(const Site& site, const model::WarpAccess& access, int warp);
-  void add_touch(
-      std::size_t array, std::uint64_t byte, int bytes, Touch::Way way, const Site* site,
-      int thread, std::uint64_t value = kNoValue);
+  void put_writer(const HazardWatch::Access& access);
+  void add_touch(const HazardWatch::Access& access, Touch::Way way, std::uint64_t value = kNoValue);
   std::uint32_t known_by(int thread);
   void note_guess(const Site& site, int thread, std::uintptr_t address);
   void add_other(const model::Hazard& hazard);
