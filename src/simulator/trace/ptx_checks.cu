@@ -7,6 +7,8 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <functional>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -88,6 +90,17 @@ u32 dot(u32 a, u32 b, u32 c, bool is_signed) {
 }
 u32 saturated(u32 a) {
   return static_cast<u32>(std::clamp(s(a), -128, 127)) & 255;
+}
+
+// Of what the lanes of thread t's warp have: the sum or the like, and an element of the matrix
+// whose rows of 8 elements are 4 lanes each.
+template <class Operation>
+u32 of_warp(const std::vector<u32>& values, int t, Operation operation) {
+  const u32* const first = &values[t / 32 * 32];
+  return std::accumulate(first + 1, first + 32, *first, operation);
+}
+u32 element_of_warp(const std::vector<u32>& values, int t, int row, int column) {
+  return values[t / 32 * 32 + row * 4 + column / 2] >> column % 2 * 16 & 0xffff;
 }
 
 constexpr int kThreads = 128;
@@ -199,6 +212,13 @@ struct Instructions {
   X("dp4a.u32.u32 %0, %1, %2, %3;", dot(a, b, c, false))                                           \
   X("dp4a.s32.s32 %0, %1, %2, %3;", dot(a, b, c, true))                                            \
   X("cvt.pack.sat.s8.s32.b32 %0, %1, %2, %3;", saturated(a) << 8 | saturated(b) | c << 16)         \
+  X("redux.sync.add.u32 %0, %1, 0xffffffff;", of_warp(all.as, t, std::plus()))                     \
+  X("redux.sync.or.b32 %0, %1, -1;", of_warp(all.as, t, std::bit_or()))                            \
+  X("redux.sync.min.s32 %0, %1, -1;",                                                              \
+    of_warp(all.as, t, [](u32 x, u32 y) { return s(x) < s(y) ? x : y; }))                          \
+  X("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;",                                               \
+    element_of_warp(all.as, t, t % 4 * 2, t % 32 / 4) |                                            \
+        element_of_warp(all.as, t, t % 4 * 2 + 1, t % 32 / 4) << 16)                               \
   X("{ .reg .pred p; setp.lt.s32 p, %1, 0; vote.sync.ballot.b32 %0, p, -1; }", [&] {               \
     u32 lanes = 0;                                                                                 \
     for (int l = 0; l < 32; ++l) lanes |= (all.as[t / 32 * 32 + l] >> 31) << l;                    \
@@ -381,6 +401,11 @@ COMPUTES(words, WORDS, RUN_WORD, u32, u32, any_word)
 COMPUTES(long_words, LONG_WORDS, RUN_LONG, u64, u64, any_long_word)
 COMPUTES(reals, REALS, RUN_REAL, float, u32, any_float)
 
+#define TWO(kind, x) kind(x[0]), kind(x[1])
+#define FOUR(kind, x) TWO(kind, x), kind(x[2]), kind(x[3])
+#define LDMATRIX(instruction, ...) \
+  asm volatile("ldmatrix.sync.aligned." instruction ";\n" : __VA_ARGS__ : "r"(address))
+
 // Matrices of 16-bit elements: element (row, column) of matrix m is 1000 m + 16 row + column.
 template <int kMatrices, bool kTransposed>
 __global__ void load_matrices(u32* out) {
@@ -396,21 +421,13 @@ __global__ void load_matrices(u32* out) {
       : "=r"(address)
       : "l"(&tile[threadIdx.x / 8 % kMatrices][threadIdx.x % 8][0]));
   if constexpr (kMatrices == 1) {
-    asm volatile("ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16 {%0}, [%1];\n"
-                 : "=r"(d[0])
-                 : "r"(address));
+    LDMATRIX("m8n8.x1.trans.shared.b16 {%0}, [%1]", "=r"(d[0]));
   } else if constexpr (kMatrices == 2) {
-    asm volatile("ldmatrix.sync.aligned.x2.m8n8.shared.b16 {%0, %1}, [%2];"
-                 : "=r"(d[0]), "=r"(d[1])
-                 : "r"(address));
+    LDMATRIX("x2.m8n8.shared.b16 {%0, %1}, [%2]", TWO("=r", d));
   } else if constexpr (kTransposed) {
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
-                 : "r"(address));
+    LDMATRIX("m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4]", FOUR("=r", d));
   } else {
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
-                 : "r"(address));
+    LDMATRIX("m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4]", FOUR("=r", d));
   }
   for (int i = 0; i < 4; ++i) out[i * 32 + threadIdx.x] = d[i];
 }
@@ -448,36 +465,6 @@ std::string stores_matrices() {
   std::vector<u32> expected;
   for (u32 i = 0; i < 64; ++i) expected.push_back(i < 32 ? i : i + 68);
   return wrong_in(store_matrices, dim3(1), dim3(32), 0, expected);
-}
-
-// Each lane has two neighbours of a row, and gets two of a column.
-__global__ void transpose_matrix(u32* out) {
-  const u32 row = threadIdx.x / 4, column = threadIdx.x % 4 * 2;
-  u32 d;
-  asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;"
-               : "=r"(d)
-               : "r"((row * 8 + column) | (row * 8 + column + 1) << 16));
-  out[threadIdx.x] = d;
-}
-std::string transposes_matrix() {
-  std::vector<u32> expected;
-  for (u32 l = 0; l < 32; ++l)
-    expected.push_back((l % 4 * 16 + l / 4) | (l % 4 * 16 + 8 + l / 4) << 16);
-  return wrong_in(transpose_matrix, dim3(1), dim3(32), 0, expected);
-}
-
-// Sums of a warp.
-__global__ void reduce(u32* out) {
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
-  u32 sum, least, bits;
-  asm volatile("redux.sync.add.u32 %0, %1, 0xffffffff;" : "=r"(sum) : "r"(threadIdx.x));
-  asm volatile("redux.sync.min.s32 %0, %1, -1;" : "=r"(least) : "r"(5 - threadIdx.x));
-  asm volatile("redux.sync.or.b32 %0, %1, 0xffffffff;" : "=r"(bits) : "r"(threadIdx.x << 8));
-  out[threadIdx.x] = sum + least + bits;
-#endif
-}
-std::string reduces() {
-  return wrong_in(reduce, dim3(1), dim3(32), 0, std::vector<u32>(32, 496 - 26 + (31 << 8)));
 }
 
 // Atomics of 64 threads, in CUDA C++ and in PTX.
@@ -553,71 +540,49 @@ std::string adds_halves() {
 }
 
 // mma of small integers, of which every sum is exact. Element (row, k) of a and (k, column) of b.
-int a_at(int row, int k) {
-  return (row * 7 + k * 3) % 11 - 5;
+float a_at(int row, int k) {
+  return static_cast<float>((row * 7 + k * 3) % 11 - 5);
 }
-int b_at(int k, int column) {
-  return (k * 5 + column * 2) % 9 - 4;
+float b_at(int k, int column) {
+  return static_cast<float>((k * 5 + column * 2) % 9 - 4);
 }
 
-enum class Mmas { k16_f16, k16_f16_f16, k16_bf16, k8_f16, k8_tf32, k4_tf32, k32_s8 };
-
-template <Mmas shape>
-__global__ void multiply(const u32* as, const u32* bs, u32* out) {
-  u32 a[4], b[2], d[4] = {};
-  for (int i = 0; i < 4; ++i) a[i] = as[i * 32 + threadIdx.x];
-  for (int i = 0; i < 2; ++i) b[i] = bs[i * 32 + threadIdx.x];
-  float* const f = reinterpret_cast<float*>(d);
-#define TWO(kind, x) kind(x[0]), kind(x[1])
-#define FOUR(kind, x) kind(x[0]), kind(x[1]), kind(x[2]), kind(x[3])
-#define MMA "mma.sync.aligned."
+// The kernels' threads have the words of a, b and d that an mma takes.
 #define D_A4_B2_D "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
 #define D_A2_B1_D "{%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
 #define A4_B2 FOUR("r", a), TWO("r", b)
 #define A2_B1 TWO("r", a), "r"(b[0])
-  if constexpr (shape == Mmas::k16_f16) {
-    asm volatile(MMA
-                 "m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-                 "{%10,%11,%12,%13};\n"
-                 : FOUR("=f", f)
-                 : FOUR("r", a), TWO("r", b), FOUR("f", f));
-  } else if constexpr (shape == Mmas::k16_f16_f16) {
-    asm volatile(MMA
-                 "m16n8k16.row.col.f16.f16.f16.f16 {%0, %1}, {%2, %3, %4, %5}, {%6, %7}, {%8, %9};"
-                 : TWO("=r", d)
-                 : FOUR("r", a), TWO("r", b), TWO("r", d));
-  } else if constexpr (shape == Mmas::k16_bf16) {
-    asm volatile(MMA "m16n8k16.row.col.f32.bf16.bf16.f32 " D_A4_B2_D : FOUR("+f", f) : A4_B2);
-  } else if constexpr (shape == Mmas::k8_f16) {
-    asm volatile(MMA "m16n8k8.row.col.f32.f16.f16.f32 " D_A2_B1_D : FOUR("+f", f) : A2_B1);
-  } else if constexpr (shape == Mmas::k8_tf32) {
-    asm volatile(MMA "m16n8k8.row.col.f32.tf32.tf32.f32 " D_A4_B2_D : FOUR("+f", f) : A4_B2);
-  } else if constexpr (shape == Mmas::k4_tf32) {
-    asm volatile(MMA "m16n8k4.row.col.f32.tf32.tf32.f32 " D_A2_B1_D : FOUR("+f", f) : A2_B1);
-  } else {
-    asm volatile(MMA "m16n8k32.row.col.s32.s8.s8.s32 " D_A4_B2_D : FOUR("+r", d) : A4_B2);
+#define MMA(name, instruction, sums, ...)                             \
+  __global__ void name(const u32* as, const u32* bs, u32* out) {      \
+    u32 a[4], b[2], d[4] = {};                                        \
+    for (int i = 0; i < 4; ++i) a[i] = as[i * 32 + threadIdx.x];      \
+    for (int i = 0; i < 2; ++i) b[i] = bs[i * 32 + threadIdx.x];      \
+    float* const f [[maybe_unused]] = reinterpret_cast<float*>(d);    \
+    asm volatile("mma.sync.aligned." instruction:sums : __VA_ARGS__); \
+    for (int i = 0; i < 4; ++i) out[i * 32 + threadIdx.x] = d[i];     \
   }
-  for (int i = 0; i < 4; ++i) out[i * 32 + threadIdx.x] = d[i];
+MMA(k16_f16,
+    "m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%10,%11,%12,%13};\n",
+    FOUR("=f", f), A4_B2, FOUR("f", f))
+MMA(k16_f16_f16, "m16n8k16.row.col.f16.f16.f16.f16 {%0, %1}, {%2, %3, %4, %5}, {%6, %7}, {%8, %9};",
+    TWO("=r", d), A4_B2, TWO("r", d))
+MMA(k16_bf16, "m16n8k16.row.col.f32.bf16.bf16.f32 " D_A4_B2_D, FOUR("+f", f), A4_B2)
+MMA(k8_f16, "m16n8k8.row.col.f32.f16.f16.f32 " D_A2_B1_D, FOUR("+f", f), A2_B1)
+MMA(k8_tf32, "m16n8k8.row.col.f32.tf32.tf32.f32 " D_A4_B2_D, FOUR("+f", f), A4_B2)
+MMA(k4_tf32, "m16n8k4.row.col.f32.tf32.tf32.f32 " D_A2_B1_D, FOUR("+f", f), A2_B1)
+MMA(k32_s8, "m16n8k32.row.col.s32.s8.s8.s32 " D_A4_B2_D, FOUR("+r", d), A4_B2)
+
+u32 byte_of(float a) {
+  return integer(a) & 255;
 }
 
-// The fragments are spread as in the figures of the PTX ISA 9.0, "Matrix fragments for mma".
-template <Mmas shape>
+// Of so many columns of a, whose elements have so many bits each, as the sums have. The fragments
+// are spread as in the figures of the PTX ISA 9.0, "Matrix fragments for mma".
+template <
+    auto kernel, int depth, int bits, auto encoded, int bits_of_sum = 32,
+    auto encoded_sum = bits_of>
 std::string multiplies() {
-  constexpr int depth = shape == Mmas::k32_s8                             ? 32
-                        : shape == Mmas::k8_f16 || shape == Mmas::k8_tf32 ? 8
-                        : shape == Mmas::k4_tf32                          ? 4
-                                                                          : 16;
-  constexpr int bits = shape == Mmas::k32_s8                              ? 8
-                       : shape == Mmas::k8_tf32 || shape == Mmas::k4_tf32 ? 32
-                                                                          : 16;
-  const auto encoded = [](int value) {
-    const auto real = static_cast<float>(value);
-    return bits == 8                 ? static_cast<u32>(value) & 255
-           : bits == 32              ? bits_of(real)
-           : shape == Mmas::k16_bf16 ? brain(real)
-                                     : half(real);
-  };
-  constexpr int kInWord = 32 / bits;
+  constexpr int kInWord = 32 / bits, kSums = 32 / bits_of_sum;
   std::vector<u32> as(128), bs(64), expected(128);
   for (int l = 0; l < 32; ++l) {
     for (int e = 0; e < kInWord; ++e) {
@@ -632,19 +597,14 @@ std::string multiplies() {
       }
     }
     for (int i = 0; i < 4; ++i) {
-      int sum = 0;
+      float sum = 0;
       for (int k = 0; k < depth; ++k)
         sum += a_at(l / 4 + i / 2 * 8, k) * b_at(k, l % 4 * 2 + i % 2);
-      if (shape == Mmas::k16_f16_f16) {
-        expected[i / 2 * 32 + l] |= half(static_cast<float>(sum)) << i % 2 * 16;
-      } else {
-        expected[i * 32 + l] =
-            shape == Mmas::k32_s8 ? static_cast<u32>(sum) : bits_of(static_cast<float>(sum));
-      }
+      expected[i / kSums * 32 + l] |= encoded_sum(sum) << i % kSums * bits_of_sum % 32;
     }
   }
   const Array<u32> a(as), b(bs);
-  return wrong_in(multiply<shape>, dim3(1), dim3(32), 0, expected, a.device, b.device);
+  return wrong_in(kernel, dim3(1), dim3(32), 0, expected, a.device, b.device);
 }
 
 // wgmma.m64n16k16 of the same integers, with a in shared memory or in registers. The tiles are not
@@ -719,19 +679,18 @@ std::string multiplies_together() {
   for (int k = 0; k < 16; ++k) {
     for (int row = 0; row < 64; ++row) {
       as[place_in_tile(row, k, kTransposed && !kInRegisters)] =
-          static_cast<unsigned short>(brain(static_cast<float>(a_at(row, k))));
+          static_cast<unsigned short>(brain(a_at(row, k)));
     }
     for (int n = 0; n < kWgmmaColumns; ++n) {
-      bs[place_in_tile(n, k, kTransposed)] =
-          static_cast<unsigned short>(brain(static_cast<float>(b_at(k, n))));
+      bs[place_in_tile(n, k, kTransposed)] = static_cast<unsigned short>(brain(b_at(k, n)));
     }
   }
   for (int row = 0; row < 64; ++row) {
     for (int n = 0; n < kWgmmaColumns; ++n) {
-      int sum = 0;
+      float sum = 0;
       for (int k = 0; k < 16; ++k) sum += a_at(row, k) * b_at(k, n);
       // The first of two rounds does not add to what d held.
-      expected.push_back(bits_of(static_cast<float>(2 * sum)));
+      expected.push_back(bits_of(2 * sum));
     }
   }
   const Array<unsigned short> a(as), b(bs);
@@ -974,17 +933,15 @@ extern const std::vector<trace::Check> trace::ptx_checks = {
     {"ldmatrix.x4", loads_matrices<4, false>},
     {"ldmatrix.x4.trans", loads_matrices<4, true>},
     {"stmatrix.x2", stores_matrices},
-    {"movmatrix", transposes_matrix},
-    {"redux", reduces},
     {"atom and red as in CUDA C++", adds_alike},
     {"red of two halves", adds_halves},
-    {"mma m16n8k16 f16, sums in f32", multiplies<Mmas::k16_f16>},
-    {"mma m16n8k16 f16, sums in f16", multiplies<Mmas::k16_f16_f16>},
-    {"mma m16n8k16 bf16", multiplies<Mmas::k16_bf16>},
-    {"mma m16n8k8 f16", multiplies<Mmas::k8_f16>},
-    {"mma m16n8k8 tf32", multiplies<Mmas::k8_tf32>},
-    {"mma m16n8k4 tf32", multiplies<Mmas::k4_tf32>},
-    {"mma m16n8k32 s8", multiplies<Mmas::k32_s8>},
+    {"mma m16n8k16 f16, sums in f32", multiplies<k16_f16, 16, 16, half_of>},
+    {"mma m16n8k16 f16, sums in f16", multiplies<k16_f16_f16, 16, 16, half_of, 16, half_of>},
+    {"mma m16n8k16 bf16", multiplies<k16_bf16, 16, 16, brain>},
+    {"mma m16n8k8 f16", multiplies<k8_f16, 8, 16, half_of>},
+    {"mma m16n8k8 tf32", multiplies<k8_tf32, 8, 32, bits_of>},
+    {"mma m16n8k4 tf32", multiplies<k4_tf32, 4, 32, bits_of>},
+    {"mma m16n8k32 s8", multiplies<k32_s8, 32, 8, byte_of, 32, integer>},
     {"wgmma m64n16k16 bf16, a in shared memory", multiplies_together<false>},
     {"wgmma m64n16k16 bf16, a in registers", multiplies_together<true>},
     {"wgmma m64n16k16 bf16, both transposed", multiplies_together<false, true>},
