@@ -131,15 +131,11 @@ const Elf64_Sym* function_at(const void* address) {
   return thing != nullptr && type_of(*thing) == STT_FUNC ? thing : nullptr;
 }
 
-// What a function's code refers to: places that it calls or takes the address of, and thread-local
-// variables.
-struct References {
-  std::vector<std::uintptr_t> places, locals;
-};
+}  // namespace
 
 // Instructions are not decoded: on x86-64 an offset follows the first bytes of a call, a jump
 // or a lea, and the prefix of thread-local memory. Elsewhere only calls are found.
-References references_of(std::span<const unsigned char> code) {
+References references_in(std::span<const unsigned char> code) {
   References found;
   const auto begin = reinterpret_cast<std::uintptr_t>(code.data());
   [[maybe_unused]] const auto thread = reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer());
@@ -167,6 +163,8 @@ References references_of(std::span<const unsigned char> code) {
   return found;
 }
 
+namespace {
+
 // Marks the arrays that the kernel can use. nvcc gives a kernel the static shared memory of every
 // function that it can call, and refuses a kernel with too much of it before anything runs: so the
 // calls count that its code has, also those through a table of pointers, and not those of one run.
@@ -191,7 +189,7 @@ void mark_reached(std::vector<SharedArray>& arrays, const void* kernel) {
       continue;
     }
     const auto* const code = reinterpret_cast<const unsigned char*>(begin);
-    const References references = references_of({code, symbol->st_size});
+    const References references = references_in({code, symbol->st_size});
     // The tracer's own functions are no part of a kernel.
     if (std::ranges::find(references.places, hook) == references.places.end()) continue;
     places.insert(places.end(), references.places.begin(), references.places.end());

@@ -253,6 +253,13 @@ struct SharedArray {
   bool reached = false;  // by the kernel: the array is its own, or of a function that it can call
 };
 
+// What a function's code refers to: places that it calls or takes the address of, and thread-local
+// variables.
+struct References {
+  std::vector<std::uintptr_t> places, locals;
+};
+References references_in(std::span<const unsigned char> code);
+
 // The arrays of the file of the function at `kernel`; none if the executable was stripped.
 const std::vector<SharedArray>& shared_arrays(const void* kernel);
 
