@@ -1,13 +1,8 @@
 #include <doctest/doctest.h>
-#include <omp.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <optional>
 #include <span>
@@ -23,7 +18,6 @@
 #include "simulator/trace/idioms.h"
 #include "simulator/trace/source_lines.h"
 #include "simulator/trace/trace.h"
-#include "simulator/trace/warp_tracer.h"
 #include "testing/program.h"
 
 namespace trace {
@@ -322,44 +316,6 @@ TEST_CASE("only the chosen blocks are recorded, one warp after the other between
       CHECK(event.warp >= before.warp);
     }
   }
-}
-
-TEST_CASE("a recorded event knows its line, its array and the lanes' addresses in it") {
-  const model::Recording recording = record({3}).recording;
-  const std::string source = source_text("gemm_steps.cu");
-  const auto text = [&](const model::RecordedEvent& event) {
-    std::size_t begin = 0;
-    for (int line = recording.sites[event.site].line; line > 1; --line) {
-      begin = source.find('\n', begin) + 1;
-    }
-    return source.substr(begin, source.find('\n', begin) - begin);
-  };
-  const auto next = [&](EventKind kind, const char* array) {
-    return *std::find_if(recording.events.begin(), recording.events.end(), [&](const auto& event) {
-      return event.kind == kind &&
-             (array[0] == '\0' ||
-              recording.arrays[recording.sites[event.site].array].name == array);
-    });
-  };
-  CHECK(text(next(EventKind::barrier, "")).find("__syncthreads();") != std::string::npos);
-
-  // The block in the second row and column: A's rows from 8 on (16 floats each), and B's columns.
-  const model::RecordedEvent a = next(EventKind::request, "A"), b = next(EventKind::request, "B");
-  CHECK(text(a).find("As[row][col] = load_or_zero(A") != std::string::npos);
-  CHECK(a.access.active == 0xffffffffu);
-  CHECK(a.access.bytes == 4);
-  for (int lane = 0; lane < model::kWarpSize; ++lane) {
-    const std::uint64_t row = lane / 8, col = lane % 8;
-    CHECK(a.access.address[lane] == ((8 + row) * 16 + col) * sizeof(float));
-    CHECK(b.access.address[lane] == (row * 16 + 8 + col) * sizeof(float));
-  }
-  CHECK(a.pieces == 4);
-
-  const model::RecordedEvent store = next(EventKind::request, "As");
-  CHECK(recording.sites[store.site].direction == model::Direction::store);
-  CHECK(recording.arrays[recording.sites[store.site].array].bytes == 8 * 8 * sizeof(float));
-  for (int lane = 0; lane < model::kWarpSize; ++lane)
-    CHECK(store.access.address[lane] == lane * 4u);
 }
 
 TEST_CASE("a recording ends at its size limit, and says so") {
