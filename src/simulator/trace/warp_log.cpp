@@ -234,34 +234,6 @@ void RepeatedWords::barrier() {
   of_sites_.clear();
 }
 
-std::uint8_t& RepeatedWords::Table::operator[](std::uint64_t key) {
-  if (2 * used_ > slots_.size()) {
-    std::vector<Slot> before(2 * slots_.size());
-    std::swap(before, slots_);
-    for (const Slot& slot : before) {
-      if (slot.round == round_) find(slot.key) = slot;
-    }
-  }
-  Slot& slot = find(key);
-  if (slot.round != round_) {
-    slot = {key, round_, 0};
-    ++used_;
-  }
-  return slot.bits;
-}
-
-RepeatedWords::Table::Slot& RepeatedWords::Table::find(std::uint64_t key) {
-  const std::size_t mask = slots_.size() - 1;
-  std::size_t at = (key * 0x9e3779b97f4a7c15u >> 32) & mask;
-  while (slots_[at].round == round_ && slots_[at].key != key) at = (at + 1) & mask;
-  return slots_[at];
-}
-
-void RepeatedWords::Table::clear() {
-  used_ = 0;
-  ++round_;
-}
-
 namespace {
 
 // The cost of a load or store depends on its address modulo these bytes (src/model/warp_access.h),

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "model/warp_access.h"
@@ -215,25 +216,8 @@ class RepeatedWords {
   void barrier();
 
  private:
-  // For each key a few bits, which are 0 at first and after clear().
-  class Table {
-   public:
-    std::uint8_t& operator[](std::uint64_t key);
-    void clear();
-
-   private:
-    struct Slot {
-      std::uint64_t key = 0;
-      std::uint32_t round = 0;  // the slot is empty if this is not round_
-      std::uint8_t bits = 0;
-    };
-    Slot& find(std::uint64_t key);
-    std::vector<Slot> slots_ = std::vector<Slot>(1024);
-    std::uint32_t round_ = 1;
-    std::size_t used_ = 0;
-  };
   // The words that were accessed, of four aligned ones: by a warp, and by its loads of one site.
-  Table of_warps_, of_sites_;
+  std::unordered_map<std::uint64_t, std::uint8_t> of_warps_, of_sites_;
 };
 
 // A cache of the costs of a warp's requests: the loops of a kernel repeat a few patterns of
