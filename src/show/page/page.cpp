@@ -169,7 +169,6 @@ int write_page(const flags::Flags& flags, const model::StageTable& traced) {
     rows.push_back(std::move(row));
     recordings.push_back(std::move(recording));
   }
-  trace::look_up_lines(recordings);
   // For a race, if there is another stage, a clock and room for its C.
   std::optional<lab::LongProduct> large;
   const lab::ProblemSize sides{kRaceSide, kRaceSide, kRaceSide};

@@ -124,9 +124,10 @@ void passed(const BlockBarrier& barrier, const void* place) {
   tell({Action::Kind::wait, barrier.number, phase - 1, barrier.id, barrier.copies}, place);
 }
 
-void wait_for(BlockBarrier& barrier, unsigned parity, const void* place) {
-  running_worker->wait_for_phase(barrier, parity, place);
-  passed(barrier, place);
+bool wait_for(BlockBarrier& barrier, unsigned parity, const void* place, bool may_give_up = false) {
+  const bool complete = running_worker->wait_for_phase(barrier, parity, place, may_give_up);
+  if (complete) passed(barrier, place);
+  return complete;
 }
 
 }  // namespace
@@ -174,10 +175,7 @@ unsigned machine::checked_parity(unsigned parity, const void* place) {
 }
 
 bool machine::wait_for_mbarrier(void* barrier, unsigned parity, const void* place) {
-  BlockBarrier& counted = barrier_at(barrier, place);
-  const bool complete = running_worker->try_to_wait_for_phase(counted, parity, place);
-  if (complete) passed(counted, place);
-  return complete;
+  return wait_for(barrier_at(barrier, place), parity, place, true);
 }
 
 // Copies for which no thread waits do not arrive, so neither does this.

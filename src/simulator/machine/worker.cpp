@@ -547,20 +547,13 @@ std::string Worker::other_wait(const AsyncWait& first) const {
   return "";
 }
 
-void Worker::wait_for_phase(BlockBarrier& barrier, unsigned parity, const void* place) {
-  running_->wait.barrier = &barrier;
-  running_->wait.parity = parity;
-  running_->wait.place = place;
-  running_->may_give_up = false;
-  if (!barrier.may_pass(parity)) pause(State::kAtPhase);
-}
-
-bool Worker::try_to_wait_for_phase(BlockBarrier& barrier, unsigned parity, const void* place) {
+bool Worker::wait_for_phase(
+    BlockBarrier& barrier, unsigned parity, const void* place, bool may_give_up) {
   Thread& thread = *running_;
   thread.wait.barrier = &barrier;
   thread.wait.parity = parity;
   thread.wait.place = place;
-  thread.may_give_up = true;
+  thread.may_give_up = may_give_up;
   if (!barrier.may_pass(parity)) pause(State::kAtPhase);
   return barrier.may_pass(parity);
 }

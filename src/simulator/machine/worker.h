@@ -129,11 +129,10 @@ class Worker {
   AsyncProxy& async() { return async_; }
   // The last operands of wgmma in this launch, by their addresses.
   std::span<FoundOperand> found_operands() { return found_operands_; }
-  // Until that phase is complete.
-  void wait_for_phase(BlockBarrier& barrier, unsigned parity, const void* place);
-  // The same, or until no thread of the block could continue otherwise. Returns whether the phase
-  // is complete.
-  bool try_to_wait_for_phase(BlockBarrier& barrier, unsigned parity, const void* place);
+  // Until that phase is complete; or, if it `may_give_up`, until no thread of the block could
+  // continue otherwise. Returns whether the phase is complete.
+  bool wait_for_phase(
+      BlockBarrier& barrier, unsigned parity, const void* place, bool may_give_up = false);
   // Until all threads of the warpgroup have called this with the same arguments.
   void meet_warpgroup(AsyncWait::Together together, int value, const void* place);
   // The part of the running thread's stack from `frame` on.

@@ -111,6 +111,8 @@ const Frames& lines_of(const std::vector<machine::CodePlace>& places) {
     if (!known.contains(place)) unknown.push_back(place);
   }
   if (unknown.empty()) return known;
+  std::ranges::sort(unknown);
+  unknown.erase(std::unique(unknown.begin(), unknown.end()), unknown.end());
   std::istringstream answer(
       addr2line_elsewhere ? addr2line_elsewhere(unknown) : addr2line(unknown));
   std::vector<Frame>* current = nullptr;
@@ -138,59 +140,58 @@ const std::string& own_file(const SourceRange& kernel) {
   return users_file.empty() ? kernel.file : users_file;
 }
 
-// The output of addr2line for some places.
-class LineTable {
- public:
-  explicit LineTable(std::vector<machine::CodePlace> places) {
-    std::sort(places.begin(), places.end());
-    places.erase(std::unique(places.begin(), places.end()), places.end());
-    lines_ = &lines_of(places);
+// Looks up what follows at once.
+template <class Things, class PlacesOf>
+void look_up(const Things& things, PlacesOf places_of) {
+  Places all;
+  for (const auto& thing : things) {
+    const auto& places = std::invoke(places_of, thing);
+    all.insert(all.end(), places.begin(), places.end());
   }
+  lines_of(all);
+}
 
-  // The calls are outermost first.
-  CodeLine find(const SourceRange& kernel, const std::vector<machine::CodePlace>& path) const {
-    CodeLine found;
-    const Frame* innermost = nullptr;  // of the user's
-    for (const machine::CodePlace place : path) {
-      const auto known = lines_->find(place);
-      if (known == lines_->end()) continue;
-      const std::vector<Frame>& frames = known->second;
-      for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
-        if (is_in(kernel, *frame)) found.line = frame->line;
-        if (frame->file == kernel.file && found.line == 0) found.line = kernel.first;
-        if (frame->file == kernel.file || is_of_user(*frame)) innermost = &*frame;
-      }
+bool is_in(const SourceRange& kernel, const Frame& frame) {
+  return frame.file == kernel.file && frame.line >= kernel.first && frame.line <= kernel.last;
+}
+
+// Neither the simulator's headers nor the compiler's.
+bool is_of_user(const Frame& frame) {
+  const auto has = [&](const char* part) { return frame.file.find(part) != frame.file.npos; };
+  return frame.line > 0 && !frame.file.starts_with("??") && !frame.file.starts_with("/usr/") &&
+         !has("/include/c++/") && !has("src/simulator/cuda/");
+}
+
+// The calls are outermost first.
+CodeLine find_line(const SourceRange& kernel, const Places& path) {
+  CodeLine found;
+  const Frames& lines = lines_of(path);
+  const Frame* innermost = nullptr;  // of the user's
+  for (const machine::CodePlace place : path) {
+    const auto known = lines.find(place);
+    if (known == lines.end()) continue;
+    const std::vector<Frame>& frames = known->second;
+    for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
+      if (is_in(kernel, *frame)) found.line = frame->line;
+      if (frame->file == kernel.file && found.line == 0) found.line = kernel.first;
+      if (frame->file == kernel.file || is_of_user(*frame)) innermost = &*frame;
     }
-    if (innermost == nullptr || is_in(kernel, *innermost) || is_embedded(kernel.file)) return found;
-    found.helper_line = innermost->line;
-    found.helper_file = innermost->file;
-    return found;
   }
+  if (innermost == nullptr || is_in(kernel, *innermost) || is_embedded(kernel.file)) return found;
+  found.helper_line = innermost->line;
+  found.helper_file = innermost->file;
+  return found;
+}
 
-  void resolve(model::Hazard& hazard, const SourceRange& kernel) const {
-    for (model::Hazard::Actor* actor : {&hazard.first, &hazard.second}) {
-      const CodeLine found = find(kernel, actor->places);
-      actor->line = found.line;
-      actor->helper_line = found.helper_line;
-      actor->file = file_unless(own_file(kernel), kernel.file);
-      actor->helper_file = file_unless(own_file(kernel), found.helper_file);
-    }
+void resolve(model::Hazard& hazard, const SourceRange& kernel) {
+  for (model::Hazard::Actor* actor : {&hazard.first, &hazard.second}) {
+    const CodeLine found = find_line(kernel, actor->places);
+    actor->line = found.line;
+    actor->helper_line = found.helper_line;
+    actor->file = file_unless(own_file(kernel), kernel.file);
+    actor->helper_file = file_unless(own_file(kernel), found.helper_file);
   }
-
- private:
-  static bool is_in(const SourceRange& kernel, const Frame& frame) {
-    return frame.file == kernel.file && frame.line >= kernel.first && frame.line <= kernel.last;
-  }
-
-  // Neither the simulator's headers nor the compiler's.
-  static bool is_of_user(const Frame& frame) {
-    const auto has = [&](const char* part) { return frame.file.find(part) != frame.file.npos; };
-    return frame.line > 0 && !frame.file.starts_with("??") && !frame.file.starts_with("/usr/") &&
-           !has("/include/c++/") && !has("src/simulator/cuda/");
-  }
-
-  const Frames* lines_;
-};
+}
 
 // The line of the brace that closes the first brace opened on or after `first`.
 int closing_line(std::string_view source, int first) {
@@ -291,14 +292,10 @@ SourceRange kernel_lines(const void* kernel) {
 }
 
 void resolve_lines(std::vector<model::LineCounts>& lines, const SourceRange& kernel) {
-  std::vector<machine::CodePlace> places;
-  for (const model::LineCounts& line : lines) {
-    places.insert(places.end(), line.places.begin(), line.places.end());
-  }
-  const LineTable known(places);
+  look_up(lines, &model::LineCounts::places);
   std::vector<model::LineCounts> resolved;
   for (model::LineCounts& line : lines) {
-    const CodeLine found = known.find(kernel, line.places);
+    const CodeLine found = find_line(kernel, line.places);
     line.line = found.line;
     line.helper_line = found.helper_line;
     line.helper_file = file_unless(kernel.file, found.helper_file);
@@ -316,14 +313,10 @@ void resolve_lines(std::vector<model::LineCounts>& lines, const SourceRange& ker
 }
 
 void resolve_lines(std::vector<model::Hazard>& hazards, const SourceRange& kernel) {
-  std::vector<machine::CodePlace> places;
-  for (const model::Hazard& hazard : hazards) {
-    for (const model::Hazard::Actor* actor : {&hazard.first, &hazard.second}) {
-      places.insert(places.end(), actor->places.begin(), actor->places.end());
-    }
+  for (const auto actor : {&model::Hazard::first, &model::Hazard::second}) {
+    look_up(hazards, [&](const model::Hazard& hazard) { return (hazard.*actor).places; });
   }
-  const LineTable known(places);
-  for (model::Hazard& hazard : hazards) known.resolve(hazard, kernel);
+  for (model::Hazard& hazard : hazards) resolve(hazard, kernel);
   // Of two accesses, it does not matter which one is first.
   const auto what = [](const model::Hazard& h) {
     const auto lines = std::minmax(
@@ -359,41 +352,21 @@ void resolve_lines(model::Audit& audit, const SourceRange& kernel) {
     const auto end = std::find(surprise.places.begin(), surprise.places.end(), 0u);
     return Places(surprise.places.begin(), end);
   };
-  Places places;
-  for (const model::Audit::Surprise& surprise : audit.surprises) {
-    const Places more = places_of(surprise);
-    places.insert(places.end(), more.begin(), more.end());
-  }
-  const LineTable known(places);
+  look_up(audit.surprises, places_of);
   for (model::Audit::Surprise& surprise : audit.surprises) {
     if (surprise.line != 0) continue;
-    surprise.line = known.find(kernel, places_of(surprise)).line;
+    surprise.line = find_line(kernel, places_of(surprise)).line;
     surprise.file = file_unless(own_file(kernel), kernel.file);
   }
 }
 
-void look_up_lines(std::span<const model::Recording> recordings) {
-  Places places;
-  for (const model::Recording& recording : recordings) {
-    places.push_back(machine::place_of_code(recording.kernel));
-    for (const model::RecordedSite& site : recording.sites) {
-      places.insert(places.end(), site.places.begin(), site.places.end());
-    }
-  }
-  const LineTable known(std::move(places));
-}
-
 void resolve_lines(model::Recording& recording, const SourceRange& kernel) {
-  std::vector<machine::CodePlace> places;
-  for (const model::RecordedSite& site : recording.sites) {
-    places.insert(places.end(), site.places.begin(), site.places.end());
-  }
-  const LineTable known(places);  // the sites of the hazards are among them
+  look_up(recording.sites, &model::RecordedSite::places);  // those of hazards are among them
   for (model::RecordedSite& site : recording.sites) {
-    site.line = known.find(kernel, site.places).line;
+    site.line = find_line(kernel, site.places).line;
   }
   for (model::RecordedHazard& recorded : recording.hazards) {
-    known.resolve(recorded.hazard, kernel);
+    resolve(recorded.hazard, kernel);
   }
 }
 

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -64,9 +63,6 @@ extern EmbeddedSource embedded_source;  // none by default
 
 // The text of a source file: the embedded one, or the file's own.
 std::string source_text(const std::string& file);
-
-// Looks up the lines of all these recordings at once, because each look-up reads the whole program.
-void look_up_lines(std::span<const model::Recording> recordings);
 
 // Sets the lines of `kernel` for each of `lines`, as CodeLine says. Then merges entries with the
 // same lines, array, direction and width, and sorts them.
