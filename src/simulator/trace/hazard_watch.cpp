@@ -54,18 +54,18 @@ std::string_view name_before(std::string_view text, std::size_t at) {
 
 }  // namespace
 
-BadIndex bad_index(std::uintptr_t data, std::uintptr_t index) {
-  const auto& bad = *reinterpret_cast<const OutOfBoundsData*>(data);
+IndexedArray array_indexed(const void* data) {
+  const auto& bad = *static_cast<const OutOfBoundsData*>(data);
   std::string_view type = bad.array->name;
   if (type.starts_with('\'') && type.ends_with('\'')) type = type.substr(1, type.size() - 2);
-  BadIndex result{"", static_cast<std::int64_t>(index), 0};
+  IndexedArray result{"", 0};
   if (const std::size_t bracket = type.find('['); bracket != type.npos) {
     std::from_chars(type.data() + bracket + 1, type.data() + type.size(), result.extent);
   }
   const std::string source = source_text(bad.file);
   const std::string_view name =
       bad.column > 0 ? name_before(line_of(source, bad.line), bad.column - 1) : "";
-  result.array = name.empty() ? "an array " + std::string(type) : std::string(name);
+  result.name = name.empty() ? "an array " + std::string(type) : std::string(name);
   return result;
 }
 

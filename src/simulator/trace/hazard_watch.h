@@ -25,14 +25,14 @@ namespace trace {
 
 // Decodes what the compiler's check of array bounds (-fsanitize=bounds-strict) reports.
 
-// An index that is outside a dimension of an array.
-struct BadIndex {
-  std::string array;  // its name in the source, or its type without the source
-  std::int64_t index, extent;
+// An array, and its dimension that an index is outside of.
+struct IndexedArray {
+  std::string name;  // in the source, or its type without the source
+  std::int64_t extent;
 };
 
-// `data` and `index` are the arguments of __ubsan_handle_out_of_bounds, as numbers.
-BadIndex bad_index(std::uintptr_t data, std::uintptr_t index);
+// `data` is the first argument of __ubsan_handle_out_of_bounds.
+IndexedArray array_indexed(const void* data);
 
 // Checks whether the threads of a block may meet at the barriers where they do.
 //

@@ -423,15 +423,15 @@ void __sanitizer_cov_trace_pc() {
 
 // The index has not been used yet.
 void __ubsan_handle_out_of_bounds(void* data, void* index) {
-  trace::LaneLog* log = trace::hooks.log;
-  if (log == nullptr || !trace::hooks.looks_for_hazards) return;
-  *log->next_address++ = reinterpret_cast<std::uintptr_t>(data);
-  *log->next_address++ = reinterpret_cast<std::uintptr_t>(index);
+  if (trace::hooks.log == nullptr || !trace::hooks.looks_for_hazards) return;
+  const auto number = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(index));
   trace::hooks.watch->will_use_bad_index(
-      static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(index)),
-      reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)), trace::hooks.stack_top,
+      number, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)), trace::hooks.stack_top,
       *trace::hooks.local_stores);
-  trace::append(*log, trace::make_token(trace::place(HERE), trace::Kind::kBadIndex));
+  trace::log_action(
+      machine::Action::misuse_of(
+          model::HazardKind::index_out_of_range, number, machine::place_of_code(data)),
+      HERE);
   machine::go_astray();
 }
 

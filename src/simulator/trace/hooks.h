@@ -28,7 +28,6 @@ enum class Kind : Token {
   kAsyncCopy,
   kAtomicLoad,  // an atomic is both of these, and races with non-atomics
   kAtomicStore,
-  kBadIndex,  // beyond a dimension of an array
   kLockLoad,  // of an atomic that implements locks and flags: its store is a kAtomicStore
   kVolatileLoad,
   kVolatileStore,
@@ -106,8 +105,7 @@ struct LaneLog {
   Token* next_token = nullptr;
   Token* tokens_end = nullptr;
   // The number of words per token: a load, store, ldmatrix or stmatrix has one, and one more if
-  // has_value(); an async copy two, its destination and source; a bad index two, the compiler's
-  // type data and the index; an action two.
+  // has_value(); an async copy two, its destination and source; an action two.
   std::uintptr_t* next_address = nullptr;
   // The word for the value of the last store, which follows that of its address. It can be read
   // only after the store: before the next one, or when another thread runs.

@@ -213,10 +213,6 @@ void WarpTracer::execute(Together together) {
       const model::WarpAccess from = log_.gather(token, together);
       return copy(from, log_.gather(token, together), token, together);
     }
-    case Kind::kBadIndex: {
-      const model::WarpAccess type = log_.gather(token, together);
-      return watch_.bad_index(type, log_.gather(token, together), path, token, warp_);
-    }
     case Kind::kAction: {
       const model::WarpAccess first = log_.gather(token, together);
       return tell(first, log_.gather(token, together), token, path);

@@ -459,24 +459,6 @@ void Watch::will_use_bad_index(
   if (places) index_made_by_.emplace(index, *places);
 }
 
-void Watch::bad_index(
-    const model::WarpAccess& type, const model::WarpAccess& index, Token path, Token token,
-    int warp) {
-  if (!looks()) return;
-  const int l = std::countr_zero(type.active);
-  const BadIndex bad = trace::bad_index(type.address[l], index.address[l]);
-  model::Hazard hazard{model::HazardKind::index_out_of_range, bad.array, 0, block_, {}, {}};
-  hazard.first = {thread_of(warp, l), 0, false, paths_.places_of(path, place_of(token))};
-  hazard.index = bad.index;
-  hazard.extent = bad.extent;
-  if (index_made_by_ && index_made_by_->first == bad.index) {
-    const LocalStores::Places& places = index_made_by_->second;
-    hazard.second = {hazard.first.thread, 0, true, {places.begin(), places.end()}};
-  }
-  others_.push_back(hazard);
-  fatal_ = true;
-}
-
 void Watch::misuse(int thread, const machine::Action& action, Token path, Token token) {
   model::Hazard hazard{static_cast<model::HazardKind>(action.id), "", 0, block_, {}, {}};
   hazard.first = {thread, 0, false, paths_.places_of(path, place_of(token))};
@@ -495,7 +477,16 @@ void Watch::misuse(int thread, const machine::Action& action, Token path, Token 
   if (hazard.kind == model::HazardKind::sum_in_flight) {
     hazard.second = {thread, 0, false, {static_cast<std::uint32_t>(action.value)}};
   }
-  add_other(hazard);
+  if (hazard.kind != model::HazardKind::index_out_of_range) return add_other(hazard);
+  const IndexedArray array = array_indexed(&__executable_start + action.number);
+  hazard.array = array.name;
+  hazard.extent = array.extent;
+  if (index_made_by_ && index_made_by_->first == hazard.index) {
+    const LocalStores::Places& places = index_made_by_->second;
+    hazard.second = {thread, 0, true, {places.begin(), places.end()}};
+  }
+  others_.push_back(hazard);
+  fatal_ = true;
 }
 
 void Watch::follow_copies(int thread, const machine::Action& action) {

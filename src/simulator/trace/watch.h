@@ -52,7 +52,7 @@ class Watch {
   // An exchange or a compare-and-swap; and that the latter found what the thread had expected.
   void will_lock(const void* pointer);
   void has_swapped(const void* pointer, int bytes);
-  // The thread uses this index, which bad_index() reports later. Its functions' local variables are
+  // The thread uses this index, a misuse that it tells now. Its functions' local variables are
   // between `stack` and `stack_top`.
   void will_use_bad_index(
       std::int64_t index, std::uintptr_t stack, std::uintptr_t stack_top,
@@ -71,10 +71,6 @@ class Watch {
   void atomic_access(Token token, const model::WarpAccess& access, int warp);
   // The same, called after request().
   void atomic_access_made(Token token, const model::WarpAccess& access, int warp);
-  // The report of the compiler's check of an index, in two words.
-  void bad_index(
-      const model::WarpAccess& type, const model::WarpAccess& index, Token path, Token token,
-      int warp);
   // An action of these lanes of the thread's warp, of which it is the first.
   void act(int thread, std::uint32_t lanes, const machine::Action& action, Token path, Token token);
   // Fatal if threads wait for each other at different barriers.
