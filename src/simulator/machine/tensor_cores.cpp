@@ -87,12 +87,6 @@ std::uint64_t element(std::uint64_t word, int bits, int number) {
   return bits == 64 ? word : word >> bits * number & ((std::uint64_t{1} << bits) - 1);
 }
 
-model::NarrowFormat format_of(WmmaType type) {
-  return type == WmmaType::f16    ? model::kFp16
-         : type == WmmaType::bf16 ? model::kBfloat16
-                                  : model::kTf32Format;
-}
-
 template <class Row>
 struct Factors {
   std::vector<Row> a, b;  // the rows of a, and the columns of b

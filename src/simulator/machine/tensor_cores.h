@@ -24,6 +24,12 @@ namespace machine {
 void move_matrices(
     std::span<std::uint32_t> words, bool transposed, void* row, bool stores, const void* place);
 
+inline model::NarrowFormat format_of(simt::WmmaType type) {
+  return type == simt::WmmaType::f16    ? model::kFp16
+         : type == simt::WmmaType::bf16 ? model::kBfloat16
+                                        : model::kTf32Format;
+}
+
 // d (rows x columns) += a (rows x depth) * b (depth x columns)
 struct MmaShape {
   int rows, depth;
@@ -57,9 +63,6 @@ void multiply_matrices(const MmaOperands& operands, const void* place);
 
 inline constexpr int kWarpgroupThreads = 128;
 
-// The elements of a and b.
-enum class WgmmaElement { tf32, f16, bf16 };
-
 // An operand in shared memory: the descriptor, and how the instruction reads what it describes.
 struct OperandTile {
   std::uint64_t descriptor;
@@ -82,7 +85,7 @@ struct Multiply {
   OperandTile b;
   bool adds;
   const void* place;
-  WgmmaElement element = WgmmaElement::tf32;
+  simt::WmmaType element = simt::WmmaType::tf32;     // of a and b: that, f16 or bf16
   std::optional<OperandTile> a_tile = std::nullopt;  // in place of registers
 };
 

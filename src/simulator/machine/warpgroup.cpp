@@ -15,6 +15,8 @@
 namespace machine {
 namespace {
 
+using simt::WmmaType;
+
 constexpr int kRowsOfA = 64;       // of a, for a warpgroup
 constexpr int kDepthBytes = 32;    // of one wgmma: 8 tf32 numbers, or 16 of 16 bits
 constexpr int kPoisonByte = 0xff;  // a NaN
@@ -146,23 +148,16 @@ namespace {
 using model::TensorCoreFactors;
 using Columns = model::TensorCoreColumns;
 
-model::NarrowFormat format_of(WgmmaElement element) {
-  return element == WgmmaElement::tf32  ? model::kTf32Format
-         : element == WgmmaElement::f16 ? model::kFp16
-                                        : model::kBfloat16;
-}
-
 // Sets the numbers in word `number` of a row, which has 32 bits.
-void take_apart(
-    WgmmaElement element, std::uint32_t word, TensorCoreFactors& row, std::size_t number) {
-  if (element == WgmmaElement::tf32) return row.set(number, word, model::kTf32Format);
+void take_apart(WmmaType element, std::uint32_t word, TensorCoreFactors& row, std::size_t number) {
+  if (element == WmmaType::tf32) return row.set(number, word, model::kTf32Format);
   for (int half = 0; half < 2; ++half) {
     row.set(2 * number + half, word >> 16 * half & 0xffff, format_of(element));
   }
 }
 
 // The rows of an operand in shared memory.
-std::vector<TensorCoreFactors> rows_of(WgmmaElement element, const OperandTile& tile, int rows) {
+std::vector<TensorCoreFactors> rows_of(WmmaType element, const OperandTile& tile, int rows) {
   const model::MatrixDescriptor matrix = model::decoded(tile.descriptor);
   std::vector<TensorCoreFactors> all(static_cast<std::size_t>(rows));
   for (int row = 0; row < rows; ++row) {
@@ -191,7 +186,7 @@ int row_of(int thread) {
 
 // The rows of a in the threads' registers.
 std::vector<TensorCoreFactors> rows_of_threads(
-    WgmmaElement element, std::span<WgmmaOfThread* const> threads, std::size_t number) {
+    WmmaType element, std::span<WgmmaOfThread* const> threads, std::size_t number) {
   std::vector<TensorCoreFactors> all(kRowsOfA);
   for (int t = 0; t < kWarpgroupThreads; ++t) {
     const Multiply& own = threads[t]->completing()[number];
@@ -211,7 +206,7 @@ void multiply_together(std::span<WgmmaOfThread* const> threads, std::size_t numb
   const std::vector<TensorCoreFactors> a = first.a_tile
                                                ? rows_of(first.element, *first.a_tile, kRowsOfA)
                                                : rows_of_threads(first.element, threads, number);
-  const bool is_tf32 = first.element == WgmmaElement::tf32;
+  const bool is_tf32 = first.element == WmmaType::tf32;
   const model::TensorCore core =
       is_tf32 ? model::kHopperTensorCore : model::kHopperTensorCoreOfHalves;
   std::vector<Columns> columns;
@@ -330,7 +325,7 @@ void machine::start_wgmma(Multiply multiply) {
   if (!wrong.empty()) fault(wrong, place);
   const auto tell_of = [&](Action::Kind kind, int rows, const OperandTile& tile) {
     Action action{kind, static_cast<std::uint32_t>(rows), tile.descriptor};
-    action.depth = multiply.element == WgmmaElement::tf32 ? 8 : 16;
+    action.depth = multiply.element == WmmaType::tf32 ? 8 : 16;
     action.major = tile.major;
     tell(action, place);
   };
@@ -342,15 +337,14 @@ void simt::wgmma_tf32(float* d, int registers, const unsigned* a, std::uint64_t 
   machine::start_wgmma({d, registers, a, {a[0], a[1], a[2], a[3]}, {b}, adds, HERE});
 }
 void simt::wgmma_bf16(float* d, int registers, std::uint64_t a, std::uint64_t b, bool adds) {
-  using machine::OperandTile, machine::WgmmaElement;
+  using machine::OperandTile;
   const OperandTile by_rows{b, model::Major::mn}, a_tile{a};
-  machine::start_wgmma(
-      {d, registers, nullptr, {}, by_rows, adds, HERE, WgmmaElement::bf16, a_tile});
+  machine::start_wgmma({d, registers, nullptr, {}, by_rows, adds, HERE, WmmaType::bf16, a_tile});
 }
 void simt::wgmma_f16(float* d, int registers, std::uint64_t a, std::uint64_t b, bool adds) {
-  using machine::OperandTile, machine::WgmmaElement;
+  using machine::OperandTile;
   const OperandTile a_tile{a};
-  machine::start_wgmma({d, registers, nullptr, {}, {b}, adds, HERE, WgmmaElement::f16, a_tile});
+  machine::start_wgmma({d, registers, nullptr, {}, {b}, adds, HERE, WmmaType::f16, a_tile});
 }
 
 void wgmma_commit_group() {

@@ -158,7 +158,7 @@ void run_multiply(Execution& thread) {
       {thread.value(2)},
       thread.value(3) != 0,
       thread.place,
-      static_cast<WgmmaElement>(thread.now->mode)};
+      static_cast<WmmaType>(thread.now->mode)};
   if (from.kind == Operand::Kind::vector) {
     for (std::size_t n = 0; n < multiply.a_when_issued.size(); ++n) {
       multiply.a_when_issued[n] = static_cast<unsigned>(thread.read(from.parts[n]));
@@ -190,13 +190,11 @@ bool decode_multiply(Instruction& i, Modifiers& modifiers) {
     if (!modifiers.take_type(*type)) return false;
   }
   if (d != Type{Base::real, 32} || a != b) return false;
-  const bool is_tf32 = a == Type{Base::tf32, 32};
-  const WgmmaElement element = is_tf32                     ? WgmmaElement::tf32
-                               : a == Type{Base::real, 16} ? WgmmaElement::f16
-                                                           : WgmmaElement::bf16;
-  if (element == WgmmaElement::bf16 && a != Type{Base::bf16, 16}) return false;
+  const std::optional<WmmaType> element = element_named(a);
+  const bool is_tf32 = element == WmmaType::tf32;
+  if (!is_tf32 && element != WmmaType::f16 && element != WmmaType::bf16) return false;
   if (shape != (is_tf32 ? "k8" : "k16")) return false;
-  i.mode = static_cast<std::uint32_t>(element);
+  i.mode = static_cast<std::uint32_t>(*element);
   i.run = run_multiply;
   const std::vector<Operand>& operands = i.line.operands;
   if (operands.size() < 6 || operands[0].parts.size() != columns / 2) return false;
