@@ -127,6 +127,28 @@ std::string rounds_to_tf32() {
       load_box, dim3(1), dim3(64), kBoxBytes, expected, map, 0, 0, static_cast<int>(values.size()));
 }
 
+// Adds four products to c (64 x N) when the barrier's first phase is complete: `multiply` starts
+// one, as wgmma adds it to the thread's part of the sums.
+template <int kN, class Start>
+__device__ __forceinline__ void add_products(
+    std::uint64_t& full, const float* c, float* out, Start multiply) {
+  const int row = threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4, column = threadIdx.x % 4 * 2;
+  const auto element = [&](int i) {
+    return (row + i / 2 % 2 * 8) * kN + column + i / 4 * 8 + i % 2;
+  };
+  float d[kN / 2];
+  for (int i = 0; i < kN / 2; ++i) d[i] = c[element(i)];
+  mbarrier_wait(&full, 0);
+  wgmma_fence_operand(d);
+  wgmma_fence();
+#pragma unroll
+  for (int step = 0; step < 4; ++step) multiply(d, step);
+  wgmma_commit_group();
+  wgmma_wait_group<0>();
+  wgmma_fence_operand(d);
+  for (int i = 0; i < kN / 2; ++i) out[element(i)] = d[i];
+}
+
 // A row-major 64 x 8 k fragment by fragment through registers, and an N x 32 tile in shared memory.
 template <int kN>
 __global__ void multiply_tile(
@@ -139,11 +161,6 @@ __global__ void multiply_tile(
     cp_async_bulk_tensor_2d(buffer, &map, 0, 0, &full);
   }
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  float d[kN / 2];
-  for (int i = 0; i < kN / 2; ++i) {
-    const int row = warp * 16 + lane / 4 + i / 2 % 2 * 8;
-    d[i] = c[row * kN + i / 4 * 8 + lane % 4 * 2 + i % 2];
-  }
   unsigned fragments[4][4];
   for (int step = 0; step < 4; ++step) {
     for (int i = 0; i < 4; ++i) {
@@ -151,21 +168,10 @@ __global__ void multiply_tile(
       fragments[step][i] = __float_as_uint(a[row * 32 + step * 8 + lane % 4 + i / 2 * 4]);
     }
   }
-  mbarrier_wait(&full, 0);
   const std::uint64_t descriptor = wgmma_descriptor_of_swizzled_tile(buffer);
-  wgmma_fence_operand(d);
-  wgmma_fence();
-#pragma unroll
-  for (int step = 0; step < 4; ++step) {
+  add_products<kN>(full, c, out, [&](float(&d)[kN / 2], int step) {
     wgmma_m64nNk8_tf32(d, fragments[step], descriptor + step * 2);
-  }
-  wgmma_commit_group();
-  wgmma_wait_group<0>();
-  wgmma_fence_operand(d);
-  for (int i = 0; i < kN / 2; ++i) {
-    const int row = warp * 16 + lane / 4 + i / 2 % 2 * 8;
-    out[row * kN + i / 4 * 8 + lane % 4 * 2 + i % 2] = d[i];
-  }
+  });
 }
 
 template <int kN>
@@ -232,28 +238,14 @@ __global__ void multiply_halves(
       cp_async_bulk_tensor_2d(b[box], &map_b, box * 64, 0, &full);
     }
   }
-  const int row = threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4, column = threadIdx.x % 4 * 2;
-  const auto element = [&](int i) {
-    return (row + i / 2 % 2 * 8) * kN + column + i / 4 * 8 + i % 2;
-  };
-  float d[kN / 2];
-  for (int i = 0; i < kN / 2; ++i) d[i] = c[element(i)];
-  mbarrier_wait(&full, 0);
   const std::uint64_t of_a = wgmma_descriptor_of_swizzled_tile(a);
-  wgmma_fence_operand(d);
-  wgmma_fence();
-#pragma unroll
-  for (int step = 0; step < 4; ++step) {
+  add_products<kN>(full, c, out, [&](float(&d)[kN / 2], int step) {
     if constexpr (kIsF16) {
       wgmma_m64nNk16_f16(d, of_a + step * 2, wgmma_descriptor_of_swizzled_tile(b) + step * 2);
     } else {
       wgmma_m64nNk16_bf16(d, of_a + step * 2, wgmma_descriptor_of_transposed_boxes(b) + step * 128);
     }
-  }
-  wgmma_commit_group();
-  wgmma_wait_group<0>();
-  wgmma_fence_operand(d);
-  for (int i = 0; i < kN / 2; ++i) out[element(i)] = d[i];
+  });
 }
 
 // Both matrices may end before their boxes do: bf16 has 61 rows of A, 53 of B, which has kN - 6
