@@ -63,28 +63,30 @@ SIMT_INLINE T value_of_lane(unsigned mask, const T& value, int lane) {
 class Lanes {
  public:
   explicit Lanes(unsigned mask) : mask_(mask) {}
-  unsigned mask() const { return mask_; }
+  SIMT_ALWAYS_INLINE unsigned mask() const { return mask_; }
   void sync() const { __syncwarp(mask_); }
-  unsigned thread_rank() const { return __popc(mask_ & ((1u << simt::lane()) - 1)); }
-  unsigned num_threads() const { return __popc(mask_); }
-  unsigned size() const { return num_threads(); }
+  SIMT_ALWAYS_INLINE unsigned thread_rank() const {
+    return __popc(mask_ & ((1u << simt::lane()) - 1));
+  }
+  SIMT_ALWAYS_INLINE unsigned num_threads() const { return __popc(mask_); }
+  SIMT_ALWAYS_INLINE unsigned size() const { return num_threads(); }
 
   template <class T>
-  T shfl(T value, unsigned source) const {
+  SIMT_ALWAYS_INLINE T shfl(T value, unsigned source) const {
     return value_of_lane(mask_, value, lane_of(source % size()));
   }
   template <class T>
-  T shfl_up(T value, unsigned delta) const {
+  SIMT_ALWAYS_INLINE T shfl_up(T value, unsigned delta) const {
     const unsigned rank = thread_rank();
     return value_of_lane(mask_, value, lane_of(rank < delta ? rank : rank - delta));
   }
   template <class T>
-  T shfl_down(T value, unsigned delta) const {
+  SIMT_ALWAYS_INLINE T shfl_down(T value, unsigned delta) const {
     const unsigned rank = thread_rank();
     return value_of_lane(mask_, value, lane_of(rank + delta < size() ? rank + delta : rank));
   }
   template <class T>
-  T shfl_xor(T value, unsigned rank_mask) const {
+  SIMT_ALWAYS_INLINE T shfl_xor(T value, unsigned rank_mask) const {
     const unsigned rank = thread_rank(), other = rank ^ rank_mask;
     return value_of_lane(mask_, value, lane_of(other < size() ? other : rank));
   }
@@ -102,7 +104,7 @@ class Lanes {
   }
 
  private:
-  int lane_of(unsigned rank) const { return lane_of_rank(mask_, rank); }
+  SIMT_ALWAYS_INLINE int lane_of(unsigned rank) const { return lane_of_rank(mask_, rank); }
   unsigned ranks_of(unsigned lanes) const { return ranks_of_lanes(mask_, lanes); }
   unsigned mask_;
 };
@@ -131,33 +133,8 @@ class thread_block_tile : public simt::Lanes {
   static unsigned thread_rank() { return simt::lane() % Size; }
   static constexpr unsigned num_threads() { return Size; }
   static constexpr unsigned size() { return Size; }
-  // As in the lanes' own functions; the lanes of a tile are neighbours.
-  template <class T>
-  SIMT_ALWAYS_INLINE T shfl(T value, unsigned source) const {
-    return of_rank(value, source % Size);
-  }
-  template <class T>
-  SIMT_ALWAYS_INLINE T shfl_up(T value, unsigned delta) const {
-    const unsigned rank = thread_rank();
-    return of_rank(value, rank < delta ? rank : rank - delta);
-  }
-  template <class T>
-  SIMT_ALWAYS_INLINE T shfl_down(T value, unsigned delta) const {
-    const unsigned rank = thread_rank();
-    return of_rank(value, rank + delta < Size ? rank + delta : rank);
-  }
-  template <class T>
-  SIMT_ALWAYS_INLINE T shfl_xor(T value, unsigned rank_mask) const {
-    return of_rank(value, (thread_rank() ^ rank_mask) % Size);
-  }
   static unsigned meta_group_rank() { return Parent().thread_rank() / Size; }
   static unsigned meta_group_size() { return (Parent().num_threads() + Size - 1) / Size; }
-
- private:
-  template <class T>
-  SIMT_ALWAYS_INLINE T of_rank(const T& value, unsigned rank) const {
-    return simt::value_of_lane(mask(), value, static_cast<int>(simt::lane() / Size * Size + rank));
-  }
 };
 
 // Several warps, 64 to 512 threads.
