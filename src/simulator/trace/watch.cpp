@@ -302,9 +302,7 @@ void Watch::request(
     return none;
   }();
   if (values == nullptr) values = &kNone;
-  touch_in_block(site, access, warp, *values);
-  if (site.array->shared) return;
-  touch_in_launch(site, access, warp, *values);
+  touch(site, access, warp, *values);
 }
 
 void Watch::look_for_undefined(
@@ -323,12 +321,14 @@ void Watch::look_for_undefined(
   });
 }
 
-void Watch::touch_in_block(
+// In the block, and, if it is global memory, in the launch. The store of an atomic covers its load.
+void Watch::touch(
     const Site& site, const model::WarpAccess& access, int warp, const StoredValues& values) {
   const Kind kind = kind_of(site.token);
-  if (kind == Kind::kLockLoad) return;  // its store covers this
+  if (kind == Kind::kLockLoad) return;
   const How how = how_of(kind);
   const bool copies = kind == Kind::kAsyncCopy && site.array->shared, only_loads = loads(site);
+  const bool in_launch = !site.array->shared && kind != Kind::kAtomicLoad;
   if (came_.size() <= site.number) came_.resize(site.number + 1);
   Came& came = came_[site.number];
   if (std::exchange(came.block, block_) != block_) came.threads = {};
@@ -351,23 +351,13 @@ void Watch::touch_in_block(
     } else {
       threads_.store(made, how, values[l]);
     }
-  });
-}
-
-void Watch::touch_in_launch(
-    const Site& site, const model::WarpAccess& access, int warp, const StoredValues& values) {
-  using Way = Touch::Way;
-  const Kind kind = kind_of(site.token);
-  if (kind == Kind::kAtomicLoad || kind == Kind::kLockLoad) return;  // its store covers this
-  const bool strong = how_of(kind) != How::plain, only_loads = loads(site);
-  machine::for_each_lane(access.active, [&](int l) {
-    const int thread = thread_of(warp, l);
-    const bool only_reads = only_loads || values[l] == kUnchanged;
+    if (!in_launch) return;
+    using Way = Touch::Way;
+    const bool strong = how != How::plain, only_reads = only_loads || values[l] == kUnchanged;
     const Way way = only_reads                             ? (strong ? Way::atomic_load : Way::load)
                     : !strong                              ? Way::store
                     : releases_[thread].front() == kNarrow ? Way::narrow_store
                                                            : Way::atomic_store;
-    const HazardWatch::Access made = access_of(site, access.address[l], access.bytes, thread);
     add_touch(made, way, values[l]);
     if (!only_loads) put_writer(made);
   });

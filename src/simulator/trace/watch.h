@@ -124,11 +124,9 @@ class Watch {
   void part_of_matrix(
       int thread, const machine::PartOfMatrix& part, bool stores, Token path, Token token,
       AgentAction by = {});
-  void touch_in_block(
+  void touch(
       const Site& site, const model::WarpAccess& access, int warp, const StoredValues& values);
   void foreign_local(Token path, Token token, bool stores, std::uintptr_t address, int thread);
-  void touch_in_launch(
-      const Site& site, const model::WarpAccess& access, int warp, const StoredValues& values);
   void put_writer(const HazardWatch::Access& access);
   void add_touch(const HazardWatch::Access& access, Touch::Way way, std::uint64_t value = kNoValue);
   std::uint32_t known_by(int thread);
