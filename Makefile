@@ -20,14 +20,14 @@ NAMED := ANSWERS BLOCK BOOK CSV DIR EX FILE KERNEL MORE OUT PAGE PLOT STUDENT TH
 $(foreach name,$(NAMED),$(eval override $(name) := $$(value $(name))))
 export $(NAMED)
 
-MAKEFLAGS += $(if $(filter 0,$(MAKELEVEL)),-j$(shell nproc))
+$(if $(filter 0,$(MAKELEVEL)),$(eval MAKEFLAGS += -j$(shell nproc)))
 # Prints one short line per file, or with V=1 the commands, or with -s nothing.
 $(if $(V),,$(eval .SILENT:))
 options := $(firstword -$(MAKEFLAGS))
 say = $(if $(V)$(findstring s,$(options)),,$(info $(shell printf '%-9s %s' '$(1)' '$(2)')))
 
 # Several makes may run in one checkout: each writes to files of its own, and renames them.
-MAKE_PID := $(shell mkdir -p '$(BUILD)' 2> /dev/null && [ -w '$(BUILD)' ] && echo $$PPID)
+MAKE_PID := $(shell { [ -d '$(BUILD)' ] || mkdir -p '$(BUILD)' 2> /dev/null; } && [ -w '$(BUILD)' ] && echo $$PPID)
 NEW = $@.new$(MAKE_PID)
 DEPENDENCIES = -MMD -MP -MT $@ -MF $@.d.new$(MAKE_PID)
 KEEP = && mv -f $@.d.new$(MAKE_PID) $@.d && mv -f $(NEW) $@
@@ -37,6 +37,8 @@ $(if $(MAKE_PID),,$(error $(BUILD): cannot be written; make BUILD=folder builds 
 COMPILER := $(shell src/testing/deps.sh compiler '$(CXX)' $(findstring n,$(options))$(findstring q,$(options)))
 $(if $(filter gcc,$(COMPILER)),,$(error $(COMPILER)))
 endif
+# A program of that name or path, or nothing.
+found = $(firstword $(if $(findstring /,$1),$(wildcard $1),$(wildcard $(addsuffix /$1,$(subst :, ,$(PATH))))))
 # Our headers are found only by -iquote: with -I, our folder cuda would hide the toolkit's.
 INCLUDES := -iquote . -iquote src -iquote $(BUILD)
 WARNINGS := -Wall -Wextra -Wshadow $(if $(filter 1,$(WERROR)),-Werror)
@@ -80,7 +82,7 @@ COPIES := $(OWN_COPIES) $(subst gemm_steps,experiments,$(OWN_COPIES))
 RESULTS := results
 include src/lab/gpu/gpu.mk src/cluster/cluster.mk
 # Answers and users' programs are linked each time; gold, where it is, takes a fifth of the time.
-FAST := $(if $(shell command -v ld.gold),-fuse-ld=gold)
+FAST := $(if $(call found,ld.gold),-fuse-ld=gold)
 LIBRARIES += -fopenmp $(FAST)
 # To these and to TOOLS, which need no libraries, a room adds its own, and says what they are made of.
 PROGRAMS := $(PROGRAM) $(BUILD)/ladder
@@ -151,10 +153,10 @@ $(ARCHIVES): $(BUILD)/link.flags Makefile
 host.flags = $(CXX) $(CXXFLAGS)
 link.flags = $(MAIN) $(LIBRARIES) $(EVERY_FILE)
 changed = $(subst x$(strip $(file < $(BUILD)/$1.flags)),,x$(strip $($1.flags)))
-$(foreach kind,host cpu link gpu try grade $(sort $(foreach file,$(JOINT),$(call unit,$(file)))),$(eval $(BUILD)/$(kind).flags: $(if $(call changed,$(kind)),FORCE)))
+$(foreach kind,host cpu link gpu try tried grade $(sort $(foreach file,$(JOINT),$(call unit,$(file)))),$(eval $(BUILD)/$(kind).flags: $(if $(call changed,$(kind)),FORCE)))
 $(BUILD)/%.flags:
 	mkdir -p $(@D)
 	echo '$($*.flags)' > $(NEW) && mv -f $(NEW) $@
 .PHONY: FORCE run clean help
 .DELETE_ON_ERROR .PRECIOUS: $(addprefix $(BUILD)/,%.o $(addsuffix %.o,traced/ plain/ gpu/ fuzz/) $(addprefix try/%.,traced.o plain.o debug.traced.o) %.h.gch %.flags)  # not .SECONDARY: then a deleted header would rebuild nothing
--include $(shell find $(BUILD) -name '*.d' ! -name 'yours.*' 2>/dev/null)
+-include $(shell exec find $(BUILD) -name '*.d' ! -name 'yours.*' 2>/dev/null)

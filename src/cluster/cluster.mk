@@ -1,6 +1,6 @@
 # Several processes need MPI, which is used if its compiler wrapper is found (MPICC= builds without).
 # NCCL is found by gpus.cu itself: its header when that is compiled, its library when it runs.
-MPICC ?= $(shell command -v mpicc)
+MPICC ?= $(call found,mpicc)
 MPI := $(if $(MPICC),$(shell $(MPICC) -show))
 SOURCES += src/cluster/$(if $(MPI),mpi,alone).cpp
 LIBRARIES += $(if $(MPI),-Wl$(comma)--as-needed $(filter -L% -l% -Wl%,$(MPI)))

@@ -32,7 +32,7 @@ test-hardened: ## run the tests of what runs kernels with the hardening flags th
 FUZZED := $(filter-out %_tests.cpp,$(wildcard src/text/*.cpp src/flags/*.cpp)) src/model/stage.cpp \
 	src/lab/npy.cpp src/profile/ncu.cpp src/show/step/navigation.cpp $(ANSWER) \
 	src/testing/fuzz_main.cpp $(filter-out src/simulator/rewrite/rewriter.cpp %_tests.cpp,$(wildcard src/simulator/rewrite/*.cpp src/simulator/machine/ptx/*.cpp)) \
-	$(shell grep -l testing/fuzz.h src/*/*_tests.cpp src/*/*/*_tests.cpp src/*/*/*/*_tests.cpp)
+	$(if $(findstring fuzz,$(MAKECMDGOALS)),$(shell grep -l testing/fuzz.h src/*/*_tests.cpp src/*/*/*_tests.cpp src/*/*/*/*_tests.cpp))
 SANITIZED := -g -fsanitize=address,undefined -fno-sanitize-recover=all
 $(BUILD)/fuzz/%.o: %.cpp $(BUILD)/host.flags
 	$(call say,g++,$< (sanitized))

@@ -26,14 +26,9 @@ TRIED_plain := -O2 -fno-ipa-icf -fno-reorder-functions -fno-reorder-blocks-and-p
 # The instrument's own folder, so that a failure is reported by a line of the user's file.
 $(BUILD)/src/try/guarded_kernel.o: private CXXFLAGS += -DSOURCE_FOLDER='"$(CURDIR)/src"'
 
-# How src/try/try.sh compiles and links.
-$(BUILD)/try/environment: FORCE
-	mkdir -p $(@D)
-	printf '%s\n' 'CXX="$(CXX)"' 'TRY_AS_CPU="$(TRY_AS_CPU)"' 'TRIED_traced="$(TRIED_traced)"' \
-		'TRIED_plain="$(TRIED_plain)"' 'REWRITER="$(REWRITER)"' 'C_LIBRARY="$(C_LIBRARY)"' 'COUNTED="$(COUNTED)"' \
-		'LIBRARIES="$(LIBRARIES)"' 'TRY_PARTS="$(TRY_PARTS)"' 'CLOCK="$(TIMED_LAUNCHES)"' 'HAS_GPU="$(HAS_GPU)"' \
-		'NVCC="$(NVCC)"' 'TRY_NVCCFLAGS="$(TRY_NVCCFLAGS)"' 'TRY_CUBIN_FLAGS="$(TRY_CUBIN_FLAGS)"' > $(NEW)
-	cmp -s $(NEW) $@ && rm $(NEW) || mv $(NEW) $@
+# How src/try/try.sh, which reads this file, compiles and links.
+tried.flags = $(foreach name,CXX TRY_AS_CPU TRIED_traced TRIED_plain REWRITER C_LIBRARY COUNTED LIBRARIES TRY_PARTS \
+	TIMED_LAUNCHES HAS_GPU NVCC TRY_NVCCFLAGS TRY_CUBIN_FLAGS,$(name)="$($(name))")
 # prefix.h, precompiled for each copy: its text goes neither through the rewriter nor the compiler again.
 TRIED_HEADERS := $(BUILD)/try/traced.h.gch $(BUILD)/try/plain.h.gch
 $(TRIED_HEADERS): $(BUILD)/try/%.h.gch: $(BUILD)/try.flags | $(BUILD)/headers.made $(ANNOUNCER)
@@ -42,15 +37,15 @@ $(TRIED_HEADERS): $(BUILD)/try/%.h.gch: $(BUILD)/try.flags | $(BUILD)/headers.ma
 	$(CXX) $(TRY_AS_CPU) $(TRIED_$*) $(DEPENDENCIES) -x c++-header -c $(basename $@) -o $(NEW) $(KEEP)
 # CUB, and what it includes, of the toolkit whose nvcc is here. (Since CUDA 13 they have a folder of their
 # own.) Thrust's algorithms are not among them. And cuRAND's generators for kernels.
-TOOLKIT := $(wildcard $(abspath $(dir $(realpath $(shell command -v $(NVCC))))/../include))
+TOOLKIT := $(CUDA:%=%/include)
 CUB := $(patsubst %/cub,%,$(firstword $(wildcard $(addprefix $(TOOLKIT),/cccl/cub /cub))))
-$(BUILD)/try/toolkit: $(BUILD)/try/environment
+$(BUILD)/try/toolkit: $(BUILD)/tried.flags
 	mkdir -p $@/thrust && rm -f $@/[cn]* $@/thrust/*
 	$(if $(CUB),ln -sfn $(addprefix $(CUB)/,cub cuda nv) $(wildcard $(TOOLKIT)/curand_*.h) $@ && \
 		ln -sfn $(addprefix $(CUB)/thrust/,detail iterator system type_traits version.h) $@/thrust)
 	touch $@
-COMPILES_TRIED := $(TRIED_HEADERS) $(REWRITES) $(ANNOUNCES) src/try/try.sh $(KEEP_SYMBOLS) $(BUILD)/try/toolkit
-TRIES_WITH := $(BUILD)/try/environment $(REWRITER) $(ANNOUNCER)
+COMPILES_TRIED := $(TRIED_HEADERS) $(REWRITES) $(ANNOUNCES) src/try/try.sh src/try/limited.sh $(KEEP_SYMBOLS) $(BUILD)/try/toolkit
+TRIES_WITH := $(BUILD)/tried.flags $(REWRITER) $(ANNOUNCER)
 # What users read is in examples/, and what only tests run in src/try/samples/.
 define COMPILE_SAMPLES
 $(BUILD)/try/%.traced.o $(BUILD)/try/%.plain.o: $1/%.cu $(COMPILES_TRIED) | $(TRIES_WITH)

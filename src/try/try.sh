@@ -14,10 +14,17 @@ set -u
 goal=$1
 shift
 . src/try/can_work.sh
+. src/try/limited.sh
 can_work "$goal" || exit 2
 [ -n "${KERNEL:-}" ] || { echo "which kernel? make $goal KERNEL=path/to/file.cu${1:-}" >&2; exit 2; }
-# CXX, TRY_AS_CPU, TRIED_traced, TRIED_plain, REWRITER, C_LIBRARY, COUNTED, LIBRARIES, TRY_PARTS (objects), CLOCK, HAS_GPU, NVCC, TRY_NVCCFLAGS and TRY_CUBIN_FLAGS.
-[ "$goal" = cubins ] || . "$BUILD/try/environment" || exit 2
+# CXX, TRY_AS_CPU, TRIED_traced, TRIED_plain, REWRITER, C_LIBRARY, COUNTED, LIBRARIES, TRY_PARTS (objects), TIMED_LAUNCHES, HAS_GPU, NVCC, TRY_NVCCFLAGS and TRY_CUBIN_FLAGS.
+. "$BUILD/tried.flags" || exit 2
+work=$(exec mktemp -d "$BUILD/try/run.XXXXXX" 2> /dev/null) || {
+  echo "$goal: $BUILD/try: no folder can be made there; make BUILD=/tmp/build $goal ... builds elsewhere" >&2
+  exit 2
+}
+trap 'kill $(jobs -p) 2> /dev/null; wait; rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM HUP
 read -r -d '' -a files <<< "${MORE:-}" || true
 [ ! -f "${MORE:-}" ] || files=("$MORE")
 files=("$KERNEL" "${files[@]}")
@@ -30,48 +37,61 @@ for i in "${!files[@]}"; do
   case ${files[i]} in [-@]*) files[i]=./${files[i]} ;; esac
 done
 
-# copy COPY [FLAG...]: preprocessed, and rewritten as C++ (src/simulator/rewrite). The compiler would name what it
-# reads "<stdin>" in its messages, so it gets the files themselves. prefix.h is precompiled for each copy, and with
-# -fpch-preprocess remains a #pragma in what is preprocessed. (If a -D of the user's makes it unfit, it is read as
-# text.)
+# Files of C have no kernels, and names that C++ would change.
+is_c() { [[ $1 = *.c ]]; }
+C_FLAGS="-x c -std=gnu17 -g -gdwarf-4 -Og -w"
+
+# translate OUT [FLAG...]: preprocesses each file, and rewrites it as C++ (src/simulator/rewrite), once for both
+# copies. prefix.h is precompiled for each copy, and with -fpch-preprocess remains a #pragma in what is preprocessed.
+# (If a -D of the user's makes it unfit, it is read as text.)
+translate() {
+  local out=$1 others=() i file source folder depends
+  shift
+  [ ${#files[@]} = 1 ] || others=("${files[@]}")
+  for i in "${!files[@]}"; do
+    file=${files[i]}
+    ! is_c "$file" || continue
+    source=$file
+    if [ -n "$spaced" ]; then
+      source=$work/$i.cu
+      { printf '# 1 "%s"\n' "$file"; "$REWRITER" --literals < "$file"; } > "$source"
+    fi
+    [[ $file = */* ]] && folder=${file%/*}/ || folder=.
+    limited "$file" $CXX $TRY_AS_CPU $TRIED_traced $color -include "$BUILD/try/traced.h" "$@" -iquote "$folder" \
+      -MMD -MP -MF "$out.d" -MT "$out.traced.o" -fpch-preprocess -E "$source" -o "$work/$i.cpp" &&
+      "$REWRITER" "${others[@]}" < "$work/$i.cpp" > "$work/$i.traced.ii" || return 1
+    sed -e '/^#pragma GCC pch_preprocess/s/traced\.h\.gch/plain.h.gch/' -e "/^# .*\/cub\//w $work/cub" \
+      "$work/$i.traced.ii" > "$work/$i.plain.ii"
+    # In CUB, aliases hide their own templates, which nvcc accepts.
+    [ ! -s "$work/cub" ] || permissive=-fpermissive
+    # It depends on the user's file, and not on the copy with spaces.
+    [ -z "$spaced" ] || {
+      depends=$(< "$out.d")
+      printf '%s\n' "${depends//"$source"/"$file"}" > "$out.d"
+    }
+  done
+}
+
+# copy COPY [FLAG...]: $work/COPY.o, of what is translated. The compiler would name what it reads "<stdin>" in its
+# messages, so it gets the files themselves.
 #
 # A kernel and its shared arrays are found by the name of their file in the symbol table
 # (machine/kernel_memory.cpp), so several files become one, the first.
 copy() {
-  local copy=$1 flags=TRIED_$1 objects=() others=() object source written depends names name permissive
-  flags="$CXX $TRY_AS_CPU ${!flags} $color"
+  local copy=$1 flags=TRIED_$1 objects=() object=$work/$1.o i names name
   shift
-  [ ${#files[@]} = 1 ] || others=("${files[@]}")
   for i in "${!files[@]}"; do
-    written=$out.$copy.$i
-    object=$out.raw_$copy.o
-    [ ${#files[@]} = 1 ] || object=$written.o
+    [ ${#files[@]} = 1 ] || object=$work/$i.$copy.o
     if is_c "${files[i]}"; then
-      src/try/limited.sh "${files[i]}" $CXX $C_FLAGS "${@:1:$users_flags}" -c "${files[i]}" -o "$object" || return 1
-      objects+=("$object")
-      continue
+      limited "${files[i]}" $CXX $C_FLAGS "$@" -c "${files[i]}" -o "$object" || return 1
+    else
+      limited "$KERNEL" $CXX $TRY_AS_CPU ${!flags} $color $permissive -x c++-cpp-output -fpreprocessed \
+        -c "$work/$i.$copy.ii" -o "$object" || return 1
     fi
-    source=${files[i]}
-    if [ -n "$spaced" ]; then
-      source=$written.cu
-      { printf '# 1 "%s"\n' "${files[i]}"; "$REWRITER" --literals < "${files[i]}"; } > "$source"
-    fi
-    src/try/limited.sh "${files[i]}" $flags -include "$BUILD/try/$copy.h" "$@" -iquote "$(dirname "${files[i]}")" \
-      -fpch-preprocess -E "$source" -o "$written.cpp" && "$REWRITER" "${others[@]}" < "$written.cpp" > "$written.ii" ||
-      return 1
-    # It depends on the user's file, and not on the copy with spaces.
-    [ -z "$spaced" ] || [ "$copy" = plain ] || {
-      depends=$(< "$out.d")
-      printf '%s\n' "${depends//"$source"/"${files[i]}"}" > "$out.d"
-    }
-    # In CUB, aliases hide their own templates, which nvcc accepts.
-    ! grep -q '^# .*/cub/' "$written.cpp" && permissive= || permissive=-fpermissive
-    src/try/limited.sh "$KERNEL" $flags $permissive -x c++-cpp-output -fpreprocessed -c "$written.ii" -o "$object" ||
-      return 1
     objects+=("$object")
   done
   [ ${#objects[@]} -gt 1 ] || return 0
-  object=$out.raw_$copy.o
+  object=$work/$copy.o
   ld -r "${objects[@]}" -o "$object"
   names=$(readelf -sW "$object" | awk '$4 == "FILE" { if (first == "") first = $8; if ($8 != first) print $8 }')
   for name in $names; do
@@ -79,83 +99,70 @@ copy() {
   done
 }
 
-# Files of C have no kernels, and names that C++ would change.
-is_c() {
-  case $1 in *.c) true ;; *) false ;; esac
-}
-C_FLAGS="-x c -std=gnu17 -g -gdwarf-4 -Og -w"
+# Whether both copies define the function. $symbols is what readelf says of one.
+defines() { [[ $symbols$'\n' = *[0-9]" $1"$'\n'* ]]; }
 
-# Gives a copy the symbols that it has in the program. A file with an sgemm has its own name for each
-# copy's, also if it is called by simt_sgemm (rewrite/rewritten.h). Of a whole program, the host's code
-# runs in the plain copy: the traced one keeps no main and no initializers. Its kernels use the plain
+# with_symbols traced|plain|debug IN.o OUT.o: gives a copy the symbols that it has in the program. A file with an sgemm
+# has its own name for each copy's, also if it is called by simt_sgemm (rewrite/rewritten.h). Of a whole program, the
+# host's code runs in the plain copy: the traced one keeps no main and no initializers. Its kernels use the plain
 # copy's device variables, because both keep their names and the linker keeps one of each.
-with_symbols() { # traced, plain or debug; IN.o; OUT.o
-  local copy=$1 symbols variables name kept users=_Z5sgemmiiifPKfS0_fPf adapted=_Z10simt_sgemmiiifPKfS0_fPf
-  local renamed=($C_LIBRARY)
+with_symbols() {
+  local copy=$1 kept=simt_users_main renamed=($C_LIBRARY)
   [ "$copy" = plain ] || renamed+=($COUNTED)
-  symbols=$(readelf -sW "$2")
-  has() { awk -v name="$1" '$7 != "UND" && $8 == name { found = 1 } END { exit !found }' <<< "$symbols"; }
-  # Variables are inline, and so weak; those of the library, of classes and functions and the guards
-  # stay apart.
-  variables=$(awk '$4 == "OBJECT" && $5 == "WEAK" && $7 != "UND" &&
-    $8 !~ /^(DW|_Z(T|GV|GR|St|NSt|NKSt|N9__gnu|Z))/ { print $8 }' <<< "$symbols")
-  ! has $adapted || users=$adapted
-  if has $users; then
-    name=sgemm_$([ "$copy" = plain ] && echo plain || echo traced)
-    kept=_Z${#name}${name}iiifPKfS0_fPf
-    renamed+=(--redefine-sym "$users=$kept")
+  if [ -n "$sgemm" ]; then
+    [ "$copy" = plain ] && kept=_Z11sgemm_plainiiifPKfS0_fPf || kept=_Z12sgemm_tracediiifPKfS0_fPf
+    renamed+=(--redefine-sym "$sgemm=$kept")
   elif [ "$copy" = traced ]; then
     kept=simt_keeps_none
     renamed+=("--remove-section=.init_array*" "--remove-section=.rela.init_array*" "--remove-section=.ctors*")
   else
-    kept=simt_users_main
     renamed+=(--redefine-sym main=simt_users_main)
   fi
-  src/simulator/trace/keep_symbols.sh "$2" "$3" "$kept $variables" "${renamed[@]}"
+  src/simulator/trace/keep_symbols.sh "$2" "$3" "$kept variables" "${renamed[@]}"
 }
 
 # compile_for_cpu OUT [FLAG...]: compiles the files twice. FLAGs are for the preprocessor. Leaves
 #
-#   OUT.raw_traced.o  the copy with the tracer's calls, as the compiler wrote it
-#   OUT.traced.o      the same, with the symbols that a program has of it
+#   OUT.traced.o      the copy with the tracer's calls
 #   OUT.plain.o       the copy without such calls
 #   OUT.d             the headers that the files include, for make
 #
 # COPY=debug: the traced copy keeps the main. Exits with 2 and a sentence if the files need what is not
 # traced here, with 1 and the compiler's errors, or says which function is missing.
 compile_for_cpu() {
-  local out=$1 color= refusal= messages plain code users_flags spaced
+  local out=$1 color= refusal= messages code spaced permissive= symbols sgemm=
   shift
-  users_flags=$#
   [ ! -t 2 ] || color=-fdiagnostics-color=always
-  rm -f "$out".{raw_traced,traced,plain}.o
   # Again if a macro has a parameter behind a string, with a space there.
   for spaced in "" 1; do
-    copy plain "$@" 2> "$out.plain.messages" &
-    plain=$!
-    copy traced "$@" -MMD -MP -MF "$out.d" -MT "$out.traced.o" 2> "$out.messages"
-    code=$?
-    wait $plain || { [ $code != 0 ] || mv "$out.plain.messages" "$out.messages"; code=1; }
-    grep -q 'unable to find string literal operator' "$out.messages" || break
+    code=1
+    if translate "$out" "$@" 2> "$work/messages"; then
+      copy plain "$@" 2> "$work/plain.messages" &
+      plain=$!
+      copy traced "$@" 2>> "$work/messages" && code=0
+      wait $plain || { [ $code != 0 ] || mv "$work/plain.messages" "$work/messages"; code=1; }
+    fi
+    IFS= read -r -d '' messages < "$work/messages"
+    [[ $messages = *'unable to find string literal operator'* ]] || break
   done
-  messages=$(cat "$out.messages")
-  [ $code = 0 ] || refusal=$(LC_ALL=C awk -f src/try/refusal.awk src/simulator/cuda/refused.txt "$out.messages")
-  rm -f "$out"{,.plain}.messages "$out".{plain,traced}.[0-9]*
+  messages=${messages%$'\n'}
+  [ $code = 0 ] || refusal=$(LC_ALL=C awk -f src/try/refusal.awk src/simulator/cuda/refused.txt "$work/messages")
   [ -z "${refusal:-$messages}" ] || printf '%s\n' "${refusal:-$messages}" >&2
   [ -z "$refusal" ] || exit 2
   [ $code = 0 ] || exit 1
-  local symbols  # at least that of the file itself
-  symbols=$(readelf -sW "$out.raw_traced.o") && [[ $symbols = *FILE* ]] ||
+  symbols=$(readelf -sW "$work/traced.o") && [[ $symbols = *FILE* ]] ||  # at least that of the file itself
     { echo "$goal: readelf does not read what the compiler wrote; install binutils anew" >&2; exit 2; }
-  grep -qwE '_Z(5|10simt_)sgemmiiifPKfS0_fPf|main' <<< "$symbols" || {
+  if defines _Z10simt_sgemmiiifPKfS0_fPf; then
+    sgemm=_Z10simt_sgemmiiifPKfS0_fPf
+  elif defines _Z5sgemmiiifPKfS0_fPf; then
+    sgemm=_Z5sgemmiiifPKfS0_fPf
+  elif ! defines main; then
     echo "$KERNEL: defines neither main nor" \
       "void sgemm(int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C)" >&2
-    rm "$out".raw_*.o
     exit 1
-  }
-  with_symbols plain "$out.raw_plain.o" "$out.plain.o" &
-  with_symbols "${COPY:-traced}" "$out.raw_traced.o" "$out.traced.o" && wait $! || exit 1
-  rm "$out.raw_plain.o"
+  fi
+  with_symbols plain "$work/plain.o" "$out.plain.o" &
+  with_symbols "${COPY:-traced}" "$work/traced.o" "$out.traced.o" && wait $! || exit 1
 }
 
 # nvcc hands names to a shell.
@@ -170,52 +177,50 @@ for_nvcc() {
 #   PROGRAM.why_not_compiled  a sentence, if that is not possible
 # A file that nvcc does not compile is no error here: the CPU needs only g++.
 compile_cubins() {
-  local program=$1 architectures=$2 arch number file cubin launch
+  local program=$1 architectures=$2 known=" " arch number file cubin launch
   shift 2
-  PATH=$PATH:$(dirname "$(command -v "$1")")
+  [[ $1 != */* ]] || PATH=$PATH:${1%/*}
   rm -f "$program".registers "$program".sm_*.sass "$program".why_not_compiled
   # The first reason.
   why() { [ -e "$program.why_not_compiled" ] || echo "$*" > "$program.why_not_compiled"; }
-  for arch in $(printf '%s\n' $architectures | sort -u); do
+  # No code for this architecture.
+  without() { why "$*"; rm -f "$program.sm_$arch.sass"; }
+  for arch in $architectures; do
+    [[ $known != *" $arch "* ]] || continue
+    known+="$arch "
     number=0
     for file in "${files[@]}"; do
       ! is_c "$file" || continue
-      if ! for_nvcc "$file"; then
-        why "nvcc hands file names to a shell, which could take this one for a command."
-        break
-      fi
+      for_nvcc "$file" || { without "nvcc hands file names to a shell, which could take this one for a command."; break; }
       # It takes a third of nvcc's time.
       launch=
       ! grep -qE '\<launch\>|#[ \t]*include[ \t]*"' "$file" || launch='-include src/simulator/cuda/launch.h'
-      cubin=$program.sm_$arch.$number.cubin
+      cubin=$work/sm_$arch.$number.cubin
       number=$((number + 1))
-      if ! src/try/limited.sh "$file" "$@" $launch -arch="sm_$arch" -cubin "$file" -o "$cubin" > "$cubin.messages" 2>&1; then
-        why "nvcc does not compile the file for sm_$arch: $(grep -m1 -iE 'error|fatal' "$cubin.messages" || head -1 "$cubin.messages")"
-        rm -f "$program.sm_$arch.sass" "$cubin" "$cubin.messages"
+      if ! limited "$file" "$@" $launch -arch="sm_$arch" -cubin "$file" -o "$cubin" > "$cubin.messages" 2>&1; then
+        without "nvcc does not compile the file for sm_$arch: $(grep -m1 -iE 'error|fatal' "$cubin.messages" || head -1 "$cubin.messages")"
         break
       fi
       c++filt -p < "$cubin.messages" | awk -f src/model/ptxas_registers.awk >> "$program.registers"
       if ! command -v nvdisasm > /dev/null; then
         why "nvcc's code cannot be read, because nvdisasm (of the CUDA toolkit) is missing."
       elif ! nvdisasm -gi "$cubin" >> "$program.sm_$arch.sass" 2> "$cubin.messages"; then
-        why "nvdisasm cannot read nvcc's code for sm_$arch: $(head -1 "$cubin.messages")"
-        rm -f "$program.sm_$arch.sass" "$cubin" "$cubin.messages"
+        without "nvdisasm cannot read nvcc's code for sm_$arch: $(head -1 "$cubin.messages")"
         break
       fi
-      rm -f "$cubin" "$cubin.messages"
     done
   done
 }
 
-# compile_for_gpu OUT CLOCK.o NVCC FLAG...: leaves
+# compile_for_gpu OUT FLAG...: leaves
 #   OUT.gpu.o      the sgemm, as sgemm_gpu; empty if the files have none
 #   OUT.on_gpu     if they are a whole program: that program, with a clock around each launch
 #                  (src/profile/timed_launches.cu)
 # A file that nvcc does not compile, for example because a header is missing, gets a note, and
 # nothing is timed. Runs in a process of its own, which it ends.
 compile_for_gpu() {
-  local out=$1 clock=$2 nvcc=$3 log=$1.gpu.log objects= wraps= file object name sgemm
-  shift 3
+  local out=$1 log=$1.gpu.log objects=() wraps file object sgemm
+  shift
   give_up() {
     echo "try: note: nvcc does not compile $1, so nothing is timed:" \
       "$(grep -m 1 -i 'error' "$log" || tail -n 1 "$log")" >&2
@@ -225,22 +230,20 @@ compile_for_gpu() {
   nothing() {
     ${CXX:-c++} -x c++ -c /dev/null -o "$out.gpu.o"
   }
-  rm -f "$out.on_gpu"
-  : > "$log"
   for file in "${files[@]}"; do
     for_nvcc "$file" || {
       echo "nvcc hands file names to a shell, which could take this one for a command" >> "$log"
       give_up "$file"
     }
-    object=$out.$(echo "$objects" | wc -w).for_gpu.o
+    object=$out.${#objects[@]}.for_gpu.o
     if is_c "$file"; then
       ${CXX:-c++} $C_FLAGS "${of_compiler[@]}" -c "$file" -o "$object" 2>> "$log" || give_up "$file"
     else
-      "$nvcc" "$@" -x cu -c "$file" -o "$object" 2>> "$log" || give_up "$file"
+      "$NVCC" "$@" -x cu -c "$file" -o "$object" 2>> "$log" || give_up "$file"
     fi
-    objects="$objects $object"
+    objects+=("$object")
   done
-  ld -r $objects -o "$out.gpu.o"
+  ld -r "${objects[@]}" -o "$out.gpu.o"
 
   sgemm=_Z5sgemmiiifPKfS0_fPf
   if nm "$out.gpu.o" | grep -q " T $sgemm$" || ! nm "$out.gpu.o" | grep -q ' T main$'; then
@@ -251,11 +254,8 @@ compile_for_gpu() {
     objcopy --redefine-syms="$out.names" "$object" "$out.gpu.o"
     exit
   fi
-  for name in __cudaLaunchKernel cudaLaunchKernel cudaLaunchCooperativeKernel cudaLaunchKernelExC \
-    cudaDeviceReset; do
-    wraps="$wraps,--wrap=$name"
-  done
-  "$nvcc" "$@" "$out.gpu.o" "$clock" -Xlinker "${wraps#,}" -lcublas -lcurand "${libs[@]}" \
+  wraps=(__cudaLaunchKernel cudaLaunchKernel cudaLaunchCooperativeKernel cudaLaunchKernelExC cudaDeviceReset)
+  "$NVCC" "$@" "$out.gpu.o" "$TIMED_LAUNCHES" "${wraps[@]/#/-Xlinker=--wrap=}" -lcublas -lcurand "${libs[@]}" \
     -o "$out.on_gpu" 2>> "$log" || give_up "$KERNEL"
   nothing
 }
@@ -264,12 +264,6 @@ case $goal in
   compile) compile_for_cpu "$@"; exit ;;
   cubins) compile_cubins "$@"; exit 0 ;;
 esac
-work=$(mktemp -d "$BUILD/try/run.XXXXXX" 2> /dev/null) || {
-  echo "$goal: $BUILD/try: no folder can be made there; make BUILD=/tmp/build $goal ... builds elsewhere" >&2
-  exit 2
-}
-trap 'kill $(jobs -p) 2> /dev/null; wait; rm -rf "$work"' EXIT
-trap 'exit 130' INT TERM HUP
 
 # The words of a text as a shell would split it, in the array `words`.
 split() {
@@ -302,15 +296,15 @@ libs=("${words[@]}")
 # link OUT OBJECT...: on the CPU, where the simulator has CUDA's own libraries. Those, and PTX's
 # instructions, are compiled for the first program that calls them.
 link() {
-  local out=$1 lib messages here=() called=$BUILD/called.a
+  local out=$1 lib messages=$work/messages here=() called=$BUILD/called.a
   shift
   for lib in "${libs[@]}"; do
     case $lib in -lcud* | -lcublas* | -lcurand* | -lnvToolsExt*) ;; *) here+=("$lib") ;; esac
   done
   while true; do
     [ ! -e "$called" ] || set -- "$@" "$called"
-    messages=$(LC_ALL=C $CXX "$@" $TRY_PARTS $LIBRARIES "${here[@]}" -o "$out" 2>&1) && return
-    [ ! -e "$called" ] && grep -q 'undefined reference' <<< "$messages" || break
+    LC_ALL=C $CXX "$@" $TRY_PARTS $LIBRARIES "${here[@]}" -o "$out" 2> "$messages" && return
+    [ ! -e "$called" ] && grep -q 'undefined reference' "$messages" || break
     # Without the other make's job server, which only its own recipes may use.
     MAKEFLAGS=$(sed -E 's/ --jobserver-[a-z]+=[^ ]*//g' <<< "${MAKEFLAGS:-}") make --no-print-directory "$called" || exit 2
   done
@@ -324,7 +318,7 @@ link() {
       print kernel ": " name " is called and not defined; name its file in MORE, or its library in LIBS"
       exit found = 1
     }
-    END { exit !found }' <<< "$messages" >&2 || printf '%s\n' "$messages" >&2
+    END { exit !found }' "$messages" >&2 || cat "$messages" >&2
   exit 2
 }
 
@@ -342,7 +336,7 @@ if [ -n "$NVCC" ]; then
 fi
 of_gpu=
 if [ -n "$HAS_GPU" ]; then
-  compile_for_gpu "$program" "$CLOCK" "$NVCC" $TRY_NVCCFLAGS "${of_nvcc[@]}" "${of_compiler[@]}" &
+  compile_for_gpu "$program" $TRY_NVCCFLAGS "${of_nvcc[@]}" "${of_compiler[@]}" &
   of_gpu=$program.gpu.o
 fi
 compile_for_cpu "$program" "${of_compiler[@]}"

@@ -93,8 +93,9 @@ TEST_CASE("nvcc's output for a file is kept beside the program, or the reason if
   };
   const auto compiled = [&] {
     return run(
-        "PATH=/usr/bin:/bin KERNEL=examples/tiled.cu src/try/try.sh cubins " + folder / "p" +
-        " '86 90a 86' " + folder / "nvcc -O3");
+        "PATH=/usr/bin:/bin BUILD='" + testing::built().string() +
+        "' KERNEL=examples/tiled.cu src/try/try.sh cubins " + folder / "p" + " '86 90a 86' " +
+        folder / "nvcc -O3");
   };
   script(
       "nvcc",

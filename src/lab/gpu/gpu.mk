@@ -2,18 +2,16 @@
 # architectures, or by `make gpu` for those of common classroom GPUs (oldest first; Hopper's own
 # instructions need the suffix a; the newest is also kept as PTX).
 ifeq ($(origin NVCC),undefined)
-NVCC := $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
+NVCC := $(or $(call found,nvcc),$(call found,/usr/local/cuda/bin/nvcc))
 endif
-PRESENT := $(shell nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | \
-	grep -E '^[0-9]+\.[0-9]+$$' | tr -d . | sort -nu | sed 's/^90$$/90a/')
+PRESENT := $(if $(call found,nvidia-smi),$(shell nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | \
+	grep -E '^[0-9]+\.[0-9]+$$' | tr -d . | sort -nu | sed 's/^90$$/90a/'))
 ARCHS ?= $(or $(PRESENT),75 80 86 90a)
 HAS_GPU := $(and $(NVCC),$(or $(PRESENT),$(filter command,$(origin ARCHS)),$(filter gpu,$(MAKECMDGOALS))))
 
 # The kernels for the GPU, those of the experiments, and the main program with and without nvcc. NVML
 # is found by dlopen, so the sensors are compiled everywhere.
-ifneq ($(NVCC),)
-CUDA := $(patsubst %/bin/nvcc,%,$(realpath $(shell command -v $(NVCC))))
-endif
+CUDA := $(patsubst %/bin/nvcc,%,$(realpath $(call found,$(NVCC))))
 comma := ,
 # The kernels of one file are compiled on all cores.
 SPLIT := $(if $(HAS_GPU),$(if $(findstring --split-compile,$(shell $(NVCC) --help)),--split-compile=0))
