@@ -114,8 +114,16 @@ void send_text(Message kind, int exit_code, const std::string& text) {
   send_header(static_cast<int>(kind), exit_code, text.size());
   send_raw(text.data(), text.size());
 }
+[[noreturn]] void forever(void (*act)()) {
+  while (true) act();
+}
 [[noreturn]] void stay() {
-  while (true) pause();
+  forever([] { pause(); });
+}
+void block_signals() {
+  sigset_t all;
+  sigfillset(&all);
+  sigprocmask(SIG_BLOCK, &all, nullptr);
 }
 void send_failure(const Failure& failure) {
   tell(Message::kFailure, 1, &failure, sizeof failure);
@@ -157,6 +165,19 @@ TEST_CASE("the limit counts the processor time of all threads, and no time in wh
   CHECK(ended_by(together, patient).how == Ended::done);
 }
 
+TEST_CASE("an alarm that reaches an idle thread is passed on to the watched one") {
+  const auto asked = [] {
+    std::thread([] { stay(); }).detach();
+    watched([] {
+      block_signals();
+      const std::string pending_for_it = "SigPnd:\t0000000000002000";  // SIGALRM's bit
+      while (!testing::contains(testing::contents("/proc/thread-self/status"), pending_for_it)) {
+      }
+    });
+  };
+  CHECK(ended_by(asked, short_guard(30)).how == Ended::done);
+}
+
 TEST_CASE("watched code that only waits is ended, too, and told from code that computes") {
   const Ended ended = ended_by([] { watched([] { stay(); }); });
   CHECK(ended.how == Ended::timed_out);
@@ -190,21 +211,12 @@ TEST_CASE("a parent withstands every message of a hostile child, and does not wa
       {"says nothing", [] { stay(); }, Ended::timed_out, kLate},
       {"works forever after its watched part", [] { watched([] {}), stay(); }, Ended::timed_out,
        kLate},
-      {"begins again and again",
-       [] {
-         while (true) usleep(10'000), tell(Message::kBegin);
-       },
+      {"begins again and again", [] { forever([] { usleep(10'000), tell(Message::kBegin); }); },
        Ended::timed_out, kLate},
       {"floods with empty parts",
-       [] {
-         while (true) tell(Message::kBegin), tell(Message::kEnd);
-       },
-       Ended::died, kNonsense, 30},
-      {"asks endlessly",
-       [] {
-         while (true) ask("?");
-       },
-       Ended::died, kNonsense, 30},
+       [] { forever([] { tell(Message::kBegin), tell(Message::kEnd); }); }, Ended::died, kNonsense,
+       30},
+      {"asks endlessly", [] { forever([] { ask("?"); }); }, Ended::died, kNonsense, 30},
       {"asks and does not read the answers",
        [] {
          const std::string question(1 << 20, '?');
@@ -222,14 +234,7 @@ TEST_CASE("a parent withstands every message of a hostile child, and does not wa
          _exit(0);
        },
        Ended::died, kGone},
-      {"blocks every signal",
-       [] {
-         sigset_t all;
-         sigfillset(&all);
-         sigprocmask(SIG_BLOCK, &all, nullptr);
-         stay();
-       },
-       Ended::timed_out, kLate},
+      {"blocks every signal", [] { block_signals(), stay(); }, Ended::timed_out, kLate},
       {"kills itself", [] { kill(getpid(), SIGKILL); }, Ended::died,
        "ends the program before it is done (Killed)"},
       {"reports a failure of too few bytes",

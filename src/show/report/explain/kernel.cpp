@@ -7,6 +7,7 @@
 #include "lab/run.h"
 #include "model/stage.h"
 #include "model/warp_access.h"
+#include "show/pictures/block_requests.h"
 #include "show/report/explain/explain.h"
 #include "show/report/words.h"
 #include "simulator/simulator.h"
@@ -15,6 +16,8 @@
 namespace report {
 
 namespace {
+
+using pictures::counted;
 
 using Lines = std::vector<std::string>;
 
@@ -204,7 +207,7 @@ std::string turns(const model::RowSwizzle& swizzle, int keys) {
       access.address[lane] = std::uint64_t(row * kChunks + place_of(keys, row, chunk)) * kBytes;
     }
   }
-  return pictures::counted(model::shared_load(access).wavefronts, "wavefront");
+  return counted(model::shared_load(access).wavefronts, "wavefront");
 }
 
 // Which chunk lies in which banks, with those in brackets that are read together.
@@ -329,7 +332,7 @@ std::string row_of_blocks(const Known& known) {
                    "ceil(M/BM) x ceil(N/BN) = ceil(%d/%d) x ceil(%d/%d) = %d x %d = ", run.M, v.BM,
                    run.N, v.BN, rows, cols) +
                    text::grouped(tiles) + " of C");
-  const std::string blocks = text::grouped(known.grid->x) + " blocks in one row";
+  const std::string blocks = counted(known.grid->x, "block") + " in one row";
   if (v.sharing == model::Sharing::persistent) {
     return text + fact(
                       "grid",
@@ -370,8 +373,8 @@ std::string along_part(const model::Counts& counts, const model::Variant& v, boo
 
 // "5 of 64 blocks, 1,280 threads"
 std::string traced_words(const model::Counts& counts) {
-  return text::grouped(counts.blocks_traced) + " of " + text::grouped(counts.blocks) + " blocks, " +
-         text::grouped(counts.threads_traced) + " threads";
+  return text::grouped(counts.blocks_traced) + " of " + counted(counts.blocks, "block") + ", " +
+         counted(counts.threads_traced, "thread");
 }
 
 std::string traced_blocks(const Known& known) {
@@ -424,9 +427,8 @@ std::string launch_shape(const Known& known, text::Style style, bool whole) {
   if (!whole) text += fact("results", text::exact(lab::results_per_thread(v)) + " of C per thread");
   if (v.pipeline > 1) text += fact("pipeline", text::printed("%d tiles in flight", v.pipeline));
   text += fact(
-      "block", text::printed(
-                   "%d x %d = %d threads, %d warps", v.block_x, v.block_y, v.threads(),
-                   run.gpu.warp.warps_of(v.threads())));
+      "block", text::printed("%d x %d = %d threads, ", v.block_x, v.block_y, v.threads()) +
+                   counted(run.gpu.warp.warps_of(v.threads()), "warp"));
   if (v.sharing != model::Sharing::grid) {
     text += row_of_blocks(known);
   } else {
@@ -434,7 +436,7 @@ std::string launch_shape(const Known& known, text::Style style, bool whole) {
         "grid", text::printed(
                     "ceil(N/BN) x ceil(M/BM) = ceil(%d/%d) x ceil(%d/%d) = %lld x %lld = ", run.N,
                     v.BN, run.M, v.BM, known.grid->x, known.grid->y) +
-                    text::grouped(known.grid->x * known.grid->y) + " blocks");
+                    counted(known.grid->x * known.grid->y, "block"));
   }
   if (row.counts) text += traced_blocks(known);
   return text;
@@ -447,9 +449,8 @@ std::string own_launch_shape(const lab::Run& run, const lab::Row& row, text::Sty
     return text::printed("%u x %u x %u", e.x, e.y, e.z);
   };
   std::string text = heading("The launch", style) + problem(run);
-  text +=
-      fact("block", extent(shape.block) + " = " + text::grouped(shape.block.volume()) + " threads");
-  text += fact("grid", extent(shape.grid) + " = " + text::grouped(shape.grid.volume()) + " blocks");
+  text += fact("block", extent(shape.block) + " = " + counted(shape.block.volume(), "thread"));
+  text += fact("grid", extent(shape.grid) + " = " + counted(shape.grid.volume(), "block"));
   text += fact(
       "shared memory", text::grouped(shape.static_shared_bytes) + " B static, " +
                            text::grouped(shape.dynamic_shared_bytes) + " B dynamic");
