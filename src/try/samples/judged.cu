@@ -39,6 +39,20 @@ __global__ void keep_odd(const int* x, int* kept, int* count) {
 
 constexpr int n = 1000;
 
+template <class T = int>
+T* zeros(int count) {
+  T* d;
+  cudaMalloc(&d, count * sizeof(T));
+  cudaMemset(d, 0, count * sizeof(T));
+  return d;
+}
+
+template <class... Parameters, class... Arguments>
+int ran(void (*kernel)(Parameters...), dim3 grid, dim3 block, Arguments... arguments) {
+  kernel<<<grid, block>>>(arguments...);
+  return cudaDeviceSynchronize();
+}
+
 // Copies what `blocks` of 256 threads have filled, and counts what is wrong, as many programs do.
 template <class T>
 int wrong_after(int blocks, const char* how = "copy") {
@@ -88,12 +102,10 @@ int wrong_in_shared_memory(const char* kind, int blocks) {
 
 // The host reads only what the kernel has counted.
 int odd_numbers() {
-  int x[100], kept[100], count = 0, *device_x, *device_kept, *device_count;
+  int x[100], kept[100], count = 0, *device_x, *device_kept, *const device_count = zeros(1);
   for (int i = 0; i < 100; ++i) x[i] = i;
   cudaMalloc(&device_x, sizeof x);
   cudaMalloc(&device_kept, sizeof kept);
-  cudaMalloc(&device_count, sizeof count);
-  cudaMemset(device_count, 0, sizeof count);
   cudaMemcpy(device_x, x, sizeof x, cudaMemcpyHostToDevice);
   keep_odd<<<1, 100>>>(device_x, device_kept, device_count);
   cudaMemcpy(kept, device_kept, sizeof kept, cudaMemcpyDeviceToHost);
@@ -109,13 +121,6 @@ int refused(int threads) {
   fill<<<1, threads>>>(y, 32);
   cudaMemcpy(got, y, sizeof got, cudaMemcpyDeviceToHost);
   return 0;
-}
-
-int* zeros(int count) {
-  int* d;
-  cudaMalloc(&d, count * sizeof(int));
-  cudaMemset(d, 0, count * sizeof(int));
-  return d;
 }
 
 // The second launch of a kernel.
@@ -150,10 +155,8 @@ __global__ void add_one(const int* from, int* to, int past) {
   to[threadIdx.x] = from[threadIdx.x + past] + 1;
 }
 int take_turns(int past_in_last) {
-  int *a, *b, result;
-  cudaMalloc(&a, 128);
+  int *a = zeros(32), *b, result;
   cudaMalloc(&b, 128);
-  cudaMemset(a, 0, 128);
   for (int i = 0; i < 1000; ++i) {
     add_one<<<1, 32>>>(i % 2 ? b : a, i % 2 ? a : b, i == 999 ? past_in_last : 0);
   }
@@ -199,8 +202,7 @@ int outside(int elements, int first = 0, bool untyped = false) {
   } else {
     cudaMalloc(&y, elements * sizeof(T));
   }
-  store<<<1, 128>>>(y, first);
-  return cudaDeviceSynchronize();
+  return ran(store<T>, 1, 128, y, first);
 }
 
 // Blocks and threads in three dimensions, and barriers of the grid.
@@ -263,10 +265,6 @@ int sum_allocated(int bytes, int count, bool frees, int launches = 1) {
   int wrong = 0;
   for (const int sum : sums) wrong += sum != count * (count - 1) / 2;
   return wrong;
-}
-int misused(int how) {
-  misuse_memory<<<1, 32>>>(how);
-  return cudaDeviceSynchronize();
 }
 
 // A kernel is no function.
@@ -333,42 +331,17 @@ int main(int, char** argv) {
       {"before-halves", [] { return outside<__half>(200, -3); }},
       {"inside-bytes", [] { return outside<unsigned char>(128); }},
       {"outside-vectors",
-       [] {
-         float *y, *sums;
-         cudaMalloc(&y, 1001 * sizeof(float));
-         cudaMalloc(&sums, 256 * sizeof(float));
-         cudaMemset(y, 0, 1001 * sizeof(float));
-         load_vectors<<<1, 256>>>(y, sums);
-         return int(cudaDeviceSynchronize());
-       }},
+       [] { return ran(load_vectors, 1, 256, zeros<float>(1001), zeros<float>(256)); }},
       {"outside-atomics",
-       [] {
-         unsigned long long* y;
-         cudaMalloc(&y, 99 * sizeof *y);
-         cudaMemset(y, 0, 99 * sizeof *y);
-         add_atomically<<<1, 128>>>(y);
-         return int(cudaDeviceSynchronize());
-       }},
-      {"outside-variable",
-       [] {
-         load_from_variable<<<1, 1>>>();
-         return int(cudaDeviceSynchronize());
-       }},
+       [] { return ran(add_atomically, 1, 128, zeros<unsigned long long>(99)); }},
+      {"outside-variable", [] { return ran(load_from_variable, 1, 1); }},
       {"outside-shared",
        [] {
-         store_in_shared<<<1, 64, 63 * sizeof(double)>>>(reinterpret_cast<double*>(zeros(2)));
+         store_in_shared<<<1, 64, 63 * sizeof(double)>>>(zeros<double>(1));
          return int(cudaDeviceSynchronize());
        }},
-      {"threads-3d",
-       [] {
-         same_for_each_z<<<2, dim3(8, 4, 2)>>>(zeros(64));
-         return int(cudaDeviceSynchronize());
-       }},
-      {"blocks-3d",
-       [] {
-         same_for_each_block_z<<<dim3(2, 1, 3), 8>>>(zeros(16));
-         return int(cudaDeviceSynchronize());
-       }},
+      {"threads-3d", [] { return ran(same_for_each_z, 2, dim3(8, 4, 2), zeros(64)); }},
+      {"blocks-3d", [] { return ran(same_for_each_block_z, dim3(2, 1, 3), 8, zeros(16)); }},
       {"grid", [] { return sync_grid(all_but_one_sync, 4, 3); }},
       {"grid-first", [] { return sync_grid(all_but_one_sync, 40, 0); }},
       {"grid-second", [] { return sync_grid(one_more_sync, 4, 2); }},
@@ -384,15 +357,11 @@ int main(int, char** argv) {
          cudaMemcpy(&missing, device_missing, 4, cudaMemcpyDeviceToHost);
          return missing - 2;
        }},
-      {"heap-store-past", [] { return misused(0); }},
-      {"heap-free-inside", [] { return misused(1); }},
-      {"heap-free-twice", [] { return misused(2); }},
-      {"heap-use-after", [] { return misused(3); }},
-      {"bit-field",
-       [] {
-         load_bit_field<<<1, 1>>>(reinterpret_cast<BitFields*>(zeros(1)), zeros(1));
-         return int(cudaDeviceSynchronize());
-       }},
+      {"heap-store-past", [] { return ran(misuse_memory, 1, 32, 0); }},
+      {"heap-free-inside", [] { return ran(misuse_memory, 1, 32, 1); }},
+      {"heap-free-twice", [] { return ran(misuse_memory, 1, 32, 2); }},
+      {"heap-use-after", [] { return ran(misuse_memory, 1, 32, 3); }},
+      {"bit-field", [] { return ran(load_bit_field, 1, 1, zeros<BitFields>(1), zeros(1)); }},
       {"called", [] { return call_kernel(false); }},
       {"launched", [] { return call_kernel(true); }}};
   for (const auto& [name, run] : all) {

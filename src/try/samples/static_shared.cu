@@ -46,21 +46,20 @@ __device__ void use(float* s, float* d) {
   d[threadIdx.x] = s[255 - threadIdx.x];
 }
 
+#define KERNEL(name, shared)       \
+  __global__ void name(float* d) { \
+    use(shared, d);                \
+  }
+KERNEL(function, of_function())
+KERNEL(levels, of_function_level_3())
+KERNEL(inlined, of_inlined())
+KERNEL(member, Tile<11000>::of_member())
+KERNEL(passed, call([] { return of_another(); }))
+KERNEL(file, of_file)
+KERNEL(only_small, small())  // has none of it
 __global__ void plain(float* d) {
   __shared__ float t[11000];
   use(t, d);
-}
-__global__ void function(float* d) {
-  use(of_function(), d);
-}
-__global__ void levels(float* d) {
-  use(of_function_level_3(), d);
-}
-__global__ void inlined(float* d) {
-  use(of_inlined(), d);
-}
-__global__ void member(float* d) {
-  use(Tile<11000>::of_member(), d);
 }
 __global__ void lambda(float* d) {
   use(
@@ -70,18 +69,12 @@ __global__ void lambda(float* d) {
       }(),
       d);
 }
-__global__ void passed(float* d) {
-  use(call([] { return of_another(); }), d);
-}
 __global__ void pointer(float* d) {
   float* (*f)() = of_function;
   use(f(), d);
 }
 __global__ void by_table(float* d, int i) {
   use(table[i](), d);
-}
-__global__ void file(float* d) {
-  use(of_file, d);
 }
 template <class T>
 __global__ void templated(T* d) {
@@ -96,10 +89,6 @@ __global__ void apart(float* d) {
   use(dynamic, d);
   __syncthreads();
   use(of_function(), d);
-}
-// These have none of it.
-__global__ void only_small(float* d) {
-  use(small(), d);
 }
 __global__ void nothing(float* d) {
   d[threadIdx.x] = 1;
