@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -26,39 +25,15 @@ extern "C" char __executable_start, etext;
 namespace attempt {
 namespace {
 
-// Builds text in memory that exists already, because a signal handler must not allocate. Text that
-// does not fit is dropped.
-class Words {
- public:
-  Words(char* at, std::size_t bytes) : at_(at), end_(at + bytes - 1) { *at_ = '\0'; }
-  Words& operator<<(std::string_view text) {
-    const std::size_t bytes = std::min<std::size_t>(text.size(), end_ - at_);
-    std::memcpy(at_, text.data(), bytes);
-    at_ += bytes;
-    *at_ = '\0';
-    return *this;
-  }
-  Words& operator<<(const uint3& v) {
-    const char* before = "(";
-    for (const unsigned number : {v.x, v.y, v.z}) {
-      char digits[16];
-      const auto written = std::to_chars(digits, std::end(digits), number);
-      *this << before << std::string_view(digits, written.ptr - digits);
-      before = ", ";
-    }
-    return *this << ")";
-  }
-
- private:
-  char *at_, *const end_;
-};
-
-// "tiled, block (0, 0, 0), thread (3, 0, 0)", or "tiled" if no thread runs.
+// "tiled, block (0, 0, 0), thread (3, 0, 0)", or "tiled" if no thread runs. A signal handler calls
+// it, so it must not allocate.
 void describe(char* words, std::size_t bytes) {
-  Words text(words, bytes);
-  text << std::string_view(machine::kernel_name()).substr(0, 255);
-  if (machine::in_kernel())
-    text << ", block " << machine::blockIdx << ", thread " << machine::threadIdx;
+  const int length = std::snprintf(words, bytes, "%.255s", machine::kernel_name());
+  if (!machine::in_kernel()) return;
+  const uint3 b = machine::blockIdx, t = machine::threadIdx;
+  std::snprintf(
+      words + length, bytes - length, ", block (%u, %u, %u), thread (%u, %u, %u)", b.x, b.y, b.z,
+      t.x, t.y, t.z);
 }
 
 std::optional<guard::Thrown> explain(const std::exception& thrown, bool watching) {

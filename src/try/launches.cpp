@@ -24,6 +24,7 @@
 #include "try/guarded_kernel.h"
 #include "try/options.h"
 #include "try/print.h"
+#include "try/users_problem.h"
 
 namespace attempt {
 
@@ -77,6 +78,8 @@ lab::Row row_of(
     int number) {
   lab::Row row = entry.row;
   row.number = number;
+  lab::annotate(row, row.launch->kernel);
+  row.shared_loads = shared_loads_of(row, row.name, model);
   if (!registers) registers = compiled_registers(row.name, model.compute_capability);
   row.occupancy = model::occupancy(
       model, {entry.variant.threads(), registers.value_or(0),
@@ -294,7 +297,19 @@ int Launches::launches_of(const void* kernel) const {
   return found == launches_.end() ? 0 : found->second.made;
 }
 
-std::string sentence_about(const model::Audit::Surprise& surprise) {
+// In each warp other lanes, and of a long block its beginning: few accesses, of all kinds.
+void Launches::audit(double limit_s) {
+  if (!trace::why_no_audit().empty()) return;
+  audit_.emplace();
+  audit_->most_accesses = 20'000;
+  audit_->every = 9;
+  audit_->most_s = limit_s / 16;
+  machine_.audit = &*audit_;
+}
+
+std::string Launches::audited_wrong() const {
+  if (!audit_ || audit_->surprises.empty()) return "";
+  const model::Audit::Surprise& surprise = audit_->surprises.front();
   const std::string file = surprise.file.empty() ? "" : " of " + surprise.file;
   const std::string where =
       surprise.line > 0 ? text::printed("line %d", surprise.line) + file + ": " : "";
@@ -309,24 +324,15 @@ std::string sentence_about(const model::Audit::Surprise& surprise) {
          " that the compiler does not announce; the counts would miss it, so none are printed";
 }
 
-// In each warp other lanes, and of a long block its beginning: few accesses, of all kinds.
-model::Audit new_audit(double limit_s) {
-  model::Audit audit;
-  audit.most_accesses = 20'000;
-  audit.every = 9;
-  audit.most_s = limit_s / 16;
-  return audit;
-}
-
-std::string note_about(const model::Audit* audit) {
-  if (audit == nullptr) return "Not audited: " + trace::why_no_audit() + ".";
-  if (audit->accesses == 0) return "";
-  return std::string("Audited: ") + (audit->whole ? "all " : "the first ") +
-         text::grouped(audit->accesses) + " accesses of every " + std::to_string(audit->every) +
+std::string Launches::audit_note() const {
+  if (!audit_) return "Not audited: " + trace::why_no_audit() + ".";
+  if (audit_->accesses == 0) return "";
+  return std::string("Audited: ") + (audit_->whole ? "all " : "the first ") +
+         text::grouped(audit_->accesses) + " accesses of every " + std::to_string(audit_->every) +
          "th thread of " +
-         (audit->blocks == 1
+         (audit_->blocks == 1
               ? "the first block"
-              : "the first blocks of " + text::grouped(audit->blocks) + " launches") +
+              : "the first blocks of " + text::grouped(audit_->blocks) + " launches") +
          " were announced to the tracer, and no others.";
 }
 
@@ -359,34 +365,26 @@ std::string unfinished_report(const Options& options, const lab::Run& run, text:
   return report;
 }
 
-guard::Outcome step_program(const Options& options, bool on_terminal, std::FILE* report) {
-  // If the parent is gone, the terminal must be restored.
-  prctl(PR_SET_PDEATHSIG, SIGTERM);
-  const model::Gpu gpu = lab::choose_model(options.flags, false);
-  machine::Machine machine{&gpu, machine::Blocks::kSample};
-  model::Recorder recorder = step::step_recorder();
-  machine.recorder = &recorder;
-  Launches launches(machine, options.launches, options.limit_s);
-  run_main(options, launches);
-  step::SteppedRun run{std::move(recorder.launches), ""};
-  try {
-    if (launches.failure) std::rethrow_exception(launches.failure);
-  } catch (const machine::KernelFault& fault) {
-    run.fault = fault.what();
-  }
-  if (run.launches.empty())
-    throw model::Refusal("the program launches no kernel here, so there are no steps");
-  const step::StepScenes scenes = scenes_of(run, 0, 0, 0);
-  return {step::step(options.flags, scenes, on_terminal, report), ""};
+// Two tiles of up to 32 along K, so that a hazard between two tiles shows.
+flags::Flags at_teaching_size(flags::Flags flags) {
+  if (!flags.a.empty() || flags.size) return flags;
+  flags.m = flags.m.value_or(32);
+  flags.n = flags.n.value_or(32);
+  flags.k = flags.k.value_or(64);
+  return flags;
 }
 
 }  // namespace
 
+void run_product(Launches& launches, const std::function<void()>& product) {
+  machine::program_launches = &launches;
+  guard::watched(product);
+  machine::program_launches = nullptr;
+}
+
 guard::Outcome run_program(
-    const Options& options, const std::string& command, text::Style style, bool on_terminal,
-    std::FILE* report) {
+    const Options& options, const std::string& command, text::Style style, std::FILE* report) {
   const flags::Flags& flags = options.flags;
-  if (flags.step) return step_program(options, on_terminal, report);
   const std::string for_gpu = beside_the_program(".on_gpu");  // if nvcc made it (try.sh)
   lab::Run run =
       lab::new_run(flags, access(for_gpu.c_str(), X_OK) == 0 && lab::choose_device(flags), command);
@@ -397,14 +395,12 @@ guard::Outcome run_program(
   ShowRecorder recorder(options.show);
   recorder.title = text::shortened(options.file, text::kReportWidth);
   machine.recorder = recorder.wanted();
-  model::Audit audit = new_audit(options.limit_s);
-  const bool audits = recorder.wanted() == nullptr && trace::why_no_audit().empty();
-  if (audits) machine.audit = &audit;
   host::set_find_registers([&](const std::string& kernel) {
     return options.registers ? options.registers
                              : compiled_registers(kernel, run.gpu.compute_capability);
   });
   Launches launches(machine, options.launches, options.limit_s);
+  if (recorder.wanted() == nullptr) launches.audit(options.limit_s);
   launches.keep_going = options.keep_going;
   const auto fill_rows = [&] {
     run.rows.clear();
@@ -412,9 +408,6 @@ guard::Outcome run_program(
       entry.row.launch->launches = launches.launches_of(entry.row.launch->kernel);
       run.rows.push_back(
           row_of(run.gpu, entry, options.registers, static_cast<int>(run.rows.size()) + 1));
-      lab::Row& row = run.rows.back();
-      lab::annotate(row, row.launch->kernel);
-      row.shared_loads = shared_loads_of(row, row.name, run.gpu);
     }
   };
   // If the program never ends, this is its report.
@@ -446,9 +439,8 @@ guard::Outcome run_program(
     std::fprintf(stderr, "try: note: %s\n", note.c_str());
   }
   if (recorder.wanted() != nullptr) return recorder.show(report, style, run, "");
-  if (!audit.surprises.empty()) return {1, sentence_about(audit.surprises.front())};
-  const std::string note = note_about(audits ? &audit : nullptr);
-  const bool agrees = print(report, options, run, note, style);
+  if (const std::string wrong = launches.audited_wrong(); !wrong.empty()) return {1, wrong};
+  const bool agrees = print(report, options, run, launches.audit_note(), style);
   const bool host_is_wrong = print_notes();
   const bool hazardous = report::report_hazards("try", run) || host_is_wrong;
   if (launches.any_cut_short) {
@@ -468,19 +460,52 @@ guard::Outcome run_program(
   return {hazardous || !agrees ? 1 : run.exit_code, ""};
 }
 
-step::StepScenes scenes_of(const step::SteppedRun& run, int M, int N, int K) {
-  step::StepScenes scenes;
-  scenes.count = static_cast<int>(run.launches.size());
-  scenes.load = [&run, count = scenes.count, M, N, K](int number) {
-    const model::Recording& launch = run.launches[number];
-    const bool is_last = number + 1 == count;
-    std::string name = machine::function_name(launch.kernel);
-    if (count > 1) {
-      name += ", launch " + std::to_string(number + 1) + " of " + std::to_string(count);
+guard::Outcome step_file(const Options& options, bool on_terminal, std::FILE* report) {
+  // If the parent is gone, the terminal must be restored.
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  const model::Gpu gpu = lab::choose_model(options.flags, false);
+  machine::Machine machine{&gpu, machine::Blocks::kSample};
+  model::Recorder recorder = step::step_recorder();
+  machine.recorder = &recorder;
+  std::string fault;
+  const auto keep_fault = [&](const std::function<void()>& code) {
+    try {
+      code();
+    } catch (const machine::KernelFault& thrown) {
+      fault = thrown.what();
     }
-    return step::scene_of(launch, name, is_last ? run.fault : "", M, N, K);
   };
-  return scenes;
+  int M = 0, N = 0, K = 0;  // of the product, if there is one
+  if (simt_users_main != nullptr) {
+    Launches launches(machine, options.launches, options.limit_s);
+    run_main(options, launches);
+    keep_fault([&] {
+      if (launches.failure) std::rethrow_exception(launches.failure);
+    });
+  } else {
+    const UsersProblem p(lab::load_problem(at_teaching_size(options.flags), false));
+    M = p.M, N = p.N, K = p.K;
+    lab::Floats C = p.C;
+    const std::vector<machine::GlobalArray> arrays = p.arrays(C);
+    machine.arrays = arrays;
+    Launches launches(machine);
+    run_product(launches, [&] { keep_fault(p.product_by(sgemm_plain, C)); });
+  }
+  if (recorder.launches.empty()) {
+    const std::string who = simt_users_main != nullptr ? "the program" : "sgemm";
+    throw model::Refusal(who + " launches no kernel here, so there are no steps");
+  }
+  step::StepScenes scenes;
+  scenes.count = static_cast<int>(recorder.launches.size());
+  scenes.load = [&](int number) {
+    const model::Recording& launch = recorder.launches[number];
+    std::string name = machine::function_name(launch.kernel);
+    if (scenes.count > 1) {
+      name += ", launch " + std::to_string(number + 1) + " of " + std::to_string(scenes.count);
+    }
+    return step::scene_of(launch, name, number + 1 == scenes.count ? fault : "", M, N, K);
+  };
+  return {step::step(options.flags, scenes, on_terminal, report), ""};
 }
 
 }  // namespace attempt

@@ -6,6 +6,7 @@
 #include <deque>
 #include <exception>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -44,7 +45,7 @@ struct Kernels {
   bool all_traced() const;     // every block
 };
 
-// With its occupancy. `registers` are per thread; none: as nvcc compiled it, if known.
+// With its occupancy and source. `registers` are per thread; none: as nvcc compiled it, if known.
 lab::Row row_of(
     const model::Gpu& model, const Kernels::Entry& entry, std::optional<int> registers, int number);
 
@@ -56,10 +57,18 @@ lab::Row row_of(
 // that fails or is refused by an exception; after a fatal hazard, its launches do nothing.
 class Launches : public machine::ProgramLaunches {
  public:
-  // `most_traced`: of each kernel, its first launches. The first of them is audited, if the machine
-  // has an audit. Of `limit_s`, the program's processor time from now on, half is for whole
-  // launches.
-  Launches(machine::Machine machine, int most_traced, double limit_s);
+  // `most_traced`: of each kernel, its first launches. Of `limit_s`, the program's processor time
+  // from now on, half is for whole launches. All launches of an sgemm are traced.
+  explicit Launches(
+      machine::Machine machine, int most_traced = std::numeric_limits<int>::max(),
+      double limit_s = std::numeric_limits<double>::infinity());
+
+  // Audits, in a program with that limit, the first block of each kernel's first launch, if that is
+  // possible here: compares what it does to memory with what is announced to the tracer
+  // (trace/audit.h).
+  void audit(double limit_s);
+  std::string audited_wrong() const;  // the sentence about a finding, which makes the counts untrue
+  std::string audit_note() const;     // for the reader of the counts
 
   void launch(const machine::ProgramLaunch& launch) override;
   const model::Gpu* gpu() const override { return machine_.gpu; }
@@ -94,6 +103,7 @@ class Launches : public machine::ProgramLaunches {
   void leave_out(const void* kernel);
 
   machine::Machine machine_;
+  std::optional<model::Audit> audit_;
   bool any_refused_ = false;
   int most_traced_;
   double whole_s_;  // of processor time, in which launches are whole
@@ -109,25 +119,17 @@ class Launches : public machine::ProgramLaunches {
   double watching_s_ = 0;
 };
 
-// An audit, in a program with that limit, of the first block of each kernel's first launch:
-// compares what it does to memory with what is announced to the tracer (trace/audit.h).
-model::Audit new_audit(double limit_s);
-// The sentence about a finding, which makes the counts untrue.
-std::string sentence_about(const model::Audit::Surprise& surprise);
-// The note for the reader of the counts. Null: there can be no audit here.
-std::string note_about(const model::Audit* audit);
-
 // A whole program of a user: its own main runs on the CPU, and its launches are traced.
 
 // Runs main in this child and reports: the table or what else `options` ask for.
 guard::Outcome run_program(
-    const Options& options, const std::string& command, text::Style style, bool on_terminal,
-    std::FILE* report);
+    const Options& options, const std::string& command, text::Style style, std::FILE* report);
+
+// Runs the launches of a user's sgemm, which product() calls.
+void run_product(Launches& launches, const std::function<void()>& product);
 
 // make step: each launch of a user's file is a scene.
-
-// `run` must outlive the scenes. M, N and K are the product's; 0: there is none.
-step::StepScenes scenes_of(const step::SteppedRun& run, int M, int N, int K);
+guard::Outcome step_file(const Options& options, bool on_terminal, std::FILE* report);
 
 // make debug: runs main or sgemm once, without tracing, for gdb. Returns the exit code.
 int debug(const Options& options);

@@ -138,32 +138,6 @@ void run_on_gpu(
   guard::watched([&] { row.time = on_gpu.time(sgemm_gpu, flags.reps.value_or(0)); });
 }
 
-// Two tiles of up to 32 along K, so that a hazard between two tiles shows.
-flags::Flags at_teaching_size(flags::Flags flags) {
-  if (!flags.a.empty() || flags.size) return flags;
-  flags.m = flags.m.value_or(32);
-  flags.n = flags.n.value_or(32);
-  flags.k = flags.k.value_or(64);
-  return flags;
-}
-
-// Each launch is a scene.
-guard::Outcome step_sgemm(const flags::Flags& flags, bool on_terminal, std::FILE* report) {
-  prctl(PR_SET_PDEATHSIG,
-        SIGTERM);  // the parent is gone, so the terminal must be restored
-  const UsersProblem p(lab::load_problem(at_teaching_size(flags), false));
-  const model::Gpu gpu = lab::choose_model(flags, false);
-  lab::Floats C = p.C;
-  step::SteppedRun run;
-  guard::watched([&] {
-    run = step::record_run(machine::Machine{&gpu}, p.arrays(C), p.product_by(sgemm_traced, C));
-  });
-  if (run.launches.empty())
-    throw model::Refusal("sgemm launches no kernel here, so there are no steps");
-  const step::StepScenes scenes = scenes_of(run, p.M, p.N, p.K);
-  return {step::step(flags, scenes, on_terminal, report), ""};
-}
-
 // Elements of C that no thread has stored to, if all blocks were traced.
 std::optional<model::Hazard> never_written(const std::vector<bool>& written) {
   const auto first = std::find(written.begin(), written.end(), false);
@@ -198,20 +172,15 @@ guard::Outcome try_sgemm(
   };
   ShowRecorder recorder(options.show);
   machine.recorder = recorder.wanted();
-  model::Audit audit = new_audit(options.limit_s);
-  const bool audits = recorder.wanted() == nullptr && trace::why_no_audit().empty();
-  if (audits) machine.audit = &audit;
-  Launches launches(
-      machine, std::numeric_limits<int>::max(), std::numeric_limits<double>::infinity());
+  Launches launches(machine);
+  if (recorder.wanted() == nullptr) launches.audit(options.limit_s);
   launches.M = p.M;
   launches.N = p.N;
   launches.only_traced = run.gpu_present;
   {
     std::optional<Muted> muted;
     if (run.gpu_present) muted.emplace();  // the run on the GPU prints
-    machine::program_launches = &launches;
-    guard::watched([&] { recorder.keep_fault(p.product_by(sgemm_plain, result)); });
-    machine::program_launches = nullptr;
+    run_product(launches, [&] { recorder.keep_fault(p.product_by(sgemm_plain, result)); });
   }
   if (recorder.fault()) return recorder.show(report, style, run, "");
   Kernels& kernels = launches.kernels;
@@ -220,7 +189,7 @@ guard::Outcome try_sgemm(
         "sgemm launches no kernel; it must call launch(kernel, grid, block, "
         "shared_bytes, arguments...)");
   }
-  if (!audit.surprises.empty()) return {1, sentence_about(audit.surprises.front())};
+  if (const std::string wrong = launches.audited_wrong(); !wrong.empty()) return {1, wrong};
   if (kernels.all_traced() && !kernels.any_abandoned()) {
     if (const auto hazard = never_written(written)) {
       kernels.entries.back().row.counts->hazards.push_back(*hazard);
@@ -233,15 +202,13 @@ guard::Outcome try_sgemm(
     if (run.gpu_present) run_on_gpu(flags, p, result, all);
     all.error = p.compare(reference, result);
   }
+  // If there are several kernels, one may load what another stored.
+  if (kernels.entries.size() == 1) {
+    lab::note_never_written(p, result, *kernels.entries[0].row.counts);
+  }
   for (const Kernels::Entry& entry : kernels.entries) {
     run.rows.push_back(
         row_of(run.gpu, entry, options.registers, static_cast<int>(run.rows.size()) + 1));
-  }
-  // If there are several kernels, one may load what another stored.
-  if (run.rows.size() == 1) lab::note_never_written(p, result, *run.rows[0].counts);
-  for (std::size_t i = 0; i < run.rows.size(); ++i) {
-    lab::annotate(run.rows[i], run.rows[i].launch->kernel);
-    run.rows[i].shared_loads = shared_loads_of(run.rows[i], run.rows[i].name, run.gpu);
   }
   if (run.rows.size() == 1) {
     run.rows[0].error = all.error;
@@ -255,7 +222,7 @@ guard::Outcome try_sgemm(
         report, style, run, is_right ? "" : why_wrong(flags, run.gpu, p, *all.error));
   }
   const std::string bound = all.error ? p.bound_sentence(reference, result) : "";
-  const std::string note = note_about(audits ? &audit : nullptr);
+  const std::string note = launches.audit_note();
   const bool agrees = print(
       report, options, run, bound.empty() || note.empty() ? bound + note : bound + "\n" + note,
       style);
@@ -271,20 +238,6 @@ guard::Outcome try_sgemm(
 }  // namespace attempt
 
 namespace {
-
-// What the program prints appears on our stdout, unless that is to hold a report for a machine.
-int try_program(
-    const attempt::Options& options, const std::string& command, text::Style style,
-    bool on_terminal) {
-  const bool is_for_readers = options.flags.format == flags::Format::table;
-  const int stdout_of = is_for_readers ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3) : -1;
-  guard::Guard guard = attempt::kernel_guard(options.limit_s, "try", "the program");
-  guard.if_stopped = attempt::page_of_stopped(options.show);
-  return guard::run_guarded(guard, [&](std::FILE* report) {
-    if (stdout_of >= 0) dup2(stdout_of, STDOUT_FILENO);
-    return attempt::run_program(options, command, style, on_terminal, report);
-  });
-}
 
 // Of the GPU that the flags name. Nothing if they are to be refused: the run itself says why.
 int print_architecture(int argc, char** argv) {
@@ -318,14 +271,16 @@ int try_or_refuse(int argc, char** argv) {
     if (std::filesystem::exists(options.file)) trace::users_file = options.file;
     const text::Style style{flags::wants_colour(options.flags, stdout)};
     const bool on_terminal = step::steps_on_terminal(options.flags);
-    if (sgemm_traced == nullptr) {
-      return try_program(options, lab::joined(argc, argv), style, on_terminal);
-    }
-    guard::Guard guard = kernel_guard(options.limit_s, "try");
+    const bool of_main = sgemm_traced == nullptr;
+    // What a program prints appears on our stdout, unless that is to hold a report for a machine.
+    const bool prints = of_main && options.flags.format == flags::Format::table;
+    const int stdout_of = prints ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3) : -1;
+    guard::Guard guard = kernel_guard(options.limit_s, "try", of_main ? "the program" : "sgemm");
     guard.if_stopped = page_of_stopped(options.show);
     return guard::run_guarded(guard, [&](std::FILE* report) {
-      if (options.flags.step) return step_sgemm(options.flags, on_terminal, report);
-      return try_sgemm(options, lab::joined(argc, argv), style, report);
+      if (stdout_of >= 0) dup2(stdout_of, STDOUT_FILENO);
+      if (options.flags.step) return step_file(options, on_terminal, report);
+      return (of_main ? run_program : try_sgemm)(options, lab::joined(argc, argv), style, report);
     });
   } catch (const model::Refusal& refusal) {
     std::fprintf(stderr, "try: %s\n", refusal.what());
