@@ -35,7 +35,8 @@ limited() {
   trap '[ -z "${running:-}" ] || kill "$running" 2> /dev/null; exit 130' INT TERM HUP
   wait "$running" 2> /dev/null  # bash's own message about a signal; ours follows
   code=$?
-  contains() { grep -qiE "$1" "$messages"; }
+  # (Not in a line of the file that the compiler quotes: "   12 | throw std::bad_alloc();".)
+  contains() { grep -vE '^ *[0-9]* \|' "$messages" | grep -qiE "$1"; }
   if [ $code -ne 0 ]; then
     # (The system also kills a process that uses up its memory.)
     if [ $code = 124 ] || { [ $code = 137 ] && [ $((SECONDS - begun)) -ge "$waiting" ]; }; then

@@ -17,6 +17,7 @@
 #include "simulator/simulator.h"
 #include "text/echoed.h"
 #include "try/guarded_kernel.h"
+#include "try/users_problem.h"
 
 namespace attempt {
 
@@ -28,10 +29,10 @@ const char* const kUsage =
     "needs no main: make try calls sgemm, and checks what it computes. Parameters with these "
     "names\n"
     "may have another order, and A, B and C may be of half or __nv_bfloat16.\n\n"
-    "  --limit S            limit on the processor time, in seconds; default: 60 for main, 10 for\n"
-    "                       sgemm. Main's launches run completely in the first half of it. Only a\n"
-    "                       program that sleeps or waits is limited by the clock: 3 S, at least "
-    "10\n"
+    "  --limit S            limit on the processor time, in seconds; default: 60, or 10 for an\n"
+    "                       sgemm without a GPU. Main's launches run completely in the first half\n"
+    "                       of it. Only a program that sleeps or waits is limited by the clock:\n"
+    "                       3 S, at least 10\n"
     "  --launches N|all     of each kernel of a whole program, count the first N launches; "
     "default: 1.\n"
     "                       A few that differ from them are searched for hazards, too\n"
@@ -64,7 +65,7 @@ T number(std::string_view text, T least, T most, const std::string& refusal) {
 
 Options parse_options(int argc, char** argv) {
   Options options;
-  options.limit_s = simt_users_main != nullptr ? 60 : 10;
+  options.limit_s = simt_users_main != nullptr || sgemm_gpu != nullptr ? 60 : 10;
   std::vector<char*> others{argv[0]};
   const std::set<std::string> with_value = {"--registers", "--kernels", "--show",
                                             "--launches",  "--file",    "--limit"};

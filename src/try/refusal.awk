@@ -67,6 +67,10 @@ text ~ /: No such file or directory$/ {
     }
   }
 }
+sub(/^static assertion failed: the matrices of sgemm/, "the matrices of sgemm", text) {
+  print ENVIRON["KERNEL"] ": " text
+  exit
+}
 text ~ /unable to find string literal operator/ {
   print place ": a space is missing between a string and the name after it"
   exit

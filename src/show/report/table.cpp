@@ -134,10 +134,12 @@ void make_room(TableLayout& layout, int line) {
   }
 }
 
+constexpr std::size_t kName = 1;  // the column, also in print_list
+
 // Columns are as wide as their cells, two blanks apart if everything fits into `most`, else one. A
 // heading may be wider than its column. It then extends over its neighbour, unless the neighbour
-// has a label in the same line. A right-aligned cell may extend into the free space of a name
-// before it.
+// has a label in the same line, or names. A right-aligned cell may extend into the free space of a
+// name before it.
 TableLayout laid_out(
     const std::vector<const Quantity*>& columns, const std::vector<Cells>& rows, int most,
     int gap = 2) {
@@ -146,9 +148,11 @@ TableLayout laid_out(
   for (std::size_t c = 0; c < columns.size(); ++c) {
     const auto is_left = [&](std::size_t at) { return columns[at]->column.align == Align::left; };
     const bool may_reach_left = c > 0 && !is_left(c) && is_left(c - 1);
+    const bool is_after_names = may_reach_left && c == kName + 1;
+    const int least = is_after_names ? text::display_width(columns[c]->column.bottom) : 0;
     for (const Cells& cells : rows) {
       const int free = may_reach_left ? widths[c - 1] - text::display_width(cells[c - 1]) : 0;
-      widths[c] = std::max(widths[c], text::display_width(cells[c]) - free);
+      widths[c] = std::max(widths[c], std::max(least, text::display_width(cells[c])) - free);
     }
   }
   for (const int line : {0, 1}) make_room(layout, line);
@@ -281,8 +285,6 @@ void print_legend(std::FILE* out) {
 }
 
 namespace {
-
-constexpr std::size_t kName = 1;  // the column, also in print_list
 
 std::vector<Cells> cells_of(
     const std::vector<Known>& known, const std::vector<const Quantity*>& columns) {

@@ -48,10 +48,10 @@ class Launched {
  public:
   explicit Launched(Call call) : call_(call) {}
 
-  // A stream may also be given as 0.
+  // A stream may also be given as 0, or as an object that converts to one, and is not copied.
   template <class Stream = std::nullptr_t>
   Launched& configured(
-      dim3 grid, dim3 block, std::size_t shared_bytes = 0, Stream stream = nullptr) {
+      dim3 grid, dim3 block, std::size_t shared_bytes = 0, Stream&& stream = nullptr) {
     grid_ = grid;
     block_ = block;
     shared_bytes_ = shared_bytes;

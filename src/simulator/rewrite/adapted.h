@@ -11,9 +11,9 @@ struct SgemmParameters {
   bool has_alpha, has_beta;
 };
 
-// The type of a matrix's elements, whatever name the file has for it.
+// The type of a matrix's elements, whatever name the file has for it; -1 for another.
 template <class T>
-consteval Element element_of() {
+consteval int number_of_element() {
   const char* const name = __PRETTY_FUNCTION__;  // ends in "T = __half]"
   const int length = sizeof __PRETTY_FUNCTION__ - 1;
   const auto ends = [&](const char* type, int bytes) {
@@ -23,13 +23,16 @@ consteval Element element_of() {
     return true;
   };
   constexpr int kFloat = 5, kHalf = 6, kBf16 = 13;
-  static_assert(
-      sizeof(T) == 4 || sizeof(T) == 2,
-      "the matrices of sgemm must be of float, half or __nv_bfloat16");
-  if (ends("float", kFloat)) return Element::fp32;
-  if (ends("__half", kHalf)) return Element::half;
-  if (ends("__nv_bfloat16", kBf16)) return Element::bf16;
-  throw "the matrices of sgemm must be of float, half or __nv_bfloat16";
+  return ends("float", kFloat)          ? 0
+         : ends("__half", kHalf)        ? 1
+         : ends("__nv_bfloat16", kBf16) ? 2
+                                        : -1;
+}
+template <class T>
+consteval Element element_of() {
+  constexpr int kNumber = number_of_element<T>();
+  static_assert(kNumber >= 0, "the matrices of sgemm must be of float, half or __nv_bfloat16");
+  return Element{kNumber};
 }
 
 }  // namespace simt

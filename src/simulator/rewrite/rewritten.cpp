@@ -352,6 +352,23 @@ std::string pragmas(std::string_view source) {
   return text;
 }
 
+std::string own_launch(std::string_view source) {
+  const std::vector<Token> tokens = tokens_of(source);
+  const std::vector<bool> users = are_users(tokens);
+  Edits edits(source);
+  int depth = 0;
+  bool is_declared = false;
+  for (std::size_t i = 1; i < tokens.size(); ++i) {
+    const Token& before = tokens[i - 1];
+    depth += int{tokens[i].is("{")} - int{tokens[i].is("}")};
+    const bool is_of_std = i > 1 && before.is("::") && tokens[i - 2].is("std");
+    if (!users[i] || !tokens[i].is("launch") || is_of_std) continue;
+    edits.replace(tokens[i], tokens[i], "own_launch");
+    is_declared |= depth == 0 && (before.kind == Kind::name || is_any_of(before, {">", "*", "&"}));
+  }
+  return is_declared ? edits.applied() : std::string(source);
+}
+
 std::string spaced_literals(std::string_view source) {
   Edits edits(source);
   for (const Token& directive : tokens_of(source)) {
@@ -378,7 +395,7 @@ namespace {
 
 // Each receives the source that the previous one returned.
 using Rewriter = std::string(std::string_view source);
-constexpr Rewriter* kInOrder[] = {pragmas, sgemm, qualifiers, launches, inline_ptx};
+constexpr Rewriter* kInOrder[] = {pragmas, own_launch, sgemm, qualifiers, launches, inline_ptx};
 
 }  // namespace
 

@@ -42,6 +42,10 @@ std::string launches(std::string_view source);
 // A #pragma unroll that a macro leaves, which nvcc accepts, becomes white space.
 std::string pragmas(std::string_view source);
 
+// A file that declares a `launch` of its own, outside of all braces, does not mean the function of
+// cuda/launch.h: the file's gets another name.
+std::string own_launch(std::string_view source);
+
 // A text that is not preprocessed, with a space before a parameter that a macro has behind a
 // string:
 // "%d"x is one token for C++, and two for nvcc, which warns.

@@ -158,6 +158,12 @@ TEST_CASE("launches, qualifiers and inline PTX become what their golden file has
         "{ __shared__ alignas(16) float s[2]; }", "{ extern __shared__ float s[]; }"}) {
     add(source, qualifiers(source));
   }
+  for (const char* source :
+       {"struct A { void launch(); }; void f() { launch(k, 1, 2, 0, p); }",
+        "template <class K> void launch(K k); void f() { launch(k); std::launch::async; }",
+        "struct launch { int x; }; launch l;"}) {
+    add(source, own_launch(source));
+  }
   // By acquire.gpu blocks may wait for each other.
   for (const char* source :
        {"asm volatile(\"a %0, %1;\" : \"=r\"(x) : \"r\"(y[2]), \"n\"(16) : \"memory\");",

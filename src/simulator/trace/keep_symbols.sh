@@ -7,7 +7,8 @@
 # Leaves unused bytes between two __shared__ arrays, so that a pointer that runs out of one does not
 # reach the next.
 #
-# Every name of dynamic shared memory becomes the buffer of src/simulator/machine/kernel_memory.cpp.
+# Every name of dynamic shared memory becomes the buffer of src/simulator/machine/kernel_memory.cpp; the standard
+# library's variables of threads, as of std::call_once, do not.
 set -e
 in=$1 out=$2 new=$2.new$$ symbols=" $3 "
 shift 3
@@ -25,7 +26,7 @@ esac
 # the guards stay apart.
 names=$(exec awk '
   match($0, /\] \.tbss\.[^ ]+/) { arrays = arrays "*(" substr($0, RSTART + 2, RLENGTH - 2) ") . += 1024;" }
-  $4 == "TLS" && $7 == "UND" && $8 !~ /^(threadIdx|blockIdx|blockDim|gridDim|warpSize)$/ && !seen[$8]++ { dynamic = dynamic " " $8 }
+  $4 == "TLS" && $7 == "UND" && $8 !~ /^(_ZSt.*|threadIdx|blockIdx|blockDim|gridDim|warpSize)$/ && !seen[$8]++ { dynamic = dynamic " " $8 }
   $4 == "OBJECT" && $5 == "WEAK" && $7 != "UND" && $8 !~ /^(DW|_Z(T|GV|GR|St|NSt|NKSt|N9__gnu|Z))/ {
     variables = variables " " $8
   }

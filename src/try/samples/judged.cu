@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <vector>
 
 namespace cg = cooperative_groups;
@@ -318,6 +319,13 @@ int main(int, char** argv) {
       {"mapped", [] { return wrong_in_shared_memory("mapped", 3); }},
       {"counted", odd_numbers},
       {"refused", [] { return refused(1025); }},
+      {"once",
+       [] {
+         std::once_flag flag;
+         int wrong = 1;
+         std::call_once(flag, [&] { wrong = wrong_after<float>(4); });
+         return wrong;
+       }},
       {"not-refused", [] { return refused(32); }},
       {"second-step", [] { return sum_in_two_steps(16); }},
       {"second-step-all", [] { return sum_in_two_steps(256); }},
