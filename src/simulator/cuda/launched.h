@@ -14,15 +14,17 @@
 namespace simt {
 
 // An argument of a class. As with nvcc, a kernel that takes it by reference gets the host's object,
-// and any other a copy of it as it is at the launch.
+// and any other what it is at the launch: its bytes, because an object that only converts to the
+// parameter's type is not copied, and its destructor may free what the kernel uses.
 template <class T>
 struct Argument {
-  std::remove_const_t<T> copy;
+  explicit Argument(T& of) : original(&of) { __builtin_memcpy(bytes, &of, sizeof(T)); }
+  alignas(T) unsigned char bytes[sizeof(T)];
   T* original;
 };
 template <class T>
 requires std::is_class_v<T> Argument<T> argument(T& original) {
-  return {original, &original};
+  return Argument<T>(original);
 }
 template <class T>
 requires(!std::is_class_v<T>) T argument(T value) {
@@ -35,7 +37,9 @@ T& passed(T& argument, bool) {
 }
 template <class T>
 auto& passed(Argument<T>& argument, bool by_reference) {
-  return by_reference ? const_cast<std::remove_const_t<T>&>(*argument.original) : argument.copy;
+  using Copy = std::remove_const_t<T>;
+  return by_reference ? const_cast<Copy&>(*argument.original)
+                      : *reinterpret_cast<Copy*>(argument.bytes);
 }
 
 // Of the type of a kernel's parameter: what {a, b} as an argument means.

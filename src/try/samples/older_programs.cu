@@ -1,6 +1,6 @@
 // What nvcc compiles and g++ does not, or what older programs rely on: constants in class
-// templates, functions of the program with names of CUDA's, and strings beside a macro's
-// parameters.
+// templates, functions of the program with names of CUDA's, strings beside a macro's parameters,
+// and owners of memory that convert to pointers.
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -62,9 +62,19 @@ __global__ void compute(float* out) {
   out[3] = clamp(7, 1, 5) + ceil_div(7, 2);
 }
 
+class Owner {
+ public:
+  explicit Owner(std::size_t bytes) { CHECK(cudaMalloc(&data_, bytes)); }
+  ~Owner() { cudaFree(data_); }
+  operator float*() const { return data_; }
+
+ private:
+  float* data_;
+};
+
 int main() {
-  float *data, values[4];
-  CHECK(cudaMalloc(&data, sizeof values));
+  float values[4];
+  const Owner data(sizeof values);
   compute<<<1, 1>>>(data);
   CHECK(cudaMemcpy(values, data, sizeof values, cudaMemcpyDeviceToHost));
   SHOW("constants", values[0]);
