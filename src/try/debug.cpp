@@ -5,8 +5,6 @@
 #include <omp.h>
 
 #include <cstdio>
-#include <string>
-#include <vector>
 
 #include "flags/flags.h"
 #include "lab/device.h"
@@ -48,9 +46,7 @@ int debug(const Options& options) {
       const model::Gpu gpu = lab::choose_model(options.flags, false);
       Untraced launches(gpu);
       machine::program_launches = &launches;
-      std::vector<std::string> words{options.file};
-      words.insert(words.end(), options.arguments.begin(), options.arguments.end());
-      return call_main(words);
+      return call_main(options.file, options.arguments);
     }
     flags::Flags flags = options.flags;
     if (!flags.size) flags.size = 32;

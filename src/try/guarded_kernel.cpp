@@ -159,19 +159,20 @@ void enter(int folder) {
 
 }  // namespace
 
-int call_main(std::span<const std::string> words) {
-  std::vector<std::string> copies(words.begin(), words.end());
-  std::vector<char*> arguments;
-  for (std::string& word : copies) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
+int call_main(const std::string& file, const std::vector<std::string>& arguments) {
+  std::vector<std::string> copies{file};
+  copies.insert(copies.end(), arguments.begin(), arguments.end());
+  std::vector<char*> words;
+  for (std::string& copy : copies) words.push_back(copy.data());
+  words.push_back(nullptr);
   call.thread = pthread_self();
   call.callers_folder = open_folder(".");
   const int files_folder =
-      open_folder(std::filesystem::path(words[0]).parent_path().append(".").c_str());
+      open_folder(std::filesystem::path(file).parent_path().append(".").c_str());
   enter(files_folder);
   if (_setjmp(call.before) == 0) {
     call.runs = true;
-    call.exit_code = simt_users_main(static_cast<int>(words.size()), arguments.data(), environ);
+    call.exit_code = simt_users_main(static_cast<int>(copies.size()), words.data(), environ);
   }
   call.runs = false;
   enter(call.callers_folder);

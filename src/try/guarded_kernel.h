@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -16,10 +15,10 @@ extern "C" [[gnu::weak]] int simt_users_main(int argc, char** argv, char** envir
 
 namespace attempt {
 
-// Calls main with these words, the first of which is its file, in the file's folder, where the
-// program's data are. Returns its exit code, or that of exit(). Like exit(), this destroys nothing
-// that lives on main's stack.
-int call_main(std::span<const std::string> words);
+// Calls main with the file's name and these arguments, in the file's folder, where the program's
+// data are. Returns its exit code, or that of exit(). Like exit(), this destroys nothing that lives
+// on main's stack.
+int call_main(const std::string& file, const std::vector<std::string>& arguments);
 
 // Ends main with this exit code, as exit() does; returns if main is not running on this thread.
 void leave_main(int exit_code);

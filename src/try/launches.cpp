@@ -340,11 +340,9 @@ namespace {
 
 // Main's exit code.
 int run_main(const Options& options, Launches& launches) {
-  std::vector<std::string> words{options.file};
-  words.insert(words.end(), options.arguments.begin(), options.arguments.end());
   int exit_code = 0;
   machine::program_launches = &launches;
-  guard::watched([&] { exit_code = call_main(words); });
+  guard::watched([&] { exit_code = call_main(options.file, options.arguments); });
   for (const machine::GlobalArray& array : machine::device_arrays()) {
     host::note_unwritten(*machine::array_at(array.data), nullptr);
   }

@@ -32,17 +32,6 @@ __global__ void walk_in_memory(curandStateXORWOW_t* states, float* places, int s
   places[i] = place;
 }
 
-__global__ void hit(unsigned* hits, int tries) {
-  curandState state;
-  curand_init(1234, blockIdx.x * blockDim.x + threadIdx.x, 0, &state);
-  unsigned inside = 0;
-  for (int t = 0; t < tries; ++t) {
-    const float x = curand_uniform(&state), y = curand_uniform(&state);
-    inside += x * x + y * y <= 1;
-  }
-  atomicAdd(hits, inside);
-}
-
 __global__ void drop_out(float4* values, float kept, unsigned long long seed) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   curandStatePhilox4_32_10_t state;
@@ -170,9 +159,6 @@ int main(int argc, char** argv) {
     double squares = 0;
     for (float place : places) squares += place * place / kThreads;
     right = is_near("squared distance", squares, 30, 15) && places == fetched(numbers, kThreads);
-  } else if (is("pi")) {
-    hit<<<2, kThreads / 2>>>(count, 40);
-    right = is_near("pi", fetched(count, 1)[0] * 4. / (40 * kThreads), 3.14159, 0.07);
   } else if (is("dropout")) {
     std::vector<float> ones(4 * kThreads, 1);
     float4* values = allocated<float4>(kThreads);
