@@ -42,20 +42,6 @@ __device__ void exchange_buffers(const float* in, float* out) {
     partial[T] = loads;            \
   }
 
-// The last of 4 blocks to store a sum adds up all of them.
-#define LAST_BLOCK(fence)                                                              \
-  KERNEL(4, 64) {                                                                      \
-    __shared__ bool is_last;                                                           \
-    const float sum = sum_of_warp(in[64 * B + T]);                                     \
-    if (T == 0) {                                                                      \
-      partial[B] = sum;                                                                \
-      fence;                                                                           \
-      is_last = atomicInc(&flags[0], 3) == 3;                                          \
-    }                                                                                  \
-    __syncthreads();                                                                   \
-    if (is_last && T == 0) out[0] = partial[0] + partial[1] + partial[2] + partial[3]; \
-  }
-
 }  // namespace
 
 // clang-format off
@@ -106,28 +92,11 @@ extern const std::vector<trace::HazardKernel> trace::hazards_in_global_memory = 
     {"__ldg of what nobody stores", KERNEL(2, 64) {
        out[64 * B + T] = __ldg(&in[T]) + __ldg(&partial[T]);
      }>, ""},
-    {"the last block adds up the partial sums", LAST_BLOCK(__threadfence())>, ""},
-    {"the last block without a __threadfence", LAST_BLOCK()>, "race_between_blocks"},
     {"no counter: block 0 adds up what the others store", KERNEL(4, 64) {
        partial[64 * B + T] = in[T];
        __threadfence();
        if (B == 0) out[T] = partial[T] + partial[64 + T];
      }>, "race_between_blocks"},
-    {"stream-K with a chain of volatile flags", KERNEL(4, 32) {
-       volatile unsigned* const ready = flags;
-       float sum = in[T];
-       if (B < 3) {
-         while (ready[B + 1] == 0) {
-         }
-         __syncwarp();
-         sum += partial[32 * (B + 1) + T];
-       }
-       partial[32 * B + T] = sum;
-       __threadfence();
-       __syncwarp();
-       if (T == 0) ready[B] = 1;
-       if (B == 0) out[T] = sum;
-     }>, ""},
     {"a barrier of all blocks, built from a counter", KERNEL(4, 64) {
        partial[64 * B + T] = in[T];
        __syncthreads();
@@ -139,12 +108,6 @@ extern const std::vector<trace::HazardKernel> trace::hazards_in_global_memory = 
        }
        __syncthreads();
        out[64 * B + T] = partial[64 * (3 - B) + T];
-     }>, ""},
-    {"a ticket from atomicInc that gives every block a different part", KERNEL(4, 64) {
-       __shared__ unsigned ticket;
-       if (T == 0) ticket = atomicInc(&flags[1], 100);
-       __syncthreads();
-       out[64 * ticket + T] = in[T];
      }>, ""},
     {"a buffer that two blocks hand back and forth", KERNEL(2, 32) {
        volatile unsigned* const turn = flags;
@@ -159,46 +122,12 @@ extern const std::vector<trace::HazardKernel> trace::hazards_in_global_memory = 
          if (T == 0) *turn = 2 * i + B + 1;
        }
      }>, ""},
-    {"every thread of the consumer waits for its own element", KERNEL(1, 64) {
-       __shared__ float s[32];
-       __shared__ int ready[32];
-       if (T < 32) ready[T] = 0;
-       __syncthreads();
-       if (T < 32) {
-         while (atomicAdd(&ready[T], 0) == 0) {
-         }
-         out[T] = s[T];
-       } else {
-         s[T - 32] = in[T];
-         __threadfence_block();
-         atomicExch(&ready[T - 32], 1);
-       }
-     }>, ""},
     {"producers and consumers that exchange buffers by flags", KERNEL(1, 64) {
        exchange_buffers<false>(in, out);
      }>, ""},
     {"the consumer reports the buffer empty before it has read it", KERNEL(1, 64) {
        exchange_buffers<true>(in, out);
      }>, "race"},
-    {"a lock around a sum in shared memory", KERNEL(1, 64) {
-       __shared__ int lock;
-       __shared__ float sum;
-       if (T == 0) {
-         lock = 0;
-         sum = 0;
-       }
-       __syncthreads();
-       for (bool done = false; !done;) {
-         if (atomicCAS(&lock, 0, 1) == 0) {
-           sum += in[T];
-           __threadfence_block();
-           atomicExch(&lock, 0);
-           done = true;
-         }
-       }
-       __syncthreads();
-       out[T] = sum;
-     }>, ""},
     {"blocks add to one element", KERNEL(2, 1) {
        partial[0] += in[B];
      }>, "race_between_blocks", model::Remedy::atomic_update},

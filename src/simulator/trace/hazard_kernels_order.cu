@@ -1,5 +1,4 @@
 #include <cuda/atomic>
-#include <cuda/barrier>
 
 #include "simulator/trace/hazard_kernel_run.h"
 
@@ -201,17 +200,6 @@ extern const std::vector<trace::HazardKernel> trace::hazards_of_order = {
     {"a ticket whose scope is the block", TICKET(
        __threadfence(); __syncthreads(); if (T == 0) ticket = atomicAdd_block(flags, 1u))>, RACE,
      Remedy::atomic_of_the_gpu},
-    {"warp 0 alone stores, and its lane 0 fences at once", KERNEL(4, 32) {
-       unsigned ticket = 0;
-       partial[32 * B + T] = in[T];
-       if (T == 0) {
-         __threadfence();
-         ticket = atomicInc(flags, 3);
-       }
-       ticket = __shfl_sync(kAll, ticket, 0);
-       __syncwarp();
-       if (ticket == 3) out[T] = partial[T] + partial[32 + T];
-     }>, RACE, Remedy::barrier_at_fence},
     // Through a third block.
     {"a chain of flags with a fence in each link", CHAIN(__threadfence())>, ""},
     {"a chain of flags without a fence in the second link", CHAIN(if (B == 0) __threadfence())>,
@@ -327,33 +315,6 @@ extern const std::vector<trace::HazardKernel> trace::hazards_of_order = {
      Remedy::barrier_or_atomics},
     {"warps that signal each other by named barriers", SHARED(64, float s[32],
        if (T < 32) s[T] = in[T]; bar_sync(1, 64), if (T < 32) return, s[T - 32])>, ""},
-    {"a cuda::barrier around a buffer", KERNEL(1, 64) {
-       __shared__ cuda::barrier<cuda::thread_scope_block> full;
-       __shared__ float s[64];
-       if (T == 0) init(&full, 64);
-       __syncthreads();
-       for (int i = 0; i < 3; ++i) {
-         s[T] = in[T];
-         full.arrive_and_wait();
-         out[T] = s[63 - T];
-         full.arrive_and_wait();
-       }
-     }>, ""},
-    {"two buffers that cp.async fills in turn", KERNEL(1, 64) {
-       __shared__ float s[2][64];
-       __pipeline_memcpy_async(&s[0][T], in + T, 4);
-       __pipeline_commit();
-       float sum = 0;
-       for (int k = 0; k < 4; ++k) {
-         if (k < 3) __pipeline_memcpy_async(&s[(k + 1) % 2][T], in + 64 * (k + 1) + T, 4);
-         __pipeline_commit();
-         __pipeline_wait_prior(1);
-         __syncthreads();
-         sum += s[k % 2][63 - T];
-         __syncthreads();
-       }
-       out[T] = sum;
-     }>, ""},
     {"a barrier under a condition that all threads share", KERNEL(1, 64) {
        __shared__ float s[64];
        const auto exchange = [&](auto of) {

@@ -102,16 +102,6 @@ extern const std::vector<trace::HazardKernel> trace::hazards_of_pipelines = {
     {"the same, reading the stage that was committed last", KERNEL(1, 32) {
        add_own_elements<0>(in, out);
      }>, "copy_not_waited_for"},
-    {"a pipeline of one thread, read by another without a barrier", KERNEL(1, 64) {
-       __shared__ float s[64];
-       auto pipe = cuda::make_pipeline();
-       pipe.producer_acquire();
-       cuda::memcpy_async(&s[T], &in[T], sizeof(float), pipe);
-       pipe.producer_commit();
-       pipe.consumer_wait();
-       out[T] = s[63 - T];
-       pipe.consumer_release();
-     }>, "race"},
     {"a pipeline of a block in two stages", KERNEL(2, 64) {
        __shared__ float s[2][64];
        __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 2> state;

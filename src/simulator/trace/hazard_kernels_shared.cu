@@ -39,25 +39,16 @@ using model::Remedy;
     __syncthreads();                     \
     __VA_ARGS__;                         \
   }
-#define HISTOGRAM(barrier)       \
-  KERNEL(1, 64) {                \
-    __shared__ unsigned bins[8]; \
-    if (T < 8) bins[T] = 0;      \
-    barrier;                     \
-    atomicAdd(&bins[T % 8], 1u); \
-    __syncthreads();             \
-    if (T < 8) out[T] = bins[T]; \
-  }
-// A loop over distances, each of which has a step.
-#define STEPS(distances, ...)      \
-  KERNEL(1, 64) {                  \
-    __shared__ float s[64];        \
-    s[T] = in[T];                  \
-    __syncthreads();               \
-    for (unsigned d = distances) { \
-      __VA_ARGS__;                 \
-    }                              \
-    out[T] = s[T];                 \
+#define TREE_REDUCTION(barrier)             \
+  KERNEL(1, 64) {                           \
+    __shared__ float s[64];                 \
+    s[T] = in[T];                           \
+    __syncthreads();                        \
+    for (unsigned d = 32; d != 0; d /= 2) { \
+      if (T < d) s[T] += s[T + d];          \
+      barrier;                              \
+    }                                       \
+    out[T] = s[T];                          \
   }
 #define UPDATE(Type, update) \
   SHARED(64, Type s[4], if (T < 4) s[T] = 64, __syncthreads(); update; __syncthreads(), s[0])
@@ -89,8 +80,6 @@ extern const std::vector<trace::HazardKernel> trace::hazards_in_shared_memory = 
     {"a struct with padding, stored member by member and copied", SHARED(64, Padded s[64],
        s[T].tag = 1; s[T].value = in[T], __syncthreads(); const Padded other = s[63 - T],
        other.value + other.tag)>, ""},
-    {"structs of 12 bytes without a barrier",
-     SHARED(64, Twelve s[64], (s[T] = {in[T], 1, 2}), , s[63 - T].z)>, "race"},
     {"a bool flag that one thread sets and all read, without a barrier", SHARED(64, bool s[1],
        if (T == 0) s[0] = false, __syncthreads(); if (in[T] == 40) s[0] = true, s[0])>, "race"},
     {"nobody has stored the last element",
@@ -108,12 +97,8 @@ extern const std::vector<trace::HazardKernel> trace::hazards_in_shared_memory = 
        out[T] = s[0]; __syncwarp(); if (T == 95) s[0] = 1)>, "race"},
     {"two warps add atomically, and one of them reads after a __syncwarp", AFTER_WARP_BARRIER(64,
        atomicAdd(s, 1.0f); __syncwarp(); if (T == 32) out[0] = s[0])>, "race"},
-    {"a histogram", HISTOGRAM(__syncthreads())>, ""},
-    {"a histogram whose bins are set to zero without a barrier", HISTOGRAM()>, "race"},
-    {"a tree reduction with its barrier inside the loop",
-     STEPS(32; d != 0; d /= 2, if (T < d) s[T] += s[T + d]; __syncthreads())>, ""},
-    {"a tree reduction without its barrier",
-     STEPS(32; d != 0; d /= 2, if (T < d) s[T] += s[T + d])>, "race"},
+    {"a tree reduction with its barrier inside the loop", TREE_REDUCTION(__syncthreads())>, ""},
+    {"a tree reduction without its barrier", TREE_REDUCTION()>, "race"},
     {"a tile that is overwritten before all threads have read it", KERNEL(1, 64) {
        __shared__ float s[64];
        float sum = 0;
@@ -136,11 +121,6 @@ extern const std::vector<trace::HazardKernel> trace::hazards_in_shared_memory = 
        }
        out[T] = sum;
      }>, ""},
-    {"a Hillis-Steele scan in place, with one barrier missing",
-     STEPS(1; d < 64; d *= 2, if (T >= d) s[T] += s[T - d]; __syncthreads())>, "race"},
-    {"a Hillis-Steele scan", STEPS(1; d < 64; d *= 2,
-       const float before = T >= d ? s[T - d] : 0; __syncthreads();
-       s[T] += before; __syncthreads())>, ""},
     // cp.async.
     {"cp.async in two steps", COPY(in, WAIT_FOR_COPY; __syncthreads(), s[63 - T])>, ""},
     {"cp.async that is not waited for", COPY(in, __syncthreads(), s[63 - T])>,

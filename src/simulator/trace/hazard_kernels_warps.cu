@@ -100,7 +100,6 @@ __device__ Value of_a_masked_shuffle(Value value, bool uses_all) {
 // clang-format off
 extern const std::vector<trace::HazardKernel> trace::hazards_of_warps = {
     // Lanes of a warp, tiles, masks.
-    {"lanes that rely on running in lockstep", EXCHANGE(32, , s[31 - T])>, "race"},
     {"volatile steps of a warp, as before Volta", SHARED(32, float s[64],
        s[T] = in[T]; s[T + 32] = 0, __syncwarp(); volatile_steps(s, T), s[T])>, "race"},
     {"__syncwarp of the lower half orders the lower half",
@@ -131,11 +130,6 @@ extern const std::vector<trace::HazardKernel> trace::hazards_of_warps = {
      EXCHANGE(32, const float other = __shfl_xor_sync(kAll, in[T], 1), s[31 - T] + other)>, "race"},
     {"a vote orders nothing in memory",
      EXCHANGE(32, if (!__any_sync(kAll, in[T] > 0)) return, s[31 - T])>, "race"},
-    {"a shuffle from a lane outside the mask", KERNEL(1, 32) {
-       float value = in[T];
-       if (T < 20) value += __shfl_down_sync(0x000fffffu, value, 16);
-       out[T] = value;
-     }>, FROM_NOBODY},
     {"a shuffle in a warp after half of it has left", KERNEL(1, 32) {
        if (T >= 16) return;
        out[T] = __shfl_down_sync(kAll, in[T], 8);

@@ -349,6 +349,30 @@ model::Counts WarpTracer::result() const {
   return all;
 }
 
+namespace {
+
+// The latest event in which that thread of the block touches that byte from that site; kNone if
+// there is none.
+std::size_t find_event(
+    const model::Recording& recording, std::int64_t block, std::int64_t thread,
+    const std::vector<std::uint32_t>& places, std::uint64_t byte) {
+  const int warp = recording.warp.warp_of(static_cast<int>(thread)),
+            lane = recording.warp.lane_of(static_cast<int>(thread));
+  for (std::size_t i = recording.events.size(); i-- > 0;) {
+    const model::RecordedEvent& event = recording.events[i];
+    if (event.kind != model::RecordedEvent::Kind::request || event.block != block ||
+        event.warp != warp || !(event.access.active >> lane & 1u)) {
+      continue;
+    }
+    const std::uint64_t word = byte / 4 * 4, from = event.access.address[lane];
+    const bool touches = from < word + 4 && word < from + event.access.bytes;
+    if (touches && recording.sites[event.site].places == places) return i;
+  }
+  return model::RecordedHazard::kNone;
+}
+
+}  // namespace
+
 EventRecord::EventRecord(model::Recorder* recorder, const std::vector<machine::KernelArray>& arrays)
     : recorder_(recorder),
       arrays_(arrays),
@@ -362,6 +386,19 @@ EventRecord::EventRecord(model::Recorder* recorder, const std::vector<machine::K
 void EventRecord::begin_block(std::int64_t block) {
   block_ = block;
   recording_ = recorder_ != nullptr && recorder_->records(block) ? launch_ : nullptr;
+}
+
+void EventRecord::add(model::RecordedEvent event) {
+  std::vector<model::RecordedEvent>& events = recording_->events;
+  if (events.size() >= recorder_->most_events) {
+    recording_->complete = false;
+    return;
+  }
+  if (event.kind != model::RecordedEvent::Kind::block_begin && !events.empty()) {
+    const model::RecordedEvent& last = events.back();
+    event.epoch = last.epoch + (last.kind == model::RecordedEvent::Kind::barrier);
+  }
+  events.push_back(std::move(event));
 }
 
 void EventRecord::request(
@@ -382,7 +419,7 @@ void EventRecord::request(
   event.ideal = cost.ideal;
   event.bank_conflicts = cost.bank_conflicts;
   event.uncoalesced = cost.uncoalesced;
-  add_event(*recorder_, *recording_, event);
+  add(event);
 }
 
 void EventRecord::event(
@@ -406,11 +443,11 @@ void EventRecord::event(
     ++(actions.end() - 2)->value;
     return actions.pop_back();
   }
-  add_event(*recorder_, *recording_, event);
+  add(event);
 }
 
 void EventRecord::begin_or_end(model::RecordedEvent::Kind kind) {
-  add_event(*recorder_, *recording_, {kind, block_});
+  add({kind, block_});
 }
 
 std::optional<model::RecordedEvent::Kind> EventRecord::action(
@@ -492,38 +529,6 @@ void EventRecord::hazards(std::span<const model::Hazard> found) {
 
 void EventRecord::crash(const model::Hazard& hazard) {
   recording_->hazards.push_back({hazard, recording_->events.size() - 1});
-}
-
-void add_event(
-    const model::Recorder& recorder, model::Recording& recording, model::RecordedEvent event) {
-  std::vector<model::RecordedEvent>& events = recording.events;
-  if (events.size() >= recorder.most_events) {
-    recording.complete = false;
-    return;
-  }
-  if (event.kind != model::RecordedEvent::Kind::block_begin && !events.empty()) {
-    const model::RecordedEvent& last = events.back();
-    event.epoch = last.epoch + (last.kind == model::RecordedEvent::Kind::barrier);
-  }
-  events.push_back(std::move(event));
-}
-
-std::size_t find_event(
-    const model::Recording& recording, std::int64_t block, std::int64_t thread,
-    const std::vector<std::uint32_t>& places, std::uint64_t byte) {
-  const int warp = recording.warp.warp_of(static_cast<int>(thread)),
-            lane = recording.warp.lane_of(static_cast<int>(thread));
-  for (std::size_t i = recording.events.size(); i-- > 0;) {
-    const model::RecordedEvent& event = recording.events[i];
-    if (event.kind != model::RecordedEvent::Kind::request || event.block != block ||
-        event.warp != warp || !(event.access.active >> lane & 1u)) {
-      continue;
-    }
-    const std::uint64_t word = byte / 4 * 4, from = event.access.address[lane];
-    const bool touches = from < word + 4 && word < from + event.access.bytes;
-    if (touches && recording.sites[event.site].places == places) return i;
-  }
-  return model::RecordedHazard::kNone;
 }
 
 }  // namespace trace

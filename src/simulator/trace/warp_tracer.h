@@ -47,22 +47,14 @@ class EventRecord {
   void crash(const model::Hazard& hazard);
 
  private:
+  void add(model::RecordedEvent event);
+
   const model::Recorder* const recorder_;
   const std::vector<machine::KernelArray>& arrays_;
   model::Recording* const launch_;
   model::Recording* recording_ = nullptr;  // null while the running block is not recorded
   std::int64_t block_ = 0;
 };
-
-// EventRecord calls these as the launch runs. `site` is in recording.sites.
-void add_event(
-    const model::Recorder& recorder, model::Recording& recording, model::RecordedEvent event);
-
-// The latest event of `recording` in which that thread of the block touches that byte from that
-// site; RecordedHazard::kNone if there is none.
-std::size_t find_event(
-    const model::Recording& recording, std::int64_t block, std::int64_t thread,
-    const std::vector<std::uint32_t>& places, std::uint64_t byte);
 
 class WarpTracer : public machine::BlockObserver {
  public:
