@@ -9,19 +9,11 @@ namespace model {
 
 namespace {
 
-SharedCost cost_of(const Wavefronts& wavefronts) {
-  return {static_cast<int>(wavefronts.size()), wavefronts.groups};
-}
-
 int sectors_of_bytes(std::uint64_t bytes, WarpGeometry warp) {
   return static_cast<int>((bytes + warp.sector_bytes - 1) / warp.sector_bytes);
 }
 
 }  // namespace
-
-int global_sectors(const WarpAccess& access) {
-  return static_cast<int>(sectors(access).size());
-}
 
 int global_lines(const WarpAccess& access) {
   int lines = 0;
@@ -47,24 +39,7 @@ int ideal_global_sectors(const WarpAccess& access) {
 
 int uncoalesced_sectors(const WarpAccess& access) {
   const std::uint64_t bytes = std::popcount(access.active) * access.bytes;
-  return std::max(0, global_sectors(access) - sectors_of_bytes(bytes, access.warp));
-}
-
-SharedCost shared_load(const WarpAccess& access) {
-  return cost_of(wavefronts_of_load(access));
-}
-
-SharedCost shared_store(const WarpAccess& access) {
-  return cost_of(wavefronts_of_store(access));
-}
-
-SharedCost ldmatrix(const WarpAccess& access, int matrices) {
-  return cost_of(wavefronts_of_ldmatrix(access, matrices));
-}
-
-AsyncCopyCost async_copy(const WarpAccess& to, const WarpAccess& from) {
-  const AsyncCopySplit split = split_async_copy(to, from);
-  return {static_cast<int>(split.sectors.size()), cost_of(split.wavefronts)};
+  return std::max(0, sectors(access).size() - sectors_of_bytes(bytes, access.warp));
 }
 
 namespace {
@@ -140,7 +115,7 @@ void serve_group(Wavefronts& wavefronts, const WarpAccess& access, std::uint32_t
     return;
   }
 
-  const std::size_t first = wavefronts.size();
+  const int first = wavefronts.size();
   std::array<std::uint64_t, kBanks * kWarpSize> units;  // of each bank, wavefront after wavefront
   std::array<std::uint8_t, kBanks> turns{};             // wavefronts in which a bank is in use
   for_each_lane(lanes, [&](int lane) {
@@ -153,7 +128,7 @@ void serve_group(Wavefronts& wavefronts, const WarpAccess& access, std::uint32_t
       *end = unit;
       ++turns[bank];
     }
-    const std::size_t turn = first + (known - begin);
+    const int turn = first + static_cast<int>(known - begin);
     if (turn == wavefronts.size()) wavefronts.push_back({0, group});
     wavefronts[turn].lanes |= std::uint32_t{1} << lane;
   });
@@ -183,7 +158,11 @@ bool equal_in_pairs(const WarpAccess& access, int distance) {
 }  // namespace
 
 Wavefronts wavefronts_of_load(const WarpAccess& access) {
-  if (access.matrices > 0) return wavefronts_of_ldmatrix(access, access.matrices);
+  if (access.matrices > 0) {
+    constexpr int kRows = 8, kRowBytes = 16;
+    const std::uint32_t rows = ~std::uint32_t{0} >> (kWarpSize - kRows * access.matrices);
+    return in_groups(access, access.active & rows, kRowBytes, kRows);
+  }
   const int bytes = bank_bytes(access.bytes);
   int lanes_a_group = access.warp.lanes_a_group(bytes);
   if (lanes_a_group < access.warp.lanes &&
@@ -196,12 +175,6 @@ Wavefronts wavefronts_of_load(const WarpAccess& access) {
 Wavefronts wavefronts_of_store(const WarpAccess& access) {
   const int bytes = bank_bytes(access.bytes);
   return in_groups(access, access.active, bytes, access.warp.lanes_a_group(bytes));
-}
-
-Wavefronts wavefronts_of_ldmatrix(const WarpAccess& access, int matrices) {
-  constexpr int kRows = 8, kRowBytes = 16;
-  const std::uint32_t rows = ~std::uint32_t{0} >> (kWarpSize - kRows * matrices);
-  return in_groups(access, access.active & rows, kRowBytes, kRows);
 }
 
 ShortList<std::uint32_t, kBanks> lanes_at_banks(const WarpAccess& access, std::uint32_t lanes) {
@@ -244,7 +217,7 @@ void serve_narrow_group(
   // Each of these lanes takes a wavefront of its own. Every other lane finds a wavefront without a
   // conflict, because it shares a bank with fewer lanes than there are wavefronts.
   const int group = wavefronts.groups++;
-  const std::size_t first = wavefronts.size();
+  const int first = wavefronts.size();
   for_each_lane(most, [&](int lane) { wavefronts.push_back({1u << lane, group}); });
   for_each_lane(lanes & ~most, [&](int lane) {
     Wavefront* const free =

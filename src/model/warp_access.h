@@ -80,23 +80,14 @@ void for_each_word(const WarpAccess& access, int lane, Visit visit) {
   for (std::uint64_t word = access.address[lane] / kWordBytes; word <= last; ++word) visit(word);
 }
 
-struct SharedCost {
-  int wavefronts;
-  int groups;  // the fewest wavefronts these lanes could take
-  int bank_conflicts() const { return wavefronts - groups; }
-};
-
 // The cost of an access does not change when one constant is added to every lane's address:
-//   global_sectors      a multiple of 32, a sector
+//   sectors             a multiple of 32, a sector
 //   global_lines        a multiple of 128, a line
-//   shared_load, shared_store, ldmatrix
+//   wavefronts_of_load, wavefronts_of_store
 //                       a multiple of max(bytes, 4): for aligned lanes only their relative offsets
 //                       matter, because the constant only rotates the banks
-//   async_copy          a multiple of 128, a line, on either side
+//   split_async_copy    a multiple of 128, a line, on either side
 // For another geometry, its own sector or line counts instead.
-
-// Distinct 32-byte sectors that the active lanes access. The same for loads and stores.
-int global_sectors(const WarpAccess& access);
 
 // Distinct 128-byte lines that the active lanes access: the L1 cache looks up one per cycle.
 int global_lines(const WarpAccess& access);
@@ -109,18 +100,6 @@ int ideal_global_sectors(const WarpAccess& access);
 // coalesced access. Lanes that share addresses may access more sectors than the ideal and still be
 // coalesced: two groups of 16 lanes that each load one float take two sectors; the ideal is one.
 int uncoalesced_sectors(const WarpAccess& access);
-
-SharedCost shared_load(const WarpAccess& access);
-SharedCost shared_store(const WarpAccess& access);
-SharedCost ldmatrix(const WarpAccess& access, int matrices);
-
-struct AsyncCopyCost {
-  int sectors;
-  SharedCost shared;
-};
-
-// cp.async: see split_async_copy() below.
-AsyncCopyCost async_copy(const WarpAccess& to, const WarpAccess& from);
 
 // A list of at most `most` elements, stored in place: splitting a request must not allocate,
 // because a trace does it for every request.
@@ -136,10 +115,10 @@ class ShortList {
     ++size_;
   }
 
-  std::size_t size() const { return size_; }
+  int size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  T& operator[](std::size_t i) { return elements_[i]; }
-  const T& operator[](std::size_t i) const { return elements_[i]; }
+  T& operator[](int i) { return elements_[i]; }
+  const T& operator[](int i) const { return elements_[i]; }
   T* begin() { return elements_.data(); }
   T* end() { return elements_.data() + size_; }
   const T* begin() const { return elements_.data(); }
@@ -147,7 +126,7 @@ class ShortList {
 
  private:
   std::array<T, most> elements_;  // the first size_ of them are used
-  std::size_t size_ = 0;
+  int size_ = 0;
 };
 
 // How a request to global memory is split into sectors, with the lanes of each. The counts are the
@@ -185,6 +164,7 @@ struct Wavefront {
 
 struct Wavefronts : ShortList<Wavefront, kWarpSize> {
   int groups = 0;  // the fewest wavefronts that these lanes could take
+  int bank_conflicts() const { return size() - groups; }
 };
 
 // Shared memory has 32 banks of 4 bytes. Lanes are served in groups that could read 128 bytes: all
@@ -193,13 +173,11 @@ struct Wavefronts : ShortList<Wavefront, kWarpSize> {
 // are equal in pairs: every active lane's neighbour l^1 is inactive or has the same address, or the
 // same holds for every active lane's l^2. On a GPU of another geometry a group is as many lanes as
 // fill all banks once, and no more than the warp has: WarpGeometry::lanes_a_group.
-// A load with `matrices` is an ldmatrix, see below.
+//
+// A load with `matrices` is ldmatrix.x1, .x2 or .x4 (1, 2, 4): lanes 8i to 8i+7 hold the addresses
+// of the eight 16-byte rows of matrix i, and each matrix is a group. `bytes` does not matter.
 Wavefronts wavefronts_of_load(const WarpAccess& access);
 Wavefronts wavefronts_of_store(const WarpAccess& access);
-
-// ldmatrix.x1, .x2, .x4 (`matrices` is 1, 2, 4): lanes 8i to 8i+7 hold the addresses of the eight
-// 16-byte rows of matrix i, and each matrix is a group. `access.bytes` does not matter.
-Wavefronts wavefronts_of_ldmatrix(const WarpAccess& access, int matrices);
 
 // For each bank, those of `lanes` that access a word in it.
 ShortList<std::uint32_t, kBanks> lanes_at_banks(const WarpAccess& access, std::uint32_t lanes);

@@ -129,17 +129,15 @@ TEST_CASE("warp accesses cost what the H200's counters say, row by row") {
     CAPTURE(row[2]);
     const WarpAccess access = read_access(std::stoi(row[1]), row[7]);
     if (row[0] == "ldg" || row[0] == "stg") {
-      CHECK(global_sectors(access) == std::stoi(row[4]));
+      CHECK(sectors(access).size() == std::stoi(row[4]));
       check_sectors(sectors(access), access);
     } else {
       REQUIRE((row[0] == "lds" || row[0] == "sts"));
-      const SharedCost cost = row[0] == "lds" ? shared_load(access) : shared_store(access);
       const Wavefronts wavefronts =
           row[0] == "lds" ? wavefronts_of_load(access) : wavefronts_of_store(access);
-      CHECK(static_cast<int>(wavefronts.size()) == std::stoi(row[5]));
+      CHECK(wavefronts.size() == std::stoi(row[5]));
+      CHECK(wavefronts.bank_conflicts() == std::stoi(row[6]));
       check_turns(wavefronts, access, access.active);
-      CHECK(cost.wavefronts == std::stoi(row[5]));
-      CHECK(cost.bank_conflicts() == std::stoi(row[6]));
     }
   }
 }
@@ -154,18 +152,15 @@ TEST_CASE("ldmatrix and cp.async cost what the H200's counters say, row by row")
     const int width = std::stoi(row[1]);
     const bool is_ldmatrix = row[0].starts_with("ldmatrix");
     REQUIRE((is_ldmatrix || row[0] == "cp.async"));
-    const WarpAccess access = read_access(is_ldmatrix ? 16 : width, row[5]);
-    const SharedCost cost =
-        is_ldmatrix ? ldmatrix(access, width) : async_copy(access, full_warp(width, width)).shared;
-    CHECK(cost.wavefronts == std::stoi(row[3]));
-    if (is_ldmatrix) {
-      WarpAccess of_matrices = access;
-      of_matrices.matrices = width;
-      CHECK(shared_load(of_matrices).wavefronts == cost.wavefronts);
-      const std::uint32_t rows_given = ~std::uint32_t{0} >> (kWarpSize - 8 * width);
-      check_turns(wavefronts_of_ldmatrix(access, width), access, access.active & rows_given);
-    }
-    if (!row[4].empty()) CHECK(cost.bank_conflicts() == std::stoi(row[4]));
+    WarpAccess access = read_access(is_ldmatrix ? 16 : width, row[5]);
+    if (is_ldmatrix) access.matrices = width;
+    const Wavefronts wavefronts =
+        is_ldmatrix ? wavefronts_of_load(access)
+                    : split_async_copy(access, full_warp(width, width)).wavefronts;
+    CHECK(wavefronts.size() == std::stoi(row[3]));
+    if (!row[4].empty()) CHECK(wavefronts.bank_conflicts() == std::stoi(row[4]));
+    const int lanes = is_ldmatrix ? 8 * width : kWarpSize;
+    check_turns(wavefronts, access, access.active & ~std::uint32_t{0} >> (kWarpSize - lanes));
   }
 }
 
@@ -180,12 +175,9 @@ TEST_CASE("cp.async from strided, permuted and predicated sources costs what the
     CAPTURE(row[2]);
     const int width = std::stoi(row[1]);
     const WarpAccess to = read_access(width, row[5]), from = read_access(width, row[6]);
-    const AsyncCopyCost cost = async_copy(to, from);
-    CHECK(cost.shared.wavefronts == std::stoi(row[3]));
-    CHECK(cost.sectors == std::stoi(row[4]));
     const AsyncCopySplit split = split_async_copy(to, from);
-    CHECK(static_cast<int>(split.wavefronts.size()) == std::stoi(row[3]));
-    CHECK(static_cast<int>(split.sectors.size()) == std::stoi(row[4]));
+    CHECK(split.wavefronts.size() == std::stoi(row[3]));
+    CHECK(split.sectors.size() == std::stoi(row[4]));
     check_turns(split.wavefronts, to, to.active);
     check_sectors(split.sectors, from);
   }
@@ -208,8 +200,8 @@ TEST_CASE("a cp.async of a tile past an edge costs what the counters say") {
     }
     from.active &= ~from.filling;
     const AsyncCopySplit split = split_async_copy(to, from);
-    CHECK(static_cast<int>(split.wavefronts.size()) == std::stoi(row[3]));
-    CHECK(static_cast<int>(split.sectors.size()) == std::stoi(row[4]));
+    CHECK(split.wavefronts.size() == std::stoi(row[3]));
+    CHECK(split.sectors.size() == std::stoi(row[4]));
     check_turns(split.wavefronts, to, to.active);
   }
 }
@@ -217,7 +209,7 @@ TEST_CASE("a cp.async of a tile past an edge costs what the counters say") {
 TEST_CASE("a full warp with 4, 8 and 16 bytes per lane needs at least 4, 8 and 16 sectors") {
   for (const int bytes : {4, 8, 16}) {
     CHECK(ideal_global_sectors(full_warp(bytes, 1024)) == bytes);
-    CHECK(global_sectors(full_warp(bytes, bytes)) == bytes);
+    CHECK(sectors(full_warp(bytes, bytes)).size() == bytes);
   }
   WarpAccess nine_lanes = full_warp(4, 4);
   nine_lanes.active = 0x1ff;
@@ -230,7 +222,7 @@ TEST_CASE("the ideal holds the distinct bytes of a warp, and no access beats it"
   WarpAccess two_rows = full_warp(4, 0);
   for (int lane = 16; lane < 32; ++lane) two_rows.address[lane] += 4096;
   CHECK(ideal_global_sectors(two_rows) == 1);
-  CHECK(global_sectors(two_rows) == 2);
+  CHECK(sectors(two_rows).size() == 2);
   CHECK(uncoalesced_sectors(two_rows) == 0);
   CHECK(uncoalesced_sectors(full_warp(4, 4096)) == 32 - 4);
   std::mt19937 random(11);
@@ -241,68 +233,68 @@ TEST_CASE("the ideal holds the distinct bytes of a warp, and no access beats it"
       for (int b = 0; b < access.bytes; ++b) bytes.insert(access.address[lane] + b);
     });
     CHECK(ideal_global_sectors(access) == static_cast<int>(bytes.size() + 31) / 32);
-    CHECK(ideal_global_sectors(access) <= global_sectors(access));
+    CHECK(ideal_global_sectors(access) <= sectors(access).size());
   }
 }
 
 TEST_CASE("sectors are the same in any order of the lanes") {
   WarpAccess access = full_warp(4, 36);
-  const int ascending = global_sectors(access);
+  const int ascending = sectors(access).size();
   std::shuffle(access.address.begin(), access.address.end(), std::mt19937(1));
   CHECK(ascending == 32);
-  CHECK(global_sectors(access) == ascending);
+  CHECK(sectors(access).size() == ascending);
 }
 
 TEST_CASE("bytes and halves share the word that contains them") {
-  CHECK(shared_load(full_warp(1, 1)).wavefronts == 1);
-  CHECK(shared_store(full_warp(2, 2)).wavefronts == 1);
-  CHECK(shared_load(full_warp(2, 128)).wavefronts == 32);
+  CHECK(wavefronts_of_load(full_warp(1, 1)).size() == 1);
+  CHECK(wavefronts_of_store(full_warp(2, 2)).size() == 1);
+  CHECK(wavefronts_of_load(full_warp(2, 128)).size() == 32);
 }
 
 TEST_CASE("a warp without an active lane costs nothing") {
   WarpAccess access = full_warp(8, 8);
   access.active = 0;
-  CHECK(global_sectors(access) == 0);
+  CHECK(sectors(access).size() == 0);
   CHECK(ideal_global_sectors(access) == 0);
-  CHECK(shared_load(access).wavefronts == 0);
-  CHECK(shared_store(access).groups == 0);
-  CHECK(ldmatrix(access, 4).wavefronts == 0);
+  CHECK(wavefronts_of_load(access).size() == 0);
+  CHECK(wavefronts_of_store(access).groups == 0);
   access.bytes = 16;
-  CHECK(async_copy(access, access).shared.wavefronts == 0);
+  CHECK(split_async_copy(access, access).wavefronts.size() == 0);
+  access.matrices = 4;
+  CHECK(wavefronts_of_load(access).size() == 0);
 }
 
 TEST_CASE("costs depend on the first address only as the header says") {
   std::mt19937 random(7);
   for (int i = 0; i < 4000; ++i) {
     const int bytes = 1 << random() % 5;
-    const WarpAccess access = random_warp(bytes, random);
+    WarpAccess access = random_warp(bytes, random);
     CAPTURE(bytes);
     const std::uint64_t times = random() % 4096;
-    CHECK(global_sectors(moved(access, 32 * times)) == global_sectors(access));
+    CHECK(sectors(moved(access, 32 * times)).size() == sectors(access).size());
 
-    const WarpAccess turned = moved(access, std::max(bytes, 4) * times);
-    CHECK(shared_load(turned).wavefronts == shared_load(access).wavefronts);
-    CHECK(shared_load(turned).groups == shared_load(access).groups);
-    CHECK(shared_store(turned).wavefronts == shared_store(access).wavefronts);
-    if (bytes == 16) {
-      CHECK(ldmatrix(turned, 4).wavefronts == ldmatrix(access, 4).wavefronts);
-    }
+    WarpAccess turned = moved(access, std::max(bytes, 4) * times);
+    CHECK(wavefronts_of_load(turned).size() == wavefronts_of_load(access).size());
+    CHECK(wavefronts_of_load(turned).groups == wavefronts_of_load(access).groups);
+    CHECK(wavefronts_of_store(turned).size() == wavefronts_of_store(access).size());
     if (bytes >= 4) {
       const WarpAccess source = full_warp(bytes, bytes);
       CHECK(
-          async_copy(moved(access, 128 * times), moved(source, 128)).shared.wavefronts ==
-          async_copy(access, source).shared.wavefronts);
+          split_async_copy(moved(access, 128 * times), moved(source, 128)).wavefronts.size() ==
+          split_async_copy(access, source).wavefronts.size());
     }
+    access.matrices = turned.matrices = bytes == 16 ? 4 : 0;
+    CHECK(wavefronts_of_load(turned).size() == wavefronts_of_load(access).size());
   }
   // A smaller constant does matter.
-  CHECK(global_sectors(moved(full_warp(4, 4), 4)) == 5);
+  CHECK(sectors(moved(full_warp(4, 4), 4)).size() == 5);
   WarpAccess two_lanes = full_warp(2, 126);
   two_lanes.active = 3;
-  CHECK(shared_load(two_lanes).wavefronts == 1);
-  CHECK(shared_load(moved(two_lanes, 2)).wavefronts == 2);
+  CHECK(wavefronts_of_load(two_lanes).size() == 1);
+  CHECK(wavefronts_of_load(moved(two_lanes, 2)).size() == 2);
   const WarpAccess line = full_warp(16, 16);
-  CHECK(async_copy(line, line).shared.wavefronts == 4);
-  CHECK(async_copy(moved(line, 32), line).shared.wavefronts == 8);
+  CHECK(split_async_copy(line, line).wavefronts.size() == 4);
+  CHECK(split_async_copy(moved(line, 32), line).wavefronts.size() == 8);
 }
 
 TEST_CASE("lines are 128 bytes: a warp touches one for a row of floats, 32 for a column") {
@@ -425,10 +417,10 @@ TEST_CASE("random accesses on the paper GPU cost what counting by hand says") {
     CAPTURE(access.address[1]);
     CAPTURE(access.address[2]);
     CAPTURE(access.address[3]);
-    REQUIRE(global_sectors(access) == blocks_touched(access, 16));
+    REQUIRE(sectors(access).size() == blocks_touched(access, 16));
     REQUIRE(global_lines(access) == blocks_touched(access, 64));
-    REQUIRE(shared_load(access).wavefronts == wavefronts_by_hand(access, true));
-    REQUIRE(shared_store(access).wavefronts == wavefronts_by_hand(access, false));
+    REQUIRE(wavefronts_of_load(access).size() == wavefronts_by_hand(access, true));
+    REQUIRE(wavefronts_of_store(access).size() == wavefronts_by_hand(access, false));
   }
 }
 
@@ -438,20 +430,20 @@ TEST_CASE("random copies of 4 and 8 bytes on the paper GPU wait as counting by h
     const int bytes = random() % 2 == 0 ? 4 : 8;
     WarpAccess to = random_access(bytes, random), from = random_access(bytes, random);
     from.active = to.active;
-    const AsyncCopyCost cost = async_copy(to, from);
-    REQUIRE(cost.sectors == blocks_touched(from, 16));
-    REQUIRE(cost.shared.wavefronts == narrow_copy_by_hand(to, from));
+    const auto [sectors, wavefronts] = split_async_copy(to, from);
+    REQUIRE(sectors.size() == blocks_touched(from, 16));
+    REQUIRE(wavefronts.size() == narrow_copy_by_hand(to, from));
   }
 }
 
 TEST_CASE("a copy of 16 bytes on the paper GPU moves two sectors in one wavefront") {
   const WarpAccess row = of_lanes(16, {0, 4, 8, 12});
-  CHECK(async_copy(row, row).sectors == 4);
-  CHECK(async_copy(row, row).shared.wavefronts == 2);
-  CHECK(async_copy(row, row).shared.bank_conflicts() == 0);
+  CHECK(split_async_copy(row, row).sectors.size() == 4);
+  CHECK(split_async_copy(row, row).wavefronts.size() == 2);
+  CHECK(split_async_copy(row, row).wavefronts.bank_conflicts() == 0);
   // Lanes two rows of the banks apart share their banks, and their lines.
   const WarpAccess apart = of_lanes(16, {0, 8, 16, 24});
-  CHECK(async_copy(apart, row).shared.wavefronts == 4);
+  CHECK(split_async_copy(apart, row).wavefronts.size() == 4);
 }
 
 TEST_CASE("the rules of a geometry: how many lanes are served at a time") {
@@ -459,9 +451,9 @@ TEST_CASE("the rules of a geometry: how many lanes are served at a time") {
     CHECK(kGpuWarp.lanes_a_group(bytes) == real);
     CHECK(kPaperWarp.lanes_a_group(bytes) == paper);
   }
-  CHECK(shared_load(of_lanes(16, {0, 4, 8, 12})).wavefronts == 2);
-  CHECK(shared_load(of_lanes(16, {0, 0, 4, 4})).wavefronts == 1);  // neighbours want the same
-  CHECK(shared_store(of_lanes(16, {0, 0, 4, 4})).wavefronts == 2);
+  CHECK(wavefronts_of_load(of_lanes(16, {0, 4, 8, 12})).size() == 2);
+  CHECK(wavefronts_of_load(of_lanes(16, {0, 0, 4, 4})).size() == 1);  // neighbours want the same
+  CHECK(wavefronts_of_store(of_lanes(16, {0, 0, 4, 4})).size() == 2);
 }
 
 TEST_CASE("the threads of a block are dealt out to warps in their order") {

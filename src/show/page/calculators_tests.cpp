@@ -180,7 +180,7 @@ TEST_CASE("the page's wavefronts have the lanes that the model's have") {
     expected.push_back(
         "[" + wavefronts_json(model::wavefronts_of_load(access)) + "," +
         wavefronts_json(model::wavefronts_of_store(access)) + "]");
-    conflicts += model::shared_load(access).bank_conflicts() > 0;
+    conflicts += model::wavefronts_of_load(access).bank_conflicts() > 0;
   }
   const auto page = of_page(
       "(access) => JSON.stringify([true, false].map((isLoad) =>"

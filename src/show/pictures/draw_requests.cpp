@@ -21,7 +21,7 @@ constexpr int kSectorsAcross = 8;
 
 std::string summary(const BlockRequests& block, std::size_t at) {
   const model::RecordedEvent& request = block.events[at];
-  const int touched = static_cast<int>(sectors_of(request_at(block, at)).size());
+  const int touched = sectors_of(request_at(block, at)).size();
   return block.array_of(request).name + ", " + lab::name_of(block.site_of(request).direction) +
          text::printed(" of %d bytes per lane: ", request.access.bytes) +
          counted(touched, "sector") + ", " +
@@ -177,7 +177,7 @@ const model::WarpAccess* read_by_copy(const WarpRequest& request) {
 Waits waits_of(const model::Wavefronts& turns, const model::WarpAccess* read) {
   Waits waits;
   std::uint32_t earlier = 0;  // lanes of the same group
-  for (std::size_t t = 0; t < turns.size(); ++t) {
+  for (int t = 0; t < turns.size(); ++t) {
     if (t == 0 || turns[t - 1].group != turns[t].group) {
       earlier = turns[t].lanes;
       continue;
@@ -346,7 +346,7 @@ model::WarpAccess load(const Layout& layout, bool of_column) {
 }
 
 std::string wavefronts_text(const model::WarpAccess& access) {
-  return counted(model::shared_load(access).wavefronts, "wavefront");
+  return counted(model::wavefronts_of_load(access).size(), "wavefront");
 }
 
 void draw(Svg& svg, double x, double y, const Layout& layout) {

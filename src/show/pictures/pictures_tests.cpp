@@ -115,38 +115,6 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a drawn request splits into as many wavefronts and sectors as are counted") {
-  using model::Direction;
-  BlockRequests block{};
-  std::vector<model::SharedCost> costs;
-  for (const int bytes : {4, 8, 16}) {
-    for (const int apart : {0, 4, 8, 16, 20, 32, 128, 132}) {
-      const model::WarpAccess access = every(apart / bytes * bytes, bytes);
-      add(block, "As", true, Direction::load, access);
-      costs.push_back(model::shared_load(access));
-      add(block, "As", true, Direction::store, access);
-      costs.push_back(model::shared_store(access));
-    }
-  }
-  for (std::size_t r = 0; r < costs.size(); ++r) {
-    CAPTURE(r);
-    CHECK(static_cast<int>(wavefronts_of(request_at(block, r)).size()) == costs[r].wavefronts);
-  }
-  for (const int bytes : {4, 8, 16}) {
-    for (const int apart : {bytes, 3 * bytes, 128, 132 / bytes * bytes, 256, 1024}) {
-      CAPTURE(bytes);
-      CAPTURE(apart);
-      const model::WarpAccess to = every(bytes, bytes), from = every(apart, bytes);
-      const std::size_t r = block.events.size();
-      add(block, "As", true, Direction::copy, to);
-      add(block, "A", false, Direction::copy, from);
-      const model::AsyncCopyCost cost = model::async_copy(to, from);
-      CHECK(static_cast<int>(wavefronts_of(request_at(block, r)).size()) == cost.shared.wavefronts);
-      CHECK(static_cast<int>(sectors_of(request_at(block, r + 1)).size()) == cost.sectors);
-    }
-  }
-}
-
 TEST_CASE("pixels have at most one decimal, and halves go up on every machine") {
   CHECK(pixels(12) == "12");
   CHECK(pixels(12.34) == "12.3");
@@ -187,7 +155,8 @@ void add(
     int warp = 0) {
   model::WarpAccess access = every(apart, 4);
   for (auto& address : access.address) address += warp * 256;
-  const int pieces = shared ? model::shared_load(access).wavefronts : model::global_sectors(access);
+  const int pieces =
+      shared ? model::wavefronts_of_load(access).size() : model::sectors(access).size();
   add(block, array, shared, direction, access, pieces, warp);
 }
 

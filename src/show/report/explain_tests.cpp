@@ -311,7 +311,7 @@ TEST_CASE("the numbers of a sentence are the model's, for random requests to glo
     const std::string sentence = global(access, static_cast<int>(random() % 3) * 8);
     CAPTURE(sentence);
     const int sectors = number_before(sentence, " sector");
-    CHECK(sectors == model::global_sectors(access));
+    CHECK(sectors == model::sectors(access).size());
     CHECK(number_before(sentence, " lane") == std::popcount(access.active));
     const int used = used_bytes(access);
     const bool all_used = sentence.find("all their bytes") != sentence.npos;
@@ -336,19 +336,19 @@ TEST_CASE("the numbers of a sentence are the model's, for random requests to sha
     const std::string sentence =
         shared(access, is_load ? Direction::load : Direction::store, random() % 2 ? 32 : 0);
     CAPTURE(sentence);
-    const model::SharedCost cost =
-        is_load ? model::shared_load(access) : model::shared_store(access);
-    CHECK(number_before(sentence, " wavefront") == cost.wavefronts);
+    const model::Wavefronts wavefronts =
+        is_load ? model::wavefronts_of_load(access) : model::wavefronts_of_store(access);
+    CHECK(number_before(sentence, " wavefront") == wavefronts.size());
     const int groups = number_before(sentence, " groups of up to");
-    CHECK((groups < 0 ? 1 : groups) == cost.groups);
+    CHECK((groups < 0 ? 1 : groups) == wavefronts.groups);
     if (groups > 0) {
       const int each = number_before(sentence, " different words of one bank");
-      if (each > 0) CHECK(each * groups == cost.wavefronts);
-      if (sentence.find("one for each group") != sentence.npos) CHECK(cost.wavefronts == groups);
+      if (each > 0) CHECK(each * groups == wavefronts.size());
+      if (sentence.find("one for each group") != sentence.npos) CHECK(wavefronts.size() == groups);
     } else if (const int words = number_before(sentence, " different words of the same bank");
                words > 0) {
       CHECK(words == static_cast<int>(most_words(access)));
-      CHECK(words == cost.wavefronts);
+      CHECK(words == wavefronts.size());
     } else {
       CHECK(most_words(access) == 1);
       const int different = number_before(sentence, " different word");
@@ -364,7 +364,7 @@ TEST_CASE("the numbers of a sentence are the model's, for random ldmatrix and cp
     rows.matrices = 1 << random() % 3;
     const std::string of_rows = shared(rows, Direction::load);
     CAPTURE(of_rows);
-    CHECK(number_before(of_rows, " wavefront") == model::ldmatrix(rows, rows.matrices).wavefronts);
+    CHECK(number_before(of_rows, " wavefront") == model::wavefronts_of_load(rows).size());
 
     const int bytes = 4 << random() % 3;
     const WarpAccess to = random_access(bytes, random);
@@ -372,15 +372,15 @@ TEST_CASE("the numbers of a sentence are the model's, for random ldmatrix and cp
     from.active = to.active;
     from.filling = random() % 2 ? 0 : from.active & static_cast<std::uint32_t>(random());
     from.active &= ~from.filling;
-    const model::AsyncCopyCost cost = model::async_copy(to, from);
+    const auto [sectors, wavefronts] = model::split_async_copy(to, from);
     const std::string written = request_sentence({to, true, Direction::copy, 0, &from});
     const std::string read = request_sentence({from, false, Direction::copy, 0, &to});
     CAPTURE(written);
     CAPTURE(read);
     CHECK(
         number_before(written, " wavefronts.") + number_before(written, " wavefront.") + 1 ==
-        cost.shared.wavefronts);
-    CHECK(number_before(read, " sector") == cost.sectors);
+        wavefronts.size());
+    CHECK(number_before(read, " sector") == sectors.size());
   }
 }
 

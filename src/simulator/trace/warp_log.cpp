@@ -252,20 +252,21 @@ void add_wider(const model::WarpAccess& access, RequestCost& cost) {
   // none.
   model::WarpAccess wide = access;
   wide.bytes = 8;
-  if (first % 2 == 0 && access.bytes == 4) cost.wavefronts_64 = model::shared_load(wide).wavefronts;
+  if (first % 2 == 0 && access.bytes == 4)
+    cost.wavefronts_64 = model::wavefronts_of_load(wide).size();
   wide.bytes = 16;
-  if (first == 0) cost.wavefronts_128 = model::shared_load(wide).wavefronts;
+  if (first == 0) cost.wavefronts_128 = model::wavefronts_of_load(wide).size();
 }
 
 RequestCost compute(int traffic, const model::WarpAccess& access) {
   if (traffic == kGmemLoads || traffic == kGmemStores) {
     return {
-        model::global_sectors(access), model::ideal_global_sectors(access), 0,
+        model::sectors(access).size(), model::ideal_global_sectors(access), 0,
         model::uncoalesced_sectors(access), model::global_lines(access)};
   }
-  const model::SharedCost cost =
-      traffic == kSmemLoads ? model::shared_load(access) : model::shared_store(access);
-  RequestCost result{cost.wavefronts, cost.groups, cost.bank_conflicts()};
+  const model::Wavefronts wavefronts = traffic == kSmemLoads ? model::wavefronts_of_load(access)
+                                                             : model::wavefronts_of_store(access);
+  RequestCost result{wavefronts.size(), wavefronts.groups, wavefronts.bank_conflicts()};
   const bool may_widen = access.matrices == 0 && (access.bytes == 4 || access.bytes == 8);
   if (traffic == kSmemLoads && may_widen) add_wider(access, result);
   return result;
@@ -376,7 +377,7 @@ void BlockCounts::request(
     if (other != nullptr) total.worst_other = *other;
   }
   if (site.traffic == kAsyncSmem && access.bytes == 16) {
-    counts_.wavefronts_beyond_fills += cost.pieces - model::shared_store(access).wavefronts;
+    counts_.wavefronts_beyond_fills += cost.pieces - model::wavefronts_of_store(access).size();
   }
   const auto tally = [&](Tally& of) {
     of.add(site.traffic, access.bytes);

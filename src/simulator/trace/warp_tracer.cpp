@@ -317,11 +317,11 @@ void WarpTracer::copy(
       watch_.stray(path, token, access, warp_);
     }
   };
-  const model::AsyncCopyCost cost = model::async_copy(to, from);
-  side(to, from, {cost.shared.wavefronts, cost.shared.groups, cost.shared.bank_conflicts()});
+  const auto [sectors, wavefronts] = model::split_async_copy(to, from);
+  side(to, from, {wavefronts.size(), wavefronts.groups, wavefronts.bank_conflicts()});
   side(
       from, to,
-      {cost.sectors, model::ideal_global_sectors(from), 0, model::uncoalesced_sectors(from),
+      {sectors.size(), model::ideal_global_sectors(from), 0, model::uncoalesced_sectors(from),
        model::global_lines(from)});
 }
 

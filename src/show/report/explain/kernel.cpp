@@ -207,7 +207,7 @@ std::string turns(const model::RowSwizzle& swizzle, int keys) {
       access.address[lane] = std::uint64_t(row * kChunks + place_of(keys, row, chunk)) * kBytes;
     }
   }
-  return counted(model::shared_load(access).wavefronts, "wavefront");
+  return counted(model::wavefronts_of_load(access).size(), "wavefront");
 }
 
 // Which chunk lies in which banks, with those in brackets that are read together.

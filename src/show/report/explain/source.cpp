@@ -259,7 +259,7 @@ std::string sentence_of_copy(
   if (to.bytes < 16) {
     const std::string what =
         who + counted(to.bytes, "byte") + (copying == 1 ? "" : " each") + and_zeros;
-    if (static_cast<int>(wavefronts.size()) == wavefronts.groups) return what + ": " + cost;
+    if (wavefronts.size() == wavefronts.groups) return what + ": " + cost;
     return what + "; " + named_lanes(wavefronts[0].lanes) +
            " first, then those that share a bank with them, to read or to write: " + cost;
   }
