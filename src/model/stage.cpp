@@ -25,7 +25,7 @@ bool begins_name(char c) {
 // Recursive descent, one function for each level of precedence:
 //   sum     = product { (+|-) product }
 //   product = factor { (*|/) factor }
-//   factor  = { - } ( number | name | ceil ( sum ) | ( sum ) )
+//   factor  = { - } ( number | name | ceil ( sum ) | (min|max) ( sum { , sum } ) | ( sum ) )
 class Parser {
  public:
   Parser(std::string_view formula, std::span<const Named> names)
@@ -93,15 +93,9 @@ class Parser {
     const std::size_t begin = at_;
     while (at_ < formula_.size() && (begins_name(formula_[at_]) || is_digit(formula_[at_]))) ++at_;
     const std::string_view name = formula_.substr(begin, at_ - begin);
-    if (name == "ceil") {
-      if (!take('(')) fail("expected ( after ceil", at_);
-      return std::ceil(rest_of_brackets());
-    }
-    if (name == "max") {
-      if (!take('(')) fail("expected ( after max", at_);
-      const double first = sum();
-      if (!take(',')) fail("expected ,", at_);
-      return std::max(first, rest_of_brackets());
+    if (name == "ceil" || name == "min" || name == "max") {
+      if (!take('(')) fail("expected ( after " + std::string(name), at_);
+      return rest_of_brackets(name);
     }
     for (const Named& known : names_) {
       if (known.name == name) return known.value;
@@ -109,12 +103,16 @@ class Parser {
     fail("unknown name " + text::echoed(name), begin);
   }
 
-  double rest_of_brackets() {
+  double rest_of_brackets(std::string_view function = "") {
     if (++depth_ > kMaxDepth) fail("too many brackets inside one another", at_ - 1);
-    const double value = sum();
+    double value = sum();
+    while ((function == "min" || function == "max") && take(',')) {
+      const double other = sum();
+      value = function == "min" ? std::min(value, other) : std::max(value, other);
+    }
     if (!take(')')) fail("expected )", at_);
     --depth_;
-    return value;
+    return function == "ceil" ? std::ceil(value) : value;
   }
 
   // The next non-blank character; kEnd after the last. A NUL in the formula is passed on as an

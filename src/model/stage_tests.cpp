@@ -50,6 +50,7 @@ TEST_CASE("formulas have the usual precedence and associate to the left") {
   CHECK(value_of("ceil((K+1)/BK)") == 33);
   CHECK(value_of("max(K/BK, 2*BN) + 1") == 257);
   CHECK(value_of("max(K, max(1, 2))") == 256);
+  CHECK(value_of("min(K, 7, 2 + 6)") == 7);
   CHECK(value_of("  .5e1 ") == 5);
 }
 
@@ -73,12 +74,16 @@ TEST_CASE("text that is not a formula is refused with the place, as in its golde
 }
 
 TEST_CASE("brackets nest a hundred deep, and a million do not overflow the stack") {
-  const auto nested = [](int depth) {
-    return std::string(depth, '(') + "1" + std::string(depth, ')');
-  };
-  CHECK(value_of(nested(100)) == 1);
-  CHECK(contains(complaint_about(nested(101)), "too many brackets"));
-  CHECK(contains(complaint_about(nested(1000000)), "too many brackets"));
+  for (const std::string opening : {"(", "max("}) {
+    const auto nested = [&](int depth) {
+      std::string text;
+      for (int i = 0; i < depth; ++i) text += opening;
+      return text + "1" + std::string(depth, ')');
+    };
+    CHECK(value_of(nested(100)) == 1);
+    CHECK(contains(complaint_about(nested(101)), "too many brackets"));
+    CHECK(contains(complaint_about(nested(1000000)), "too many brackets"));
+  }
   CHECK(value_of(std::string(1000000, '-') + "1") == 1);
   std::string side_by_side = "0";
   for (int i = 0; i < 1000; ++i) side_by_side += "+(1)";

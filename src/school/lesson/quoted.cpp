@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/stage.h"
 #include "text/numbers.h"
 
 namespace lesson {
@@ -138,63 +139,6 @@ std::string recorded(const std::string& reference, const std::filesystem::path& 
   return number;
 }
 
-// Arithmetic between braces, from left to right.
-struct Arithmetic {
-  const std::string& text;
-  const std::filesystem::path& results;
-  std::size_t at = 0;
-
-  bool takes(const std::string& sign) {
-    while (at < text.size() && text[at] == ' ') ++at;
-    if (text.compare(at, sign.size(), sign) != 0) return false;
-    at += sign.size();
-    return true;
-  }
-  void expect(const std::string& sign) {
-    if (!takes(sign)) throw std::runtime_error("{" + text + "}: expected " + sign);
-  }
-  double sum() {
-    double value = product();
-    for (;;) {
-      if (takes("+"))
-        value += product();
-      else if (takes("-"))
-        value -= product();
-      else
-        return value;
-    }
-  }
-  double product() {
-    double value = factor();
-    for (;;) {
-      if (takes("*"))
-        value *= factor();
-      else if (takes("/"))
-        value /= factor();
-      else
-        return value;
-    }
-  }
-  double factor() {
-    if (takes("[")) {
-      const std::size_t begin = std::exchange(at, text.find(']', at));
-      expect("]");
-      return value_of(recorded(text.substr(begin, at - 1 - begin), results));
-    }
-    const bool is_min = takes("min("), is_max = !is_min && takes("max(");
-    if (is_min || is_max || takes("(")) {
-      double value = sum();
-      while (takes(",")) value = is_max ? std::max(value, sum()) : std::min(value, sum());
-      expect(")");
-      return value;
-    }
-    const std::size_t length = number_length(text, at);
-    if (length == 0) throw std::runtime_error("{" + text + "}: expected a number");
-    at += length;
-    return value_of(text.substr(at - length, length));
-  }
-};
-
 // "1,017.5" with one decimal. -2 rounds to hundreds, and e1 makes "4.9e-4".
 std::string rounded(double value, const std::string& decimals) {
   if (decimals.starts_with("e")) {
@@ -217,12 +161,13 @@ std::string number_for(const std::string& mark, const std::filesystem::path& res
   if (std::regex_match(mark, found, reference)) return recorded(found[1], results);
   if (!std::regex_match(mark, found, computed))
     throw std::runtime_error("{" + mark + "}: how many decimals? Write { ... : 1}");
-  const std::string text = found[1];
-  Arithmetic arithmetic{text, results};
-  const double value = arithmetic.sum();
-  if (arithmetic.at != text.size())
-    throw std::runtime_error("{" + mark + "}: an operator is missing");
-  return rounded(value, found[2]);
+  std::string formula, rest = found[1];
+  for (std::smatch at; std::regex_search(rest, at, reference); rest = at.suffix().str()) {
+    std::string number = recorded(at[1], results);
+    std::erase(number, ',');
+    formula += at.prefix().str() + number;
+  }
+  return rounded(model::evaluate(formula + rest, {}), found[2]);
 }
 
 // A fragment where it stands in a text.

@@ -4,9 +4,9 @@
 // quoted.txt has a line "# FILE" for each text, and below it fragments of the text, in its order.
 // In a fragment, each {...} stands for a number, and the rest for the same words in the text:
 //   H200: **{[4096 | 2]} TFLOP/s, {[4096 | 2] / [4096 | 1] : 1} times** stage 1.
-// Between the braces is arithmetic: + - * / ( ) min(a, b) max(a, b), numbers, and references, then
-// after a colon the number of decimals: -2 rounds to hundreds, and e1 makes "4.9e-4". A reference
-// alone, without a colon, stands for what the file has, to the letter.
+// Between the braces is a formula (model/stage.h) of numbers and references, then after a colon the
+// number of decimals: -2 rounds to hundreds, and e1 makes "4.9e-4". A reference alone, without a
+// colon, stands for what the file has, to the letter.
 //
 // A reference is [FILE | ROW | COLUMN]. The file is results/FILE, or results/h200-FILE.txt if FILE
 // has no ending. ROW is how a line begins, or "..." and words anywhere, also on two lines; with

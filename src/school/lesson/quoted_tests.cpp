@@ -60,7 +60,7 @@ std::string number(const std::string& mark) {
 std::string refusal(const std::string& text, const Lines& sources) {
   try {
     of(text, sources);
-  } catch (const std::runtime_error& error) {
+  } catch (const std::exception& error) {
     return error.what();
   }
   return "";
