@@ -10,7 +10,7 @@ $(BUILD)/examples/%: examples/%.cu $(BUILD)/src/school/lesson/on_cpu.o $(INSTRUM
 LESSON := $(call OBJECTS,src/school/lesson/lesson.cpp)
 PROGRAMS += $(BUILD)/lesson/update
 $(BUILD)/lesson/update: $(BUILD)/src/school/lesson/update.o $(LESSON) $(INSTRUMENT)
-walkthrough: $(PROGRAM) $(BUILD)/lesson/update $(BUILD)/try/eight $(WHOLE_PROGRAMS) ## update the output and the numbers that the texts quote
+walkthrough: $(PROGRAM) $(BUILD)/lesson/update $(addprefix $(BUILD)/try/,eight race wrong_at_the_edge) $(WHOLE_PROGRAMS) ## update the output and the numbers that the texts quote
 	COLUMNS=100 $(BUILD)/lesson/update ./$(PROGRAM) $(BUILD)
 slides: ## write the sessions of exercises/TEACHING.md as one HTML file, without answers (ANSWERS=1: with them)
 	mkdir -p $(BUILD)

@@ -9,14 +9,12 @@
 #include <vector>
 
 #include "lab/problem.h"
-#include "school/lesson/lesson.h"
-#include "show/pictures/svg.h"
+#include "school/lesson/quoted.h"
 #include "testing/browser.h"
 #include "testing/pattern.h"
 #include "testing/program.h"
 
-using lesson::FencedBlock, lesson::Chapter, lesson::Command, lesson::Figure, lesson::joined,
-    lesson::Lines;
+using lesson::FencedBlock, lesson::Chapter, lesson::Command, lesson::joined, lesson::Lines;
 
 namespace {
 
@@ -31,46 +29,6 @@ const lesson::Built& built() {
   return here;
 }
 
-// Cached, because the same command is in more than one chapter or text.
-const lesson::Output& output_of(const std::string& command) {
-  static std::map<std::string, lesson::Output> outputs;
-  const auto known = outputs.find(command);
-  if (known != outputs.end()) return known->second;
-  return outputs[command] = lesson::run(command, built());
-}
-
-template <class Visit>
-void for_each_block(const std::string& kind, Visit visit) {
-  for (const Chapter& chapter : walkthrough()) {
-    for (const FencedBlock& block : chapter.blocks) {
-      if (block.info == kind || block.info.starts_with(kind + " ")) visit(block);
-    }
-  }
-}
-
-// A quote with the lines in this order and anything between them.
-Lines scattered(const Lines& lines) {
-  Lines parts{"..."};
-  for (const std::string& line : lines) {
-    parts.push_back(line);
-    parts.push_back("...");
-  }
-  return parts;
-}
-
-// The lines from the one with this beginning to the end of its block.
-Lines block_from(const Lines& file, const std::string& beginning) {
-  const auto first = std::find_if(file.begin(), file.end(), [&](const std::string& line) {
-    return line.starts_with(beginning);
-  });
-  return {first, std::find(first, file.end(), "```")};
-}
-
-Lines single_spaced(Lines lines) {
-  for (std::string& line : lines) line = testing::replaced(line, "( |─)+", " ");
-  return lines;
-}
-
 int occurrences(const std::string& text, const std::string& of) {
   int count = 0;
   for (std::size_t at = 0; (at = text.find(of, at)) != std::string::npos; at += of.size()) ++count;
@@ -79,77 +37,22 @@ int occurrences(const std::string& text, const std::string& of) {
 
 }  // namespace
 
-TEST_CASE("the walkthrough's commands work, and print what it quotes") {
-  int quoted = 0;
-  for_each_block("console", [&](const FencedBlock& block) {
-    if (block.info != "console") return;
-    for (const Command& command : lesson::commands(block)) {
-      CAPTURE(command.line);
-      CAPTURE(command.text);
-      quoted += !command.quoted.empty();
-      const lesson::Output& output = output_of(command.text);
-      CHECK(output.exit_code == 0);
-      if (command.quoted.empty()) continue;
-      CHECK(lesson::difference(command.quoted, output.lines) == "");
-    }
-  });
-  CHECK(quoted > 20);
-}
-
-TEST_CASE("the walkthrough's commands within a sentence work") {
-  for (const Chapter& chapter : walkthrough()) {
-    CAPTURE(chapter.title);
-    for (const Command& command : lesson::inline_commands(chapter)) {
-      CAPTURE(command.text);
-      const bool is_long = command.text == "./gemm_steps --experiment one-change";
-      const std::string quick = is_long ? " --size 8" : "";
-      CHECK(output_of(command.text + quick).exit_code == 0);
-    }
+TEST_CASE("the texts quote what commands print, what the source has and what was recorded") {
+  const Lines texts = lesson::quoting_texts();
+  CHECK(texts.size() > 20);
+  for (const std::string& file : texts) {
+    CAPTURE(file);
+    const lesson::Renewed now = lesson::renewed(file, built());
+    const std::string text = testing::contents(file);
+    const auto differs = std::ranges::mismatch(now.text, text).in2;
+    CHECK_MESSAGE(
+        now.text == text, "make walkthrough updates it, from line ",
+        1 + std::count(text.begin(), differs, '\n'));
+    CHECK_MESSAGE(now.left.empty(), joined(now.left));
   }
-}
-
-TEST_CASE("the walkthrough's commands for a GPU are well-formed") {
-  for_each_block("console", [&](const FencedBlock& block) {
-    if (block.info == "console") return;
-    CAPTURE(block.line);
-    CHECK(block.info == "console gpu");
-    for (const Command& command : lesson::commands(block)) {
-      CAPTURE(command.text);
-      CHECK(command.quoted.empty());
-      CHECK(lesson::malformed(command.text, built()) == "");
-    }
-  });
-}
-
-TEST_CASE("the walkthrough's diffs are those of the source") {
-  int diffs = 0;
-  for_each_block("diff", [&](const FencedBlock& block) {
-    CAPTURE(block.line);
-    REQUIRE(block.lines.size() > 2);
-    REQUIRE(block.lines[0].starts_with("--- "));
-    REQUIRE(block.lines[1].starts_with("+++ "));
-    const lesson::Output diff = output_of(
-        "src/school/lesson/diff.sh " + block.lines[0].substr(4) + " " + block.lines[1].substr(4));
-    CHECK(diff.exit_code == 0);
-    CHECK(lesson::difference(scattered(block.lines), diff.lines) == "");
-    ++diffs;
-  });
-  CHECK(diffs >= 8);
-}
-
-TEST_CASE("the walkthrough's code is in the files that it names") {
-  int blocks = 0;
-  for_each_block("c++", [&](const FencedBlock& block) {
-    CAPTURE(block.line);
-    REQUIRE(block.info.starts_with("c++ "));
-    const Lines file = lesson::read_lines(block.info.substr(4));
-    Lines anywhere{"..."};
-    anywhere.insert(anywhere.end(), block.lines.begin(), block.lines.end());
-    anywhere.push_back("...");
-    CHECK(lesson::difference(anywhere, file) == "");
-    ++blocks;
-  });
-  CHECK(blocks > 3);
+  for (const std::string& source : lesson::read_lines(lesson::kSources)) {
+    if (source.starts_with("# ")) CHECK(std::ranges::count(texts, source.substr(2)) == 1);
+  }
 }
 
 TEST_CASE("every block of the walkthrough names its kind") {
@@ -158,27 +61,6 @@ TEST_CASE("every block of the walkthrough names its kind") {
       CAPTURE(block.line);
       CHECK(testing::whole_match(block.info, R"(console|console gpu|c\+\+ [\w/.]+|diff|text)"));
     }
-  }
-}
-
-TEST_CASE("the walkthrough shows every figure once, with its finding") {
-  std::set<std::string> shown;
-  for (const Chapter& chapter : walkthrough()) {
-    for (const Figure& figure : chapter.figures) {
-      CAPTURE(figure.line);
-      REQUIRE(std::filesystem::exists(figure.file));
-      CHECK(
-          joined(lesson::read_lines(figure.file))
-              .find("<desc>" + pictures::xml_escaped(figure.finding) + "</desc>") !=
-          std::string::npos);
-      CHECK(shown.insert(figure.file).second);
-    }
-    // A figure that is not on a line of its own would be missed above.
-    CHECK(joined(chapter.prose).find("![") == std::string::npos);
-  }
-  for (const auto& file : std::filesystem::directory_iterator("figures")) {
-    CAPTURE(file.path().string());
-    CHECK(shown.contains(file.path().string()));
   }
 }
 
@@ -257,39 +139,22 @@ TEST_CASE("the walkthrough has at most 17,300 words, and commands print 4,500, o
 
 TEST_CASE("the walkthrough's whole programs run on a CPU, and nvcc compiles them unchanged") {
   CHECK(
-      output_of("build/examples/vector_add").lines ==
+      lesson::run("build/examples/vector_add", built()).lines ==
       Lines{
           "4 blocks of 256 threads: 1024 threads for 1000 elements",
           "z[0] = 0, z[1] = 3, z[999] = 2997"});
-  CHECK(output_of("build/examples/standalone").exit_code == 0);
+  CHECK(lesson::run("build/examples/standalone", built()).exit_code == 0);
   const std::string path = "PATH=$PATH:/usr/local/cuda/bin ";
-  if (output_of(path + "command -v nvcc").exit_code != 0) return;
+  if (lesson::run(path + "command -v nvcc", built()).exit_code != 0) return;
   for (const char* program : {"vector_add", "standalone"}) {
     CAPTURE(std::string(program));
     CHECK(
-        output_of(
+        lesson::run(
             path + "nvcc -std=c++20 -arch=sm_80 -ptx -Werror all-warnings examples/" + program +
-            ".cu -o /dev/null")
+                ".cu -o /dev/null",
+            built())
             .exit_code == 0);
   }
-}
-
-TEST_CASE(
-    "README's table is what the program prints without a GPU, that of results/ what it recorded") {
-  Lines traced = block_from(lesson::read_lines("README.md"), "problem  C (4096 x 4096)");
-  REQUIRE(traced.size() > 20);
-  // The CPU's own times are those of another machine, and column widths depend on them.
-  std::erase_if(traced, [](const std::string& line) {
-    return bool(testing::first_match(line, "^ *(0 serial|OpenMP CPU)"));
-  });
-  CHECK(
-      lesson::difference(
-          scattered(single_spaced(traced)), single_spaced(output_of("./gemm_steps").lines)) == "");
-
-  Lines timed = block_from(lesson::read_lines("results/README.md"), "problem  C (4096 x 4096)");
-  REQUIRE(timed.size() > 15);
-  timed.push_back("...");
-  CHECK(lesson::difference(timed, lesson::read_lines("results/h200-4096.txt")) == "");
 }
 
 TEST_CASE("a quoted output is compared line by line, except for omissions and marks") {
@@ -438,29 +303,6 @@ bool has(const Lines& lines, const std::string& line) {
 }
 
 }  // namespace
-
-TEST_CASE("the commands of the lecturer's page work, and print what it quotes") {
-  std::set<std::string> done;
-  for (const Chapter& chapter : chapters(teaching())) {
-    CAPTURE(chapter.title);
-    std::vector<Command> all = inline_commands(chapter);
-    for (const FencedBlock& block : chapter.blocks) {
-      if (block.info != "console") continue;
-      for (const Command& command : commands(block)) all.push_back(command);
-    }
-    for (const Command& command : all) {
-      if (!done.insert(command.text).second && command.quoted.empty()) continue;
-      CAPTURE(command.text);
-      const Output& output = output_of(command.text);
-      // These two kernels are wrong, and the exit code says so.
-      const bool is_wrong = command.text.starts_with("build/try/race") ||
-                            command.text.starts_with("build/try/wrong_at_the_edge");
-      CHECK(output.exit_code == (is_wrong ? 1 : 0));
-      if (!command.quoted.empty()) CHECK(difference(command.quoted, output.lines) == "");
-    }
-  }
-  CHECK(done.size() > 40);
-}
 
 TEST_CASE("each session's timetable fills 90 minutes, with ten for each of three questions") {
   std::map<std::string, int> until;

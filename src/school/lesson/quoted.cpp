@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <regex>
 #include <stdexcept>
@@ -268,7 +269,7 @@ Lines measurements(const std::string& text) {
 
 }  // namespace
 
-Lines texts_with_numbers() {
+Lines quoting_texts() {
   Lines all{"README.md", "walkthrough.md", "results/README.md", "examples/README.md"};
   for (const auto& file : std::filesystem::recursive_directory_iterator("exercises")) {
     if (file.path().extension() == ".md") all.push_back(file.path().string());
@@ -303,6 +304,128 @@ Quoted quoted(
     }
   }
   result.unsourced = measurements(without_known);
+  return result;
+}
+
+namespace {
+
+// The part of a table that does not depend on the machine: without the CPU's own times, and without
+// the column widths, which depend on them.
+Lines comparable(Lines table) {
+  std::erase_if(table, [](const std::string& line) {
+    return std::regex_search(line, std::regex("^ *(0 serial|OpenMP CPU)"));
+  });
+  for (std::string& line : table) line = std::regex_replace(line, std::regex("( |─)+"), " ");
+  return table;
+}
+
+// Replaces the table in a block of the file's text, unless only what is of the machine differs.
+void renew_table(const std::string& file, Lines& text, const Lines& now, bool is_of_this_machine) {
+  const auto begin = std::find_if(text.begin(), text.end(), [](const std::string& line) {
+    return line.starts_with("problem  C (4096 x 4096)");
+  });
+  const auto end = std::find(begin, text.end(), "```");
+  if (end == text.end()) throw std::runtime_error(file + " has no table");
+  if (is_of_this_machine && comparable({begin, end}) == comparable(now)) return;
+  text.insert(text.erase(begin, end), now.begin(), now.end());
+}
+
+// The recorded table, without its legend.
+Lines recorded_table() {
+  const Lines all = read_lines("results/h200-4096.txt");
+  return {all.begin(), std::find(std::find(all.begin(), all.end(), "") + 1, all.end(), "")};
+}
+
+// A quote with the lines in this order, and anything between them or only around them.
+Lines within_others(const Lines& lines, bool scattered) {
+  Lines parts{"..."};
+  for (const std::string& line : lines) {
+    parts.push_back(line);
+    if (scattered) parts.push_back("...");
+  }
+  if (!scattered) parts.push_back("...");
+  return parts;
+}
+
+// Kept, because several texts have the same commands.
+const Output& output_of(const std::string& command, const Built& built) {
+  static std::map<std::string, Output> outputs;
+  const auto [known, is_new] = outputs.try_emplace(command);
+  if (is_new) known->second = run(command, built);
+  return known->second;
+}
+
+// Why a command of a text, which printed this, does not do what the text says; or empty.
+std::string fault_of(const Command& command, const Output& output) {
+  // These two kernels are wrong, and the exit code says so.
+  const bool is_wrong = command.text.starts_with("build/try/race") ||
+                        command.text.starts_with("build/try/wrong_at_the_edge");
+  if (output.exit_code != is_wrong) return "exit code " + std::to_string(output.exit_code);
+  return command.quoted.empty() ? "" : difference(command.quoted, output.lines);
+}
+
+// Runs all commands of the text, updates what it quotes of their output, and compares diffs and
+// code with the source. Returns what is left to the author.
+Lines renew_blocks(Lines& text, const Built& built) {
+  Lines left;
+  const auto leave = [&](int line, const std::string& what, const std::string& why) {
+    if (!why.empty()) left.push_back(std::to_string(line) + ": " + what + "\n" + why);
+  };
+  for (const Chapter& chapter : chapters(text)) {
+    for (const Command& command : inline_commands(chapter)) {
+      const bool is_long = command.text == "./gemm_steps --experiment one-change";
+      const Output& output = output_of(command.text + (is_long ? " --size 8" : ""), built);
+      leave(chapter.line, command.text, fault_of(command, output));
+    }
+    for (const FencedBlock& block : chapter.blocks) {
+      if (block.info == "diff") {
+        const std::string of =
+            block.lines.at(0).substr(4) + " " + block.lines.at(1).substr(4);  // behind --- and +++
+        const Output& diff = output_of("src/school/lesson/diff.sh " + of, built);
+        leave(block.line, of, difference(within_others(block.lines, true), diff.lines));
+      }
+      if (block.info.starts_with("c++ ")) {
+        const Lines file = read_lines(block.info.substr(4));
+        leave(block.line, block.info, difference(within_others(block.lines, false), file));
+      }
+      if (!block.info.starts_with("console")) continue;
+      for (Command& command : commands(block)) {
+        if (block.info == "console gpu") {
+          leave(command.line, command.text, malformed(command.text, built));
+          continue;
+        }
+        const Output& output = output_of(command.text, built);
+        command.quoted = mended(command.quoted, output.lines);
+        const auto lines_of_command =
+            std::count(command.text.begin(), command.text.end(), '\n') + 1;
+        std::copy(
+            command.quoted.begin(), command.quoted.end(),
+            text.begin() + command.line - 1 + lines_of_command);
+        leave(command.line, command.text, fault_of(command, output));
+      }
+    }
+  }
+  return left;
+}
+
+}  // namespace
+
+Renewed renewed(const std::string& file, const Built& built) {
+  Renewed result;
+  Lines text = read_lines(file);
+  const bool is_walkthrough = file == "walkthrough.md";
+  if (file == "README.md") renew_table(file, text, run("./gemm_steps", built).lines, true);
+  if (file == "results/README.md") renew_table(file, text, recorded_table(), false);
+  if (is_walkthrough || file == "exercises/TEACHING.md") result.left = renew_blocks(text, built);
+  if (is_walkthrough) {
+    for (const std::string& figure : renew_figure_lines(text, findings_in("figures")))
+      result.left.push_back(" " + figure);
+  }
+  Quoted numbers = quoted(file, joined(text), read_lines(kSources), "results");
+  for (const std::string& words : numbers.unsourced)
+    result.left.push_back(" " + std::string(kSources) + " has no number for: " + words);
+  result.text = std::move(numbers.text);
+  result.moved = std::move(numbers.moved);
   return result;
 }
 

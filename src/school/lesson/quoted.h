@@ -1,6 +1,7 @@
-// The measurements that the texts quote, and where each comes from: quoted.txt says it, unseen by
-// the reader. The tests compare every number with its source; `make walkthrough` updates them.
+// What the texts quote: measurements, output of commands, source, and what figures show. The tests
+// compare all of it with what it comes from, and `make walkthrough` updates it.
 //
+// Where a measurement comes from, quoted.txt says, unseen by the reader.
 // quoted.txt has a line "# FILE" for each text, and below it fragments of the text, in its order.
 // In a fragment, each {...} stands for a number, and the rest for the same words in the text:
 //   H200: **{[4096 | 2]} TFLOP/s, {[4096 | 2] / [4096 | 1] : 1} times** stage 1.
@@ -27,8 +28,8 @@ namespace lesson {
 
 inline constexpr const char* kSources = "src/school/lesson/quoted.txt";
 
-// The files whose measurements need a source.
-Lines texts_with_numbers();
+// The files that quote.
+Lines quoting_texts();
 
 struct Quoted {
   std::string text;  // with all numbers as their sources have them
@@ -42,5 +43,17 @@ struct Quoted {
 Quoted quoted(
     const std::string& name, const std::string& text, const Lines& sources,
     const std::filesystem::path& results);
+
+// A text as `make walkthrough` writes it.
+struct Renewed {
+  std::string text;
+  Lines moved;  // as in Quoted
+  Lines left;   // to the author: "12: COMMAND", or " ", and what is wrong
+};
+
+// One of these files. Where only numbers have changed, it is updated: the output of the commands
+// that walkthrough.md and exercises/TEACHING.md quote, what figures show, and measurements. The
+// tables of README.md and results/README.md are replaced as a whole.
+Renewed renewed(const std::string& file, const Built& built);
 
 }  // namespace lesson

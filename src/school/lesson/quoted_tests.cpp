@@ -11,25 +11,6 @@
 
 namespace lesson {
 
-TEST_CASE("every measurement in the texts has a source, and is what its source says") {
-  const Lines sources = read_lines(kSources);
-  int texts = 0;
-  for (const std::string& name : texts_with_numbers()) {
-    CAPTURE(name);
-    const Quoted found = quoted(name, testing::contents(name), sources, "results");
-    CHECK_MESSAGE(found.outdated.empty(), joined(found.outdated), "make walkthrough updates them");
-    CHECK_MESSAGE(found.unsourced.empty(), joined(found.unsourced), "name it in quoted.txt");
-    texts += found.text == testing::contents(name);
-  }
-  CHECK(texts > 20);
-  const Lines names = texts_with_numbers();
-  for (const std::string& source : sources) {
-    CAPTURE(source);
-    if (source.starts_with("# "))
-      CHECK(std::find(names.begin(), names.end(), source.substr(2)) != names.end());
-  }
-}
-
 namespace {
 
 // A recorded ladder, where the headings are right-aligned, and one is left-aligned.
