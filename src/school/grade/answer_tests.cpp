@@ -255,12 +255,6 @@ namespace {
 
 using testing::bash, testing::contains;
 
-// An answer to exercise 7 with only wrong numbers.
-std::string wrong_for(const std::string& name) {
-  return "answer student: " + name + "\nanswer blocks_1: 0\nanswer limiter_1: blocks\n" +
-         "answer percent_1: 0\nanswer change_1: a\n";
-}
-
 }  // namespace
 
 TEST_CASE("a name draws the same numbers in any spelling, and another name draws others") {
@@ -363,60 +357,6 @@ TEST_CASE("the first grading makes the answer's file, and one that passes names 
       wire.out.ends_with("next      make grade EX=18 (Bytes on the wire)\n"
                          "          Before it: the walkthrough's chapter\n"
                          "          More than one GPU.\n"));
-}
-
-TEST_CASE("a class's answers are graded with the numbers that were drawn for their names") {
-  const testing::Folder folder;
-  const std::string nameless = testing::contents("exercises/solutions/07-occupancy.txt");
-  folder.write("Lovelace Ada_12_assignsubmission_file_07-occupancy.txt", wrong_for("ada lovelace"));
-  folder.write("Jürgen Groß_13_assignsubmission_file_answer.txt", wrong_for("Juergen Gross"));
-  folder.write("turingalan_5_6_Answer.TXT", wrong_for("Alan Turing"));
-  folder.write("hoppergrace_LATE_5_7_07-Occupancy (1).txt", wrong_for("Ada, \"=1\" Lovelace"));
-  folder.write("Emmy Noether/my answer.txt", wrong_for(""));
-  folder.write("bob/07-occupancy.txt", wrong_for("=Bob\x1b[2J"));
-  folder.write("of another/02-count-loads.txt", wrong_for("of another"));
-  folder.write("of another/02-Count-Loads (1).txt", wrong_for("of another"));
-  folder.write("Ada King_14_assignsubmission_file_02-count-loads.txt", wrong_for("Ada King"));
-  folder.write("two files/a.txt", wrong_for("a"));
-  folder.write("two files/b.txt", wrong_for("b"));
-  if (!nameless.empty()) folder.write("nameless/07-occupancy.txt", nameless);
-
-  const testing::Output output = bash(
-      "DIR='" + folder.path().string() + "' EX=7 SEED=5 JOBS=2 src/school/grade/grade_class.sh");
-  CAPTURE(output.out);
-  CHECK(output.exit_code == 0);
-  const std::string table = testing::contents(folder / "class.csv");
-  CAPTURE(table);
-  const auto has_row = [&](const std::string& student, const std::string& rest) {
-    return contains(table, "\n\"" + student + "\",07-occupancy," + rest);
-  };
-  CHECK(has_row("Lovelace Ada", "failed,0,–,–,no,ada lovelace,,5,"));
-  CHECK(has_row("Jürgen Groß", "failed,0,–,–,no,Juergen Gross,,5,"));
-  CHECK(has_row("turingalan", "failed,0,–,–,no,Alan Turing,,5,"));
-  CHECK(has_row("hoppergrace", "another name,–,–,–,no,Ada   =1  Lovelace,,5,"));
-  CHECK(has_row("Emmy Noether", "failed,0,–,–,no,Emmy Noether,,5,"));
-  CHECK(has_row("bob", "another name,–,–,–,no,Bob\\x1b[2J,,5,"));
-  // A file named for another exercise is not taken as this one's answer.
-  for (const char* student : {"two files", "of another", "Ada King"}) {
-    CHECK(has_row(student, "not handed in,0,"));
-  }
-  CHECK(contains(
-      output.out, "it is one of several files; name the one that counts 07-occupancy.txt"));
-  CHECK(contains(output.out, "answers that say another name than the student's: 2"));
-
-  const auto feedback_of = [&](const std::string& student) {
-    return testing::contents(folder / ("class-feedback/" + student + ".txt"));
-  };
-  CHECK(contains(feedback_of("hoppergrace"), "\"hoppergrace\" is another name."));
-  CHECK(contains(feedback_of("hoppergrace"), "is for the lecturer to say"));
-  // The class's feedback does not depend on the hint levels that the students used.
-  CHECK(!contains(feedback_of("hoppergrace"), "hint level"));
-  CHECK(contains(feedback_of("turingalan"), "drawn for Alan Turing:"));
-  CHECK(!contains(feedback_of("turingalan"), "is another name"));
-  if (nameless.empty()) return;
-  CHECK(has_row("nameless", "failed,0,–,–,no,nameless,,5,"));
-  CHECK(
-      contains(feedback_of("nameless"), "these answers are for the kernels drawn without a name"));
 }
 
 // With Q = 5, M*(K - K/Q) is 4*M*K/Q, which is another mistake. This seed draws it first.
