@@ -70,18 +70,16 @@ inline model::Counts tiling_counts() {
   counts.blocks = counts.blocks_traced = 4;
   counts.threads_traced = threads;
   counts.gmem_loads = {
-      each(256, threads), each(256, threads), each(1024, threads), 8192, 40960, 32768, 0, 8192};
+      {8192, 40960, 32768, 0, 8192}, each(256, threads), each(256, threads), each(1024, threads)};
   counts.gmem_stores = {
-      each(64, threads), each(64, threads), each(256, threads), 2048, 65536, 8192, 0, 57344};
-  counts.smem_loads = {each(4096, threads),
-                       each(4096, threads),
-                       each(16384, threads),
-                       131072,
-                       327680,
-                       131072,
-                       196608};
+      {2048, 65536, 8192, 0, 57344}, each(64, threads), each(64, threads), each(256, threads)};
+  counts.smem_loads = {
+      {131072, 327680, 131072, 196608},
+      each(4096, threads),
+      each(4096, threads),
+      each(16384, threads)};
   counts.smem_stores = {
-      each(256, threads), each(256, threads), each(1024, threads), 8192, 8192, 8192, 0};
+      {8192, 8192, 8192, 0}, each(256, threads), each(256, threads), each(1024, threads)};
   return counts;
 }
 
@@ -91,16 +89,13 @@ inline model::Counts naive_counts() {
   counts.blocks = 64;
   counts.blocks_traced = 5;
   counts.threads_traced = threads;
-  counts.gmem_loads = {each(512, threads),
-                       each(512, threads),
-                       each(2048, threads),
-                       81920,
-                       1351680,
-                       204800,
-                       0,
-                       1146880};
+  counts.gmem_loads = {
+      {81920, 1351680, 204800, 0, 1146880},
+      each(512, threads),
+      each(512, threads),
+      each(2048, threads)};
   counts.gmem_stores = {
-      each(1, threads), each(1, threads), each(4, threads), 160, 5120, 640, 0, 4480};
+      {160, 5120, 640, 0, 4480}, each(1, threads), each(1, threads), each(4, threads)};
   return counts;
 }
 

@@ -270,13 +270,16 @@ SharedLoads shared_loads_as_compiled(
   double left = (2 * wide_64 + 4 * wide_128) * traced;
   const double share_64 = left > 0 ? 2 * wide_64 * traced / left : 0;
   std::vector<Gain> gains;
-  for (std::size_t w = 0; w < counts.widenable.size(); ++w) {
-    const Widenable& group = counts.widenable[w];
-    if (group.requests == 0) continue;
-    const double requests = static_cast<double>(group.requests);
-    const double wide = share_64 * static_cast<double>(group.wavefronts_64) +
-                        (1 - share_64) * static_cast<double>(group.wavefronts_128);
-    gains.push_back({requests, static_cast<double>(w) - wide / requests});
+  for (const LineCounts& line : counts.lines) {
+    const auto& [requests_64, wavefronts_64, most_64] = line.merging.by_64;
+    if (line.bytes != kWordBytes || requests_64 == 0) continue;
+    // Every other word begins a pair. The others of the line cannot be wide.
+    const double requests = 2 * static_cast<double>(requests_64);
+    const double wide = share_64 * static_cast<double>(wavefronts_64) +
+                        (1 - share_64) * static_cast<double>(line.merging.by_128.wavefronts);
+    gains.push_back(
+        {requests,
+         static_cast<double>(line.pieces) / static_cast<double>(line.requests) - wide / requests});
   }
   std::sort(gains.begin(), gains.end(), [](const Gain& a, const Gain& b) {
     return a.wavefronts_saved_each > b.wavefronts_saved_each;
@@ -323,25 +326,14 @@ struct Extrapolate {
     (*this)(far.max, near.max);
     (*this)(far.sum, near.sum);
   }
-  template <class Requests>
   void requests(Requests& far, const Requests& near) const {
-    (*this)(far.requests, near.requests);
-    (*this)(far.pieces, near.pieces);
-    (*this)(far.ideal_pieces, near.ideal_pieces);
-    (*this)(far.bank_conflicts, near.bank_conflicts);
-    (*this)(far.uncoalesced, near.uncoalesced);
-    (*this)(far.lines, near.lines);
+    for (std::int64_t Requests::*member : kOfRequests) (*this)(far.*member, near.*member);
   }
   void operator()(Traffic& far, const Traffic& near) const {
     (*this)(far.accesses, near.accesses);
     (*this)(far.floats, near.floats);
     (*this)(far.bytes, near.bytes);
     requests(far, near);
-  }
-  void operator()(Widenable& far, const Widenable& near) const {
-    (*this)(far.requests, near.requests);
-    (*this)(far.wavefronts_64, near.wavefronts_64);
-    (*this)(far.wavefronts_128, near.wavefronts_128);
   }
   void operator()(Merging::Wide& far, const Merging::Wide& near) const {
     (*this)(far.requests, near.requests);
@@ -369,9 +361,6 @@ Counts extrapolated(const Counts& near, const Counts& far, std::int64_t steps) {
   const Extrapolate extend{steps - 1};
   for (Traffic Counts::*member : kTraffic) extend(counts.*member, near.*member);
   for (std::int64_t Counts::*member : kSums) extend(counts.*member, near.*member);
-  for (std::size_t i = 0; i < counts.widenable.size(); ++i) {
-    extend(counts.widenable[i], near.widenable[i]);
-  }
   const auto find = [](const Counts& of, const LineCounts& line) {
     return std::find_if(of.lines.begin(), of.lines.end(), [&](const LineCounts& other) {
       return is_same_access(other, line);

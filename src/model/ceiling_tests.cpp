@@ -50,6 +50,17 @@ Counts traced_loads(int loads, int wavefronts_each) {
   return counts;
 }
 
+// A line whose loads could be wide. Then all of them would take so many wavefronts.
+LineCounts widenable(int loads, int wavefronts_each, int wavefronts_64, int wavefronts_128) {
+  LineCounts line;
+  line.bytes = 4;
+  line.requests = loads;
+  line.pieces = loads * wavefronts_each;
+  line.merging.by_64 = {loads / 2, wavefronts_64};
+  line.merging.by_128 = {loads / 4, wavefronts_128};
+  return line;
+}
+
 const Product kProduct{8, 32, 100, false};
 
 }  // namespace
@@ -128,7 +139,7 @@ TEST_CASE("the compiler's instructions replace the source's, and wide loads repl
   // 200 loads in the source: 100 that take one wavefront, and 100 that take four and could be wide.
   Counts counts = traced_loads(200, 1);
   counts.smem_loads.pieces = 500;
-  counts.widenable[4] = {100, 200, 50};
+  counts.lines = {widenable(100, 4, 200, 50)};
   CompiledKernel record{};
   record.loop.ffma = 4;
   record.loop.lds32 = 4;
@@ -143,7 +154,7 @@ TEST_CASE("the compiler's instructions replace the source's, and wide loads repl
   CHECK(ceiling->ms[kSmem] == doctest::Approx(2 * 150e-6));
 
   // Half as many wide loads. The loads that gain the most are assumed to be the wide ones.
-  counts.widenable[1] = {100, 50, 100};
+  counts.lines.push_back(widenable(100, 1, 50, 100));
   record.loop.lds128 = 0;
   record.loop.lds64 = 1;
   const auto in_pairs = shared_loads_as_compiled(kProduct, one_warp(0), counts, record);
@@ -153,7 +164,7 @@ TEST_CASE("the compiler's instructions replace the source's, and wide loads repl
 TEST_CASE("wide loads in the source are not merged again") {
   Counts counts = traced_loads(25, 4);
   counts.smem_loads.floats.sum *= 4;
-  counts.widenable[4] = {25, 10, 5};
+  counts.lines = {widenable(25, 4, 10, 5)};
   CompiledKernel record{};
   record.loop.ffma = 4;
   record.loop.lds128 = 1;

@@ -436,14 +436,14 @@ Times known_times(const Groups& stores, const Groups& loads) {
 }
 
 // Requests by bytes per lane, in the order of CompiledLine::by_bytes.
-using Requests = std::array<std::int64_t, 5>;
+using ByWidth = std::array<std::int64_t, 5>;
 
 std::size_t index_of(int bytes) {
   return std::bit_width(static_cast<unsigned>(bytes)) - 1;
 }
 
-std::optional<Requests> requests_of(const Group& group, const Times& times) {
-  Requests requests{};
+std::optional<ByWidth> requests_of(const Group& group, const Times& times) {
+  ByWidth requests{};
   const bool whole = !may_be_left_out(group);
   if (whole && all_same(group, &SharedInstruction::bytes)) {
     const std::int64_t bytes = group.made.front()->bytes;
@@ -487,9 +487,9 @@ bool can_be_wide(const LineCounts& line, int bytes) {
 
 // The code does not say which loads are of which array. The rest is known if all others are known,
 // or if it costs the same for each array.
-std::optional<std::int64_t> wavefronts_of(const Group& group, const Requests& made) {
+std::optional<std::int64_t> wavefronts_of(const Group& group, const ByWidth& made) {
   std::int64_t wavefronts = 0;
-  Requests requests = made;
+  ByWidth requests = made;
   std::vector<const LineCounts*> lines = group.written;
   std::map<const LineCounts*, std::int64_t> bytes_left;
   for (const LineCounts* line : lines) bytes_left[line] = line->requests * line->bytes;
@@ -600,7 +600,7 @@ CompiledLoads compiled_loads(
     }
     for (const SharedInstruction* made : group.made) ++line.by_bytes[index_of(made->bytes)];
     if (group.made.empty()) continue;
-    const std::optional<Requests> requests = requests_of(group, times);
+    const std::optional<ByWidth> requests = requests_of(group, times);
     if (!requests) continue;
     line.compiled_requests = 0;
     for (const std::int64_t of_width : *requests) *line.compiled_requests += of_width;

@@ -413,6 +413,10 @@ void add(Merging& to, const Merging& from) {
 
 }  // namespace
 
+void add_requests(Requests& to, const Requests& from) {
+  for (std::int64_t Requests::*member : kOfRequests) to.*member += from.*member;
+}
+
 void include(PerThread& figure, std::int64_t value, bool first) {
   figure.min = first ? value : std::min(figure.min, value);
   figure.max = first ? value : std::max(figure.max, value);
@@ -477,11 +481,6 @@ void add(Counts& to, const Counts& from) {
     add(t.floats, f.floats, first);
     add(t.bytes, f.bytes, first);
     add_requests(t, f);
-  }
-  for (std::size_t w = 0; w < to.widenable.size(); ++w) {
-    to.widenable[w].requests += from.widenable[w].requests;
-    to.widenable[w].wavefronts_64 += from.widenable[w].wavefronts_64;
-    to.widenable[w].wavefronts_128 += from.widenable[w].wavefronts_128;
   }
   for (std::int64_t Counts::*member : kSums) to.*member += from.*member;
   for (OfBlocks Counts::*member : {&Counts::block_sectors, &Counts::block_conflicts}) {

@@ -258,11 +258,8 @@ struct OfBlocks {
   bool differ() const { return least != most; }
 };
 
-// One direction (loads or stores) of one memory space (global or shared).
-struct Traffic {
-  PerThread accesses;  // as written: one float4 is one access
-  PerThread floats;    // bytes / 4
-  PerThread bytes;
+// Accesses of warps, and what they cost.
+struct Requests {
   std::int64_t requests = 0;        // instructions of one warp
   std::int64_t pieces = 0;          // global: 32-byte sectors; shared: wavefronts
   std::int64_t ideal_pieces = 0;    // the fewest that the same lanes, or bytes, could take
@@ -270,13 +267,15 @@ struct Traffic {
   std::int64_t uncoalesced = 0;     // global only: sectors beyond those of a coalesced access
   std::int64_t lines = 0;           // global only: 128-byte lines, summed over the requests
 };
+inline constexpr std::array kOfRequests = {&Requests::requests,     &Requests::pieces,
+                                           &Requests::ideal_pieces, &Requests::bank_conflicts,
+                                           &Requests::uncoalesced,  &Requests::lines};
 
-// Loads from shared memory that the source writes as one word per lane, and that an unrolling
-// compiler could merge into loads of two or four words, because all lanes have the same alignment.
-struct Widenable {
-  std::int64_t requests = 0;        // as written; grouped by their wavefronts: Counts::widenable
-  std::int64_t wavefronts_64 = 0;   // wavefronts of all of them as loads of 8 bytes per lane
-  std::int64_t wavefronts_128 = 0;  // and of 16
+// One direction (loads or stores) of one memory space (global or shared).
+struct Traffic : Requests {
+  PerThread accesses;  // as written: one float4 is one access
+  PerThread floats;    // bytes / 4
+  PerThread bytes;
 };
 
 // What an optimizing compiler could make of a line's loads from shared memory.
@@ -298,7 +297,7 @@ struct Merging {
 enum class Direction { load, store, copy };  // copy: one side of a cp.async
 
 // The accesses of one source line to one array, counted in the traced blocks.
-struct LineCounts {
+struct LineCounts : Requests {
   int line = 0;                  // of the kernel, from 1; 0 if unknown
   int helper_line = 0;           // if a function that `line` calls makes the access: its line
   std::string helper_file = {};  // of that line, unless it is the kernel's own
@@ -307,12 +306,6 @@ struct LineCounts {
   Direction direction = Direction::load;
   int bytes = 0;                // bytes per lane
   std::int64_t executions = 0;  // lanes that took part, in total
-  std::int64_t requests = 0;
-  std::int64_t pieces = 0;
-  std::int64_t ideal_pieces = 0;
-  std::int64_t bank_conflicts = 0;
-  std::int64_t uncoalesced = 0;
-  std::int64_t lines = 0;  // global only: 128-byte lines
   // The bytes that cp.async had in flight for the warp, not yet waited for: the sum over all of
   // these requests (loads from shared memory only), and the maximum at one of them.
   std::int64_t in_flight_bytes = 0;
@@ -422,7 +415,6 @@ struct Counts {
   std::int64_t ldmatrix_requests = 0, ldmatrix_wavefronts = 0;
   // Atomics on global memory, each of which is counted among both the loads and the stores.
   std::int64_t atomic_requests = 0, atomic_sectors = 0;
-  std::array<Widenable, 33> widenable{};  // of smem_loads: [w] counts those that take w wavefronts
   std::vector<LineCounts> lines;
   WarpGeometry warp{};          // of the GPU whose requests these are
   std::vector<Hazard> hazards;  // and notes: the first for each kind, array and pair of places
@@ -482,15 +474,6 @@ bool is_same_access(const LineCounts& a, const LineCounts& b);
 // Adds `more` to the entry for the same access, or as a new entry.
 void add(std::vector<LineCounts>& lines, const LineCounts& more);
 
-// For two counts of requests, of a line or of all lines.
-template <class To, class From>
-void add_requests(To& to, const From& from) {
-  to.requests += from.requests;
-  to.pieces += from.pieces;
-  to.ideal_pieces += from.ideal_pieces;
-  to.bank_conflicts += from.bank_conflicts;
-  to.uncoalesced += from.uncoalesced;
-  to.lines += from.lines;
-}
+void add_requests(Requests& to, const Requests& from);
 
 }  // namespace model

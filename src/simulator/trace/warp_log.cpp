@@ -246,7 +246,6 @@ void add_wider(const model::WarpAccess& access, RequestCost& cost) {
   const std::uint64_t first = word(std::countr_zero(access.active));
   bool aligned = true;
   machine::for_each_lane(access.active, [&](int l) { aligned &= word(l) == first; });
-  cost.widenable = aligned && access.bytes == 4;
   if (!aligned) return;
   // The request for the first of two or four words counts as the wide one; the others count as
   // none.
@@ -356,12 +355,6 @@ void BlockCounts::request(
   if (site.traffic == kSmemLoads) {
     total.in_flight_bytes += bytes_in_flight;
     total.in_flight_most = std::max(total.in_flight_most, bytes_in_flight);
-  }
-  if (cost.widenable) {
-    model::Widenable& widenable = counts_.widenable[cost.pieces];
-    widenable.requests += 1;
-    widenable.wavefronts_64 += cost.wavefronts_64;
-    widenable.wavefronts_128 += cost.wavefronts_128;
   }
   if (site.traffic == kSmemLoads) {
     add_wide(total.merging.by_64, cost.wavefronts_64);

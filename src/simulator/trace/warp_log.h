@@ -225,7 +225,6 @@ class RepeatedWords {
 
 struct RequestCost {
   int pieces, ideal, bank_conflicts, uncoalesced = 0, lines = 0;
-  bool widenable = false;  // see model::Widenable
   // As a load of 8 or 16 bytes per lane that begins with this one; 0: none does.
   int wavefronts_64 = 0, wavefronts_128 = 0;
 };
