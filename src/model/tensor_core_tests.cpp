@@ -16,6 +16,14 @@
 
 namespace model {
 
+namespace {
+
+float dot(std::vector<float> a, std::vector<float> b, float c) {
+  return tensor_core_dot(a, b, c, kHopperTensorCore);
+}
+
+}  // namespace
+
 TEST_CASE("a tensor core adds small integers exactly") {
   std::mt19937 random(1);
   std::uniform_int_distribution<int> small(-31, 31);
@@ -29,14 +37,14 @@ TEST_CASE("a tensor core adds small integers exactly") {
       b[k] = static_cast<float>(y);
       sum += x * y;
     }
-    CHECK(tensor_core_dot(a, b, c, kHopperTensorCore) == static_cast<float>(sum));
+    CHECK(dot(a, b, c) == static_cast<float>(sum));
   }
 }
 
 TEST_CASE("a tensor core ignores the last 13 bits of an operand") {
   const float more = std::bit_cast<float>(0x3f801fffu);
   CHECK(tf32_seen(more) == 1.0f);
-  CHECK(tensor_core_dot(std::vector{more}, std::vector{more}, 0, kHopperTensorCore) == 1.0f);
+  CHECK(dot({more}, {more}, 0) == 1.0f);
   // A NaN whose payload is only in those bits becomes infinite.
   CHECK(std::isinf(tf32_seen(std::bit_cast<float>(0x7f800001u))));
 }
@@ -59,18 +67,18 @@ TEST_CASE("a tensor core cuts where fp32 rounds") {
   const float tiny = std::ldexp(1.0f, -24);
   // 1 + 3 * 2^-25 rounds up to 1 + 2^-23 or, cut off, stays 1.
   const std::vector a{tiny, tiny / 2}, b{1.0f, 1.0f};
-  CHECK(tensor_core_dot(a, b, 1, kHopperTensorCore) == 1.0f);
-  CHECK(tensor_core_dot(a, b, -1, kHopperTensorCore) == -1.0f + 2 * tiny);
+  CHECK(dot(a, b, 1) == 1.0f);
+  CHECK(dot(a, b, -1) == -1.0f + 2 * tiny);
   // With four of them the sum reaches the last place of 1.
   const std::vector four(4, tiny / 2), ones(4, 1.0f);
-  CHECK(tensor_core_dot(four, ones, 1, kHopperTensorCore) == 1.0f + 2 * tiny);
+  CHECK(dot(four, ones, 1) == 1.0f + 2 * tiny);
 }
 
 TEST_CASE("a tensor core cuts terms at the largest exponent, even if that term cancels") {
   const std::vector a{4096.0f, -4096.0f, std::ldexp(1.0f, -14)}, b{1.0f, 1.0f, 1.0f};
-  CHECK(tensor_core_dot(a, b, 0, kHopperTensorCore) == 0.0f);
+  CHECK(dot(a, b, 0) == 0.0f);
   const std::vector larger{4096.0f, -4096.0f, std::ldexp(1.0f, -13)};
-  CHECK(tensor_core_dot(larger, b, 0, kHopperTensorCore) == std::ldexp(1.0f, -13));
+  CHECK(dot(larger, b, 0) == std::ldexp(1.0f, -13));
 }
 
 TEST_CASE("a tensor core's sum of cut terms is biased towards zero") {
@@ -85,7 +93,7 @@ TEST_CASE("a tensor core's sum of cut terms is biased towards zero") {
       b[k] = tf32_seen(unit(random));
       exact += static_cast<double>(a[k]) * b[k];
     }
-    const double sum = tensor_core_dot(a, b, 0, kHopperTensorCore);
+    const double sum = dot(a, b, 0);
     CHECK(sum <= exact);
     error += (exact - sum) / exact;
   }
@@ -95,26 +103,22 @@ TEST_CASE("a tensor core's sum of cut terms is biased towards zero") {
 
 TEST_CASE("a tensor core keeps NaN, infinity, zero and subnormal numbers") {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  const std::vector one{1.0f};
-  CHECK(tensor_core_dot(std::vector{kInfinity}, one, 0, kHopperTensorCore) == kInfinity);
-  const float nan =
-      tensor_core_dot(std::vector{kInfinity}, std::vector{0.0f}, 0, kHopperTensorCore);
+  CHECK(dot({kInfinity}, {1}, 0) == kInfinity);
+  const float nan = dot({kInfinity}, {0}, 0);
   CHECK(std::bit_cast<std::uint32_t>(nan) == 0x7fffffffu);
-  CHECK(tensor_core_dot(std::vector{0.0f}, one, 0, kHopperTensorCore) == 0.0f);
+  CHECK(dot({0}, {1}, 0) == 0.0f);
   const float smallest = std::numeric_limits<float>::denorm_min();
-  CHECK(tensor_core_dot(std::vector{0.0f}, one, smallest, kHopperTensorCore) == smallest);
+  CHECK(dot({0}, {1}, smallest) == smallest);
   const float huge = std::ldexp(1.0f, 127);
-  CHECK(
-      tensor_core_dot(std::vector{huge, huge}, std::vector{1.0f, 1.0f}, 0, kHopperTensorCore) ==
-      kInfinity);
+  CHECK(dot({huge, huge}, {1, 1}, 0) == kInfinity);
   // Only the step with the infinity is special: the one before it cuts.
   std::vector<float> a(16, std::ldexp(1.0f, -25)), b(16, 1.0f);
   a[0] = 1;
-  CHECK(tensor_core_dot(a, b, 0, kHopperTensorCore) == 1 + 3 * std::ldexp(1.0f, -23));
+  CHECK(dot(a, b, 0) == 1 + 3 * std::ldexp(1.0f, -23));
   a[15] = kInfinity;
-  CHECK(tensor_core_dot(a, b, 0, kHopperTensorCore) == kInfinity);
+  CHECK(dot(a, b, 0) == kInfinity);
   for (const float special : {kInfinity, std::bit_cast<float>(0xff800001u)}) {
-    const float sum = tensor_core_dot(std::vector{1.0f}, one, special, kHopperTensorCore);
+    const float sum = dot({1}, {1}, special);
     CHECK(std::isinf(sum) == std::isinf(special));
     CHECK(std::isfinite(sum) == false);
   }
@@ -139,25 +143,28 @@ bool is_finite(std::uint16_t bits, NarrowFormat format) {
   return (bits & 0x7fffu) < ((1u << format.exponent_bits) - 1) << format.fraction_bits;
 }
 
-// Found by bisection over all numbers that are not negative, which their bits order.
-std::uint16_t nearest(double magnitude, NarrowFormat format) {
+// Found by bisection over all numbers that are not negative, which their bits order. `value` says
+// what they are; of two numbers that are equally near, the farther one is taken if `away`.
+template <class Number, class Value>
+std::uint16_t nearest(Number magnitude, NarrowFormat format, Value value, bool away = false) {
   std::uint16_t below = 0;
   for (int step = 1 << 14; step != 0; step /= 2) {
     const auto next = static_cast<std::uint16_t>(below + step);
-    if (is_finite(next, format) && value_of(next, format) <= magnitude) below = next;
+    if (is_finite(next, format) && value(next) <= magnitude) below = next;
   }
-  const double low = value_of(below, format);
+  const Number low = value(below);
   // What follows the largest number lies as far above it as the number before lies below.
-  const double high = is_finite(below + 1, format) ? value_of(below + 1, format)
-                                                   : 2 * low - value_of(below - 1, format);
-  const double middle = low + (high - low) / 2;
-  const bool up = magnitude > middle || (magnitude == middle && below % 2 != 0);
-  return below + up;
+  const Number high = is_finite(below + 1, format) ? value(below + 1) : 2 * low - value(below - 1);
+  const Number beyond = magnitude - low - (high - magnitude);
+  return below + (beyond > 0 || (beyond == 0 && (away || below % 2 != 0)));
 }
 
 }  // namespace
 
-TEST_CASE("every number of 16 bits survives the way to float and back") {
+TEST_CASE("every number of 16 bits survives the way to float and back, however it is rounded") {
+  CHECK(widened(0x3c00, kFp16) == 1.0);
+  CHECK(widened(0x7bff, kFp16) == 65504.0);
+  CHECK(widened(0x3f80, kBfloat16) == 1.0);
   for (const NarrowFormat format : {kFp16, kBfloat16}) {
     CAPTURE(format.fraction_bits);
     int wrong = 0;
@@ -168,7 +175,10 @@ TEST_CASE("every number of 16 bits survives the way to float and back") {
         wrong += is_finite(bits, format) || narrowed(wide, format) != kNarrowNaN;
         continue;
       }
-      wrong += narrowed(wide, format) != bits;
+      for (const Toward rounding :
+           {Toward::nearest, Toward::nearest_away, Toward::zero, Toward::above, Toward::below}) {
+        wrong += narrowed(wide, format, rounding) != bits;
+      }
       if (is_finite(bits, format)) wrong += wide != value_of(bits, format);
     }
     CHECK(wrong == 0);
@@ -226,7 +236,7 @@ TEST_CASE("a tensor core cuts every term at the largest exponent, that of subnor
   }
 }
 
-TEST_CASE("rounding to 16 bits takes the nearest number, and the even one of two") {
+TEST_CASE("rounding to 16 bits takes the nearest number, and of two the even or the farther one") {
   std::mt19937_64 random(1);
   for (const NarrowFormat format : {kFp16, kBfloat16}) {
     CAPTURE(format.fraction_bits);
@@ -234,7 +244,12 @@ TEST_CASE("rounding to 16 bits takes the nearest number, and the even one of two
     const auto check = [&](double value) {
       if (!std::isfinite(value)) return;
       const std::uint16_t sign = std::signbit(value) ? 0x8000 : 0;
-      wrong += narrowed(value, format) != (sign | nearest(std::abs(value), format));
+      for (const bool away : {false, true}) {
+        const std::uint16_t expected = nearest(
+            std::abs(value), format, [&](int bits) { return value_of(bits, format); }, away);
+        const Toward rounding = away ? Toward::nearest_away : Toward::nearest;
+        wrong += narrowed(value, format, rounding) != (sign | expected);
+      }
     };
     for (int i = 0; i < 300000; ++i) {
       check(std::bit_cast<float>(static_cast<std::uint32_t>(random())));
@@ -252,20 +267,6 @@ TEST_CASE("rounding to 16 bits takes the nearest number, and the even one of two
     CHECK(wrong == 0);
   }
 }
-
-#ifdef __FLT16_MAX__
-TEST_CASE("float to fp16 equals the compiler's conversion for a million random floats") {
-  std::mt19937 random(2);
-  int wrong = 0;
-  for (int i = 0; i < 1000000; ++i) {
-    const auto value = std::bit_cast<float>(static_cast<std::uint32_t>(random()));
-    if (std::isnan(value)) continue;
-    const auto theirs = std::bit_cast<std::uint16_t>(static_cast<_Float16>(value));
-    wrong += narrowed(value, kFp16) != theirs;
-  }
-  CHECK(wrong == 0);
-}
-#endif
 
 TEST_CASE("directed rounding to 16 bits") {
   for (const NarrowFormat format : {kFp16, kBfloat16}) {
@@ -308,16 +309,8 @@ TEST_CASE("a fused multiply-add of fp16 rounds once") {
     if (sum == 0) continue;
     const __int128 magnitude = sum < 0 ? -sum : sum;
     // Exact in 128 bits; a long double would do as well, where it has 64.
-    std::uint16_t expected = 0;
-    for (int step = 1 << 14; step != 0; step /= 2) {
-      const auto next = static_cast<std::uint16_t>(expected + step);
-      if (is_finite(next, kFp16) && in_units(next) << 24 <= magnitude) expected = next;
-    }
-    const __int128 low = in_units(expected) << 24;
-    const __int128 high = is_finite(expected + 1, kFp16) ? in_units(expected + 1) << 24
-                                                         : 2 * low - (in_units(expected - 1) << 24);
-    const __int128 beyond = 2 * magnitude - (low + high);
-    expected += beyond > 0 || (beyond == 0 && expected % 2 != 0);
+    std::uint16_t expected =
+        nearest(magnitude, kFp16, [&](std::uint16_t bits) { return in_units(bits) << 24; });
     if (sum < 0) expected |= 0x8000;
     wrong += narrowed_fma(a, b, c, kFp16) != expected;
     decided_by_c += narrowed_fma(a, b, 0, kFp16) != expected;
@@ -338,43 +331,6 @@ TEST_CASE("a fused multiply-add of bf16 sees what a double would lose") {
   CHECK(widened(down, kBfloat16) == 1.5078125f);
 }
 
-TEST_CASE("every number of 16 bits is its own rounding") {
-  for (const NarrowFormat format : {kFp16, kBfloat16}) {
-    for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
-      const double value = widened(bits, format);
-      if (std::isnan(value)) continue;
-      for (const Toward rounding : {Toward::nearest, Toward::zero, Toward::above}) {
-        if (rounded_to(format, value, rounding) != bits) FAIL_CHECK("bits ", bits);
-      }
-    }
-  }
-}
-
-TEST_CASE("a number between two of 16 bits goes to the one that the rounding says") {
-  CHECK(widened(0x3c00, kFp16) == 1.0);
-  CHECK(widened(0x7bff, kFp16) == 65504.0);
-  CHECK(widened(0x3f80, kBfloat16) == 1.0);
-  const double step = std::ldexp(1, -10);
-  struct {
-    double value;
-    std::uint32_t nearest, away, zero, up, down;
-  } const cases[] = {
-      {1 + step / 2, 0x3c00, 0x3c01, 0x3c00, 0x3c01, 0x3c00},
-      {1 + step * 3 / 2, 0x3c02, 0x3c02, 0x3c01, 0x3c02, 0x3c01},
-      {-1 - step / 4, 0xbc00, 0xbc00, 0xbc00, 0xbc00, 0xbc01},
-      {65520, 0x7c00, 0x7c00, 0x7bff, 0x7c00, 0x7bff},
-      {-1e9, 0xfc00, 0xfc00, 0xfbff, 0xfbff, 0xfc00},
-      {std::ldexp(1, -25), 0, 1, 0, 1, 0}};
-  for (const auto& one : cases) {
-    CAPTURE(one.value);
-    CHECK(rounded_to(kFp16, one.value, Toward::nearest) == one.nearest);
-    CHECK(rounded_to(kFp16, one.value, Toward::nearest_away) == one.away);
-    CHECK(rounded_to(kFp16, one.value, Toward::zero) == one.zero);
-    CHECK(rounded_to(kFp16, one.value, Toward::above) == one.up);
-    CHECK(rounded_to(kFp16, one.value, Toward::below) == one.down);
-  }
-}
-
 TEST_CASE("two tf32 numbers hold a float up to 2^-22 of it") {
   std::mt19937 random(4);
   double most_low = 0, most_left = 0;
@@ -391,17 +347,6 @@ TEST_CASE("two tf32 numbers hold a float up to 2^-22 of it") {
   CHECK(most_low > 0x1p-11);
   CHECK(most_left <= 0x1p-22);
   CHECK(most_left > 0x1p-23);
-}
-
-TEST_CASE("rounding a float to bf16 is an integer addition") {
-  std::mt19937 random(1);
-  for (int i = 0; i < 10000; ++i) {
-    const auto bits = static_cast<std::uint32_t>(random());
-    const auto value = std::bit_cast<float>(bits);
-    if (!std::isfinite(value)) continue;
-    const std::uint32_t expected = (bits + 0x7fff + (bits >> 16 & 1u)) >> 16;
-    CHECK(rounded_to(kBfloat16, value, Toward::nearest) == expected);
-  }
 }
 
 TEST_CASE("a matrix descriptor has its fields where the PTX ISA puts them") {
