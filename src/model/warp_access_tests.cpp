@@ -164,46 +164,32 @@ TEST_CASE("ldmatrix and cp.async cost what the H200's counters say, row by row")
   }
 }
 
-TEST_CASE("cp.async from strided, permuted and predicated sources costs what the counters say") {
-  auto rows = read_csv("src/model/data/h200_cpasync_strided.csv", 7);
-  CHECK(rows.size() == 873);
-  const auto of_rows = read_csv("src/model/data/h200_cpasync_rows.csv", 7);
-  CHECK(of_rows.size() == 278);
-  rows.insert(rows.end(), of_rows.begin(), of_rows.end());
-  for (const Row& row : rows) {
-    CAPTURE(row[1]);
-    CAPTURE(row[2]);
-    const int width = std::stoi(row[1]);
-    const WarpAccess to = read_access(width, row[5]), from = read_access(width, row[6]);
-    const AsyncCopySplit split = split_async_copy(to, from);
-    CHECK(split.wavefronts.size() == std::stoi(row[3]));
-    CHECK(split.sectors.size() == std::stoi(row[4]));
-    check_turns(split.wavefronts, to, to.active);
-    check_sectors(split.sectors, from);
-  }
-}
-
-TEST_CASE("a cp.async of a tile past an edge costs what the counters say") {
-  auto rows = read_csv("src/model/data/h200_cpasync_filled.csv", 8);
-  CHECK(rows.size() == 232);
-  const auto of_kernels = read_csv("src/model/data/h100_cpasync_tiles.csv", 8);
-  CHECK(of_kernels.size() == 84);
-  rows.insert(rows.end(), of_kernels.begin(), of_kernels.end());
-  for (const Row& row : rows) {
-    CAPTURE(row[1]);
-    CAPTURE(row[2]);
-    const int width = std::stoi(row[1]);
-    const WarpAccess to = read_access(width, row[5]);
-    WarpAccess from = read_access(width, row[6]);
-    for (int lane = 0; lane < kWarpSize; ++lane) {
-      if (row[7][lane] == '1') from.filling |= 1u << lane;
+TEST_CASE("cp.async from any sources, and past an edge, costs what the counters say, row by row") {
+  const auto check_rows = [](const char* file, std::size_t count, std::size_t columns) {
+    CAPTURE(file);
+    const auto rows = read_csv(file, columns);
+    CHECK(rows.size() == count);
+    for (const Row& row : rows) {
+      CAPTURE(row[1]);
+      CAPTURE(row[2]);
+      const int width = std::stoi(row[1]);
+      const WarpAccess to = read_access(width, row[5]);
+      WarpAccess from = read_access(width, row[6]);
+      for (int lane = 0; lane < kWarpSize && columns == 8; ++lane) {
+        if (row[7][lane] == '1') from.filling |= 1u << lane;
+      }
+      from.active &= ~from.filling;
+      const AsyncCopySplit split = split_async_copy(to, from);
+      CHECK(split.wavefronts.size() == std::stoi(row[3]));
+      CHECK(split.sectors.size() == std::stoi(row[4]));
+      check_turns(split.wavefronts, to, to.active);
+      check_sectors(split.sectors, from);
     }
-    from.active &= ~from.filling;
-    const AsyncCopySplit split = split_async_copy(to, from);
-    CHECK(split.wavefronts.size() == std::stoi(row[3]));
-    CHECK(split.sectors.size() == std::stoi(row[4]));
-    check_turns(split.wavefronts, to, to.active);
-  }
+  };
+  check_rows("src/model/data/h200_cpasync_strided.csv", 873, 7);
+  check_rows("src/model/data/h200_cpasync_rows.csv", 278, 7);
+  check_rows("src/model/data/h200_cpasync_filled.csv", 232, 8);
+  check_rows("src/model/data/h100_cpasync_tiles.csv", 84, 8);
 }
 
 TEST_CASE("a full warp with 4, 8 and 16 bytes per lane needs at least 4, 8 and 16 sectors") {
@@ -468,25 +454,33 @@ TEST_CASE("the threads of a block are dealt out to warps in their order") {
   }
 }
 
-TEST_CASE("a box of aligned rows takes the ideal number of sectors") {
-  const BoxCost cost = box_cost({1024, 64, 128, 16384});
-  CHECK(cost.bytes == 64 * 128);
-  CHECK(cost.sectors == 64 * 4);
-  CHECK(cost.ideal_sectors == cost.sectors);
-  CHECK(cost.lines == 64);
-}
-
-TEST_CASE("a box whose rows start within a sector takes one more for each row") {
-  const BoxCost cost = box_cost({1024 + 16, 10, 128, 16384});
-  CHECK(cost.sectors == 10 * 5);
-  CHECK(cost.ideal_sectors == 10 * 4);
-  CHECK(cost.lines == 10 * 2);
-}
-
-TEST_CASE("rows of a box that share a sector count it once") {
-  const BoxCost cost = box_cost({0, 4, 16, 16});
-  CHECK(cost.sectors == 2);
-  CHECK(cost.ideal_sectors == 2);
+TEST_CASE("a box takes the sectors of its rows, each once, and those outside only in ncu's count") {
+  const struct {
+    Box box;
+    std::int64_t bytes, sectors, ideal, lines, delivered;
+  } boxes[] = {
+      {{1024, 64, 128, 16384}, 64 * 128, 64 * 4, 64 * 4, 64, 64 * 4},
+      // Rows that start within a sector take one more each.
+      {{1024 + 16, 10, 128, 16384}, 10 * 128, 10 * 5, 10 * 4, 10 * 2, 10 * 5},
+      // Rows share a sector.
+      {{0, 4, 16, 16}, 4 * 16, 2, 2, 4, 4},
+      // A piece of 16 bytes that is partly inside of the matrix counts as inside.
+      {{0, 1, 124, 512, 0, 4, 0}, 124, 4, 4, 1, 4},
+      {{0, 1, 116, 512, 0, 12, 0}, 116, 4, 4, 1, 4},
+      {{0, 1, 112, 512, 0, 16, 0}, 112, 4, 4, 1, 5},
+      {{0, 1, 100, 512, 0, 28, 0}, 100, 4, 4, 1, 5},
+      // All of it is outside.
+      {{1024, 0, 0, 512, 0, 0, 4096}, 0, 0, 0, 0, 128}};
+  for (const auto& [box, bytes, sectors, ideal, lines, delivered] : boxes) {
+    CAPTURE(box.address);
+    CAPTURE(box.row_bytes);
+    const BoxCost cost = box_cost(box);
+    CHECK(cost.bytes == bytes);
+    CHECK(cost.sectors == sectors);
+    CHECK(cost.ideal_sectors == ideal);
+    CHECK(cost.lines == lines);
+    CHECK(cost.delivered == delivered);
+  }
 }
 
 TEST_CASE("ncu counts the sectors of a box as an H200 does, with zeros for what is outside") {
@@ -511,22 +505,6 @@ TEST_CASE("ncu counts the sectors of a box as an H200 does, with zeros for what 
     CAPTURE(columns);
     CHECK(box_cost(box).delivered == number(6));
   }
-}
-
-TEST_CASE("a piece of 16 bytes that is partly inside of the matrix counts as inside") {
-  for (const std::int64_t inside : {128, 124, 116}) {  // of 128 bytes
-    CHECK(box_cost({0, 1, inside, 512, 0, 128 - inside, 0}).delivered == 4);
-  }
-  CHECK(box_cost({0, 1, 112, 512, 0, 16, 0}).delivered == 5);
-  CHECK(box_cost({0, 1, 100, 512, 0, 28, 0}).delivered == 5);
-}
-
-TEST_CASE("a box outside of its matrix costs nothing, but ncu counts its zeros") {
-  const BoxCost cost = box_cost({1024, 0, 0, 512, 0, 0, 4096});
-  CHECK(cost.delivered == 128);
-  CHECK(cost.bytes == 0);
-  CHECK(cost.sectors == 0);
-  CHECK(cost.lines == 0);
 }
 
 }  // namespace model
