@@ -21,6 +21,20 @@ namespace grade {
 
 namespace {
 
+// Threads and blocks by their coordinates, as CUDA code names them.
+std::string pair_text(std::int64_t number, std::int64_t across) {
+  return text::printed(
+      "(%lld, %lld)", static_cast<long long>(number % across),
+      static_cast<long long>(number / across));
+}
+// From a thread's number in its block, and a block's in the launch.
+std::string thread_name(const Case& c, std::int64_t thread) {
+  return pair_text(thread, c.row.launch->block.x);
+}
+std::string block_name(const Case& c, std::int64_t block) {
+  return pair_text(block, c.row.launch->grid.x);
+}
+
 // A matrix as it is stored: this many contiguous lines.
 struct Lines {
   std::int64_t count, length;
@@ -44,8 +58,8 @@ std::int64_t line_at(const Lines& lines, std::int64_t at) {
   return (at >= 0 ? at : at - length + 1) / length;
 }
 
-}  // namespace
-
+// "A(57, 0)", or "x[57]" of a vector: the element of the matrix, 0 for A to 2 for C, that is
+// `at` floats after its start in memory.
 std::string element_text(const Case& c, int matrix, std::int64_t at) {
   const char* name = array_names(exercise.product)[matrix];
   const auto number = static_cast<long long>(at);
@@ -56,6 +70,7 @@ std::string element_text(const Case& c, int matrix, std::int64_t at) {
                            : text::printed("%s(%lld, %lld)", name, line, place);
 }
 
+// Why there is no such element, to follow its name: ", row 57; A has rows 0 to 56".
 std::string bounds_text(const Case& c, int matrix, std::int64_t at) {
   const char* name = array_names(exercise.product)[matrix];
   if (exercise.product.sum_of_vectors) {
@@ -67,8 +82,6 @@ std::string bounds_text(const Case& c, int matrix, std::int64_t at) {
       ", %s %lld; %s has %ss 0 to %lld", line, static_cast<long long>(line_at(lines, at)), name,
       line, static_cast<long long>(lines.count - 1));
 }
-
-namespace {
 
 constexpr std::size_t kMostEvents = 200'000;
 
@@ -147,23 +160,25 @@ std::string who_reaches(const Case& c, const model::LineCounts& line) {
          " " + element_text(c, matrix, reach->at) + bounds_text(c, matrix, reach->at);
 }
 
+bool accesses_outside(const Case& c) {
+  return std::ranges::any_of(c.row.counts->lines, is_outside);
+}
+
+Complaint about_outside(const Case& c) {
+  const model::LineCounts& line = *std::ranges::find_if(c.row.counts->lines, is_outside);
+  const std::string name = array_names(exercise.product)[matrix_beside(line.array)];
+  const bool stores = line.direction == model::Direction::store;
+  return {
+      "memory outside of " + name + (stores ? " is written" : " is read"),
+      std::string("at the ") + lab::name_of(line.direction) + " of " + name +
+          ": which threads may do it?",
+      who_reaches(c, line), Gravity::outside};
+}
+
 }  // namespace
 
 bool reaches_outside(const Case& c) {
-  return c.fence_touched || std::ranges::any_of(c.row.counts->lines, is_outside);
-}
-
-std::optional<Complaint> complaint_about_outside(const Case& c) {
-  const std::vector<model::LineCounts>& lines = c.row.counts->lines;
-  const auto line = std::ranges::find_if(lines, is_outside);
-  if (line == lines.end()) return std::nullopt;
-  const std::string name = array_names(exercise.product)[matrix_beside(line->array)];
-  const bool stores = line->direction == model::Direction::store;
-  return Complaint{
-      "memory outside of " + name + (stores ? " is written" : " is read"),
-      std::string("at the ") + lab::name_of(line->direction) + " of " + name +
-          ": which threads may do it?",
-      who_reaches(c, *line), Gravity::outside};
+  return c.fence_touched || accesses_outside(c);
 }
 
 namespace {
@@ -306,7 +321,11 @@ std::string most_accesses(const Case& c, const std::string& array, model::Direct
   return found == nullptr ? "" : happens(*found);
 }
 
-Complaint complaint_about_cost(const Case& c, const Target& target) {
+namespace {
+
+// The phase and the place of a complaint about a target: the line that exceeds the target's limit
+// most; if none does, the one whose warps have idle lanes; else the one with the most accesses.
+Complaint about_cost(const Case& c, const Target& target) {
   const std::vector<const model::LineCounts*> lines = lines_counted(c, target);
   const bool of_pieces =
       mentions(target, "sectors") || mentions(target, "wavefronts") || mentions(target, "conflict");
@@ -343,8 +362,6 @@ Complaint complaint_about_cost(const Case& c, const Target& target) {
   }
   return complaint;
 }
-
-namespace {
 
 constexpr int kMostLocalBytes = 1020;  // 255 registers, all that a thread can have
 // What functions keep on the stack besides variables, in unoptimized code.
@@ -474,7 +491,7 @@ Complaint about_target(const Case& c, const Target& target) {
   const double per = target.per_result ? c.measures.at("results") : 1;
   const double total = value_of(target.total, c.measures) / per;
   const double most = value_of(target.at_most, c.measures) / per;
-  Complaint complaint = complaint_about_cost(c, target);
+  Complaint complaint = about_cost(c, target);
   complaint.symptom = std::string(total < most ? "too little: " : "too much: ") + target.name +
                       text::printed(
                           "%s: %.6g; %s %.6g", target.per_result ? " per result" : "", total,
@@ -483,38 +500,45 @@ Complaint about_target(const Case& c, const Target& target) {
   return complaint;
 }
 
-// Of the most serious complaint about a case that fails.
-Gravity gravity_of(const Case& c) {
-  const bool is_hazard = model::has_hazard(*c.row.counts);
-  if (reaches_outside(c) || (c.fence_touched && !is_hazard)) return Gravity::outside;
-  if (is_hazard) return Gravity::hazard;
-  if (!c.right()) return Gravity::wrong;
-  if (!c.audit.surprises.empty()) return Gravity::uncounted;
-  return may_spill(c) ? Gravity::spills : Gravity::count;
+Complaint about_fence(const Case& c) {
+  return {
+      "memory outside of the matrices is written",
+      "at the store of " + result_name() + ": which threads may do it?",
+      "no access to it was seen" + store_lines(c), Gravity::outside};
 }
 
-// That complaint.
-Complaint most_serious(const Case& c) {
-  const model::Counts& counts = *c.row.counts;
-  if (const auto outside = complaint_about_outside(c)) return *outside;
-  if (model::has_hazard(counts)) return about_hazard(c, counts.hazards.front());  // notes come last
-  if (c.fence_touched) {
-    return {
-        "memory outside of the matrices is written",
-        "at the store of " + result_name() + ": which threads may do it?",
-        "no access to it was seen" + store_lines(c), Gravity::outside};
-  }
-  if (!c.right()) return about_wrong_result(c);
-  if (!c.audit.surprises.empty()) return about_surprise(c);
-  if (may_spill(c)) {
-    return {
-        text::printed(
-            "a thread has %.0f bytes on its stack: its local variables are more than the %d that "
-            "fit into registers, so they would spill",
-            c.measures.at("local_bytes"), kMostLocalBytes),
-        "in the local arrays", "give a thread fewer results at a time", Gravity::spills};
-  }
-  return about_target(c, *c.missed.front());
+Complaint about_spills(const Case& c) {
+  return {
+      text::printed(
+          "a thread has %.0f bytes on its stack: its local variables are more than the %d that "
+          "fit into registers, so they would spill",
+          c.measures.at("local_bytes"), kMostLocalBytes),
+      "in the local arrays", "give a thread fewer results at a time", Gravity::spills};
+}
+
+// Why a case may fail, the most serious first.
+struct Fault {
+  bool (*is_in)(const Case&);
+  Complaint (*about)(const Case&);
+  Gravity gravity;
+};
+const Fault kFaults[] = {
+    {accesses_outside, about_outside, Gravity::outside},
+    {[](const Case& c) { return model::has_hazard(*c.row.counts); },
+     [](const Case& c) {
+       return about_hazard(c, c.row.counts->hazards.front());
+     },  // notes are last
+     Gravity::hazard},
+    {[](const Case& c) { return c.fence_touched; }, about_fence, Gravity::outside},
+    {[](const Case& c) { return !c.right(); }, about_wrong_result, Gravity::wrong},
+    {[](const Case& c) { return !c.audit.surprises.empty(); }, about_surprise, Gravity::uncounted},
+    {may_spill, about_spills, Gravity::spills},
+    {[](const Case& c) { return !c.missed.empty(); },
+     [](const Case& c) { return about_target(c, *c.missed.front()); }, Gravity::count}};
+
+const Fault* fault_of(const Case& c) {
+  const auto found = std::ranges::find_if(kFaults, [&](const Fault& f) { return f.is_in(c); });
+  return found == std::end(kFaults) ? nullptr : found;
 }
 
 }  // namespace
@@ -525,15 +549,14 @@ std::string shape_text(const Shape& shape) {
 }
 
 bool fails(const Case& c) {
-  const model::Counts& counts = *c.row.counts;
-  return !c.right() || !c.missed.empty() || model::has_hazard(counts) || may_spill(c) ||
-         !c.audit.surprises.empty() || reaches_outside(c);
+  return fault_of(c) != nullptr;
 }
 
 std::optional<Complaint> complaint_about(Case& c, const std::optional<Complaint>& before) {
-  if (!fails(c) || (before && gravity_of(c) >= before->gravity)) return std::nullopt;
+  const Fault* const fault = fault_of(c);
+  if (fault == nullptr || (before && fault->gravity >= before->gravity)) return std::nullopt;
   annotate(c);
-  Complaint complaint = most_serious(c);
+  Complaint complaint = fault->about(c);
   const bool too_large = c.shape.large && complaint.gravity == Gravity::wrong;
   for (const Hint& hint : exercise.hints) {
     if (too_large || !hint.applies(c)) continue;
