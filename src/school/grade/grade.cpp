@@ -261,8 +261,9 @@ int grade_answer(Options options) {
     }
   }
   if (!options.facts.empty()) {
+    const std::string symptom = verdict.complaint ? verdict.complaint->symptom : "";
     const std::string problem =
-        text::write_file(options.facts, {verdict.facts + facts_about(student)});
+        text::write_file(options.facts, {verdict.facts + facts_about(student) + symptom + "\n"});
     if (!problem.empty()) throw model::Refusal("--facts " + options.facts + ": " + problem);
   }
   if (!options.brief) std::fputs((verdict.table + verdict.score).c_str(), stdout);

@@ -163,7 +163,7 @@ handed_in() (
   dir=$1
   shift
   declare -A name_of id_of id_for is_several file_of attempt_of record_of name_for
-  students=()
+  students=() entries=()
   # Unicode's line breaks, and characters that change the direction of writing.
   turns=$'\xe2\x80[\xa8-\xae]|\xe2\x81[\xa6-\xa9]'
   # Less than every attempt: a file with the exercise's name comes before all others.
@@ -173,9 +173,11 @@ handed_in() (
   declare -A kinds
   for exercise in "${known[@]}"; do kinds[$exercise]=$(kind_of "$exercise"); done
 
-  # Who there is.
+  # Who there is, and in files, five words each: the entry, the exercise, the attempt, the file, and why
+  # it is left out.
+  files=()
   for entry in "$dir"/*; do
-    base=${entry##*/}
+    base=${entry##*/} holds=
     if [ -d "$entry" ]; then
       # Files that this program wrote.
       [[ $base == *-feedback && -e $entry/.grade-class ]] && continue
@@ -184,19 +186,23 @@ handed_in() (
         continue
       fi
       read_prefix "$base" && [[ $base == *_assignsubmission_* ]] || { name=$base id=-; }
-      holds=
       folders_of "$entry"
+      record_of[$entry]=$inside/grades.csv
       for folder in "${inside[@]}"; do
         look_into "$folder"
-        for ((i = 0; i < ${#found[@]}; i += 3)); do holds+="${found[i]} "; done
+        for ((i = 0; i < ${#found[@]}; i += 3)); do
+          files+=("$entry" "${found[@]:i:3}" "") holds+="${found[i]} "
+        done
+        for ((i = 0; i < ${#others[@]}; i += 2)); do files+=("$entry" "" "" "${others[@]:i:2}"); done
       done
     else
       case $base in *.csv | *.csv.partial | *.csv.new) [[ $base == *_grades.csv ]] || continue ;; esac
-      holds=
       if read_file_name "$base"; then
-        holds=$exercise
+        holds=$exercise why=
+        [ "$kind" = "${kinds[$exercise]}" ] || why="a .$kind, and exercise $exercise wants a .${kinds[$exercise]}"
+        files+=("$entry" "$exercise" "$attempt" "$entry" "$why")
       elif [[ $base == *_grades.csv ]]; then
-        prefix=${base%_grades.csv}
+        prefix=${base%_grades.csv} record_of[$entry]=$entry
       else
         leave_out "$entry" "no answer to an exercise by its name"
         continue
@@ -209,47 +215,35 @@ handed_in() (
       leave_out "$entry" "a name that a spreadsheet takes for a formula; rename it"
     else
       note_student "$entry" "$name" "$id" "$holds"
+      entries+=("$entry")
     fi
   done
 
-  # The files that were handed in.
-  declare -A seen
-  for entry in "$dir"/*; do
-    [ -n "${name_of[$entry]:-}" ] || continue
+  declare -A student_of record_for
+  for entry in "${entries[@]}"; do
     student=${name_of[$entry]}
     [ -z "${is_several[$student]:-}" ] || [ "${id_of[$entry]}" = - ] || student+=_${id_of[$entry]}
-    if [ -z "${seen[$student]:-}" ]; then
-      seen[$student]=1
-      students+=("$student")
-      name_for[$student]=${name_of[$entry]}
-    fi
-    base=${entry##*/}
-    if [ -d "$entry" ]; then
-      folders_of "$entry"
-      for folder in "${inside[@]}"; do
-        look_into "$folder"
-        for ((i = 0; i < ${#found[@]}; i += 3)); do
-          [[ " ${requested[*]} " != *" ${found[i]} "* ]] || offer "$student" "${found[@]:i:3}"
-        done
-        for ((i = 0; i < ${#others[@]}; i += 2)); do leave_out "${others[@]:i:2}"; done
-      done
-      record_of[$student]=$inside/grades.csv
-    elif [[ $base == *_grades.csv ]]; then
-      record_of[$student]=$entry
-    elif read_file_name "$base"; then
-      [[ " ${requested[*]} " == *" $exercise "* ]] || continue
-      if [ "$kind" = "${kinds[$exercise]}" ]; then
-        offer "$student" "$exercise" "$attempt" "$entry"
-      else
-        leave_out "$entry" "a .$kind, and exercise $exercise wants a .${kinds[$exercise]}"
-      fi
+    student_of[$entry]=$student
+    [ -n "${name_for[$student]:-}" ] || students+=("$student")
+    name_for[$student]=${name_of[$entry]}
+    record_for[$student]=${record_of[$entry]:-${record_for[$student]:-}}
+  done
+
+  # The files that were handed in.
+  for ((i = 0; i < ${#files[@]}; i += 5)); do
+    student=${student_of[${files[i]}]:-} exercise=${files[i + 1]}
+    [ -n "$student" ] && [[ -z $exercise || " ${requested[*]} " == *" $exercise "* ]] || continue
+    if [ -n "${files[i + 4]}" ]; then
+      leave_out "${files[@]:i + 3:2}"
+    else
+      offer "$student" "${files[@]:i + 1:3}"
     fi
   done
 
   for student in "${students[@]}"; do
     for exercise in "${requested[@]}"; do
       printf '%s\0' "$student" "$exercise" "${file_of[$student/$exercise]:-}" \
-        "${record_of[$student]:-}" "${name_for[$student]}"
+        "${record_for[$student]}" "${name_for[$student]}"
     done
   done
 )
@@ -284,11 +278,12 @@ grade() (
 )
 
 # grade_class.sh STUDENT EXERCISE FILE HINT_LEVEL DIGEST NAME: grades one answer of a class under limits,
-# in the environment that is set below. Writes the grader's messages to PIECES/STUDENT/EXERCISE, and then
-# appends one row to PARTIAL in one write. An instance is drawn by NAME if the answer has no name.
+# in the environment that is set below. Writes the grader's messages to PIECES/STUDENT/EXERCISE, what they
+# complain about beside it, and then appends one row to PARTIAL in one write. An instance is drawn by NAME
+# if the answer has no name.
 grade_one() {
   local student=$1 exercise=$2 file=$3 hint=$4 digest=$5 name=$6
-  local work answer output= code verdict right=– hazard_free=– target=– drawn_by= drawn_for= fact score=0 kept piece
+  local work answer output= code verdict right=– hazard_free=– target=– drawn_by= drawn_for= symptom= fact score=0 kept piece
   work=$(mktemp -d "$TEMPORARY/answer.XXXXXX") || exit 1
   answer=${file##*.} answer=$work/$exercise.${answer,,}
   if [ "$digest" = "more than 1 MB" ]; then
@@ -325,7 +320,7 @@ grade_one() {
     *) verdict="grader error" ;;
   esac
   if [ -s "$work/facts" ]; then
-    for fact in right hazard_free target drawn_by drawn_for; do IFS= read -r "$fact"; done < "$work/facts"
+    for fact in right hazard_free target drawn_by drawn_for symptom; do IFS= read -r "$fact"; done < "$work/facts"
   fi
   # Formulas describe a kernel that is not the student's.
   if [ "${answer##*.}" = txt ]; then
@@ -346,7 +341,7 @@ grade_one() {
   fi
 
   piece=$PIECES/$student/$exercise
-  mkdir -p "$PIECES/$student" && {
+  mkdir -p "$PIECES/$student" && printf '%s\t%s\n' "$exercise" "${symptom:-$verdict}" > "$piece.symptom" && {
     printf '%s: %s, %s of 3 points\n' "$exercise" "$verdict" "$score"
     sed 's/^./  &/' <<< "$output"
   } > "$piece.new" && mv "$piece.new" "$piece" || exit 1
@@ -461,7 +456,7 @@ cat "$temporary/left_out" >&2
 left_out=$(wc -l < "$temporary/left_out")
 declare -A given
 work=() answers=() students=() last=
-: > "$temporary/absent" > "$temporary/wanted"
+: > "$temporary/absent" > "$temporary/wanted" > "$temporary/symptoms" > "$temporary/summary"
 while IFS= read -rd '' student && IFS= read -rd '' exercise && IFS= read -rd '' file &&
   IFS= read -rd '' record && IFS= read -rd '' name; do
   [ "$last" = "$student" ] || students+=("$student")
@@ -520,6 +515,7 @@ for student in "${students[@]}"; do
         echo "$exercise: not handed in"
       else
         cat -- "$pieces/$student/$exercise"
+        cat -- "$pieces/$student/$exercise.symptom" >> "$temporary/symptoms"
       fi
     done
   } > "$new/$name.txt"
@@ -543,50 +539,34 @@ printf '%s\0' "${answers[@]}" | "$BUILD/grade/similar" "$SIMILAR" > "$pairs.new"
 } > "$totals.new" && mv "$totals.new" "$totals" || refuse "$totals: cannot be written"
 
 # The symptom of an answer that failed, or else the verdict. Those that differ only in a number are one.
-cat -- "$new"/*.txt | awk -v exercises="${exercises[*]}" '
-  function note(  kind) {
-    if (failure == "") return
-    kind = failure
+# The summary is what a session opens with.
+awk -F '\t' -v exercises="${exercises[*]}" -v summary="$temporary/summary" '
+  { ++handed_in[$1] }
+  $2 == "passed" { ++passed[$1]; next }
+  {
+    kind = $2
     gsub(/[0-9][0-9.,]*/, "0", kind)
-    if (!((exercise, kind) in words)) words[exercise, kind] = failure
-    if (++times[exercise, kind] > times[exercise, most[exercise]]) most[exercise] = kind
-    failure = ""
+    if (!(($1, kind) in words)) words[$1, kind] = $2
+    if (++times[$1, kind] > times[$1, most[$1]]) most[$1] = kind
   }
-  BEGIN { n = split(exercises, name, " "); for (i = 1; i <= n; ++i) known[name[i]] = 1 }
-  /^[0-9]/ && known[substr($1, 1, length($1) - 1)] {
-    note()
-    exercise = substr($1, 1, length($1) - 1)
-    failure = $0
-    sub(/^[^ ]* /, "", failure)
-    sub(/, [^ ]* of 3 points$/, "", failure)
-    if (failure != "not handed in") ++handed_in[exercise]
-    if (failure == "passed") ++passed[exercise]
-    if (failure == "passed" || failure == "not handed in") failure = ""
-    next
-  }
-  in_symptom && /^            [^ ]/ && !/^ *(HINT=|highest hint)/ { failure = failure substr($0, 12); next }
-  { in_symptom = 0 }
-  /^  FAILED/ { failure = substr($0, 13); in_symptom = 1; next }
   END {
-    note()
     print "exercise,handed_in,passed,commonest_failure,students"
+    n = split(exercises, name, " ")
     for (i = 1; i <= n; ++i) {
       e = name[i]
-      gsub(/"/, "\"\"", words[e, most[e]])
-      printf "%s,%d,%d,\"%s\",%d\n", e, handed_in[e], passed[e], words[e, most[e]], times[e, most[e]]
+      failure = words[e, most[e]]
+      if (handed_in[e]) {
+        printf "%-24s %d of %d passed%s\n", e, passed[e], handed_in[e],
+          failure == "" ? "" : "; commonest failure (" times[e, most[e]] "): " failure > summary
+      }
+      gsub(/"/, "\"\"", failure)
+      printf "%s,%d,%d,\"%s\",%d\n", e, handed_in[e], passed[e], failure, times[e, most[e]]
     }
-  }' > "$failures.new" && mv "$failures.new" "$failures" || refuse "$failures: cannot be written"
+  }' "$temporary/symptoms" > "$failures.new" && mv "$failures.new" "$failures" || refuse "$failures: cannot be written"
 mv "$table" "$OUT" && rm -rf "$partial" "$pieces" || refuse "OUT=$OUT: cannot be written"
 
 count() { [ "$1" = 1 ] && echo "1 $2" || echo "$1 $2s"; }
-# What a session opens with.
-awk -F , 'FNR > 1 && $2 > 0 {
-  words = $0
-  sub(/^[^"]*"/, "", words)
-  sub(/",[0-9]*$/, "", words)
-  gsub(/""/, "\"", words)
-  printf "%-24s %d of %d passed%s\n", $1, $3, $2, words == "" ? "" : "; commonest failure (" $NF "): " words
-}' "$failures"
+cat "$temporary/summary"
 echo "$(count ${#students[@]} student), $(count ${#exercises[@]} exercise): $OUT"
 echo "points and total for each student: $totals"
 echo "passed, and the commonest failure, for each exercise: $failures"
