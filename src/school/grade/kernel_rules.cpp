@@ -10,6 +10,16 @@ namespace grade {
 
 namespace {
 
+// The part of C++ that the grader reads: names, numbers and signs.
+struct Token {
+  std::string text;
+  std::size_t line;
+  bool is(std::string_view what) const { return text == what; }
+  bool is_name() const {
+    return std::isalpha(static_cast<unsigned char>(text[0])) || text[0] == '_';
+  }
+};
+
 bool is_digit(char c) {
   return std::isdigit(static_cast<unsigned char>(c)) != 0;
 }
@@ -82,8 +92,9 @@ void check_sign(std::string_view rest, const std::string& name, std::size_t i) {
   }
 }
 
-}  // namespace
-
+// The tokens of some lines of the file `name`; comments are left out. Refuses what could hide code
+// from us: preprocessor lines except #pragma unroll, backslashes outside of comments and at the
+// ends of lines, control characters, text in quotes.
 std::vector<Token> tokens_of(
     const std::vector<std::string>& lines, LineRange range, const std::string& name) {
   std::vector<Token> tokens;
@@ -129,8 +140,6 @@ std::vector<Token> tokens_of(
   return tokens;
 }
 
-namespace {
-
 using Names = std::set<std::string_view>;
 
 constexpr const char* kNoAllocating =
@@ -144,8 +153,7 @@ const Names kTypes = {"auto",     "bool",      "char",    "short",   "int",     
                       "float3",   "float4",    "int2",    "int3",    "int4",     "uint2",
                       "uint3",    "uint4",     "double2", "dim3",    "void"};
 
-}  // namespace
-
+// Why a kernel may not use a name, as the end of a sentence; null if it may.
 const char* why_refused(std::string_view name) {
   static const std::map<std::string_view, const char*> kRefused = {
       {"asm", "inline PTX cannot be traced; write it in CUDA C++"},
@@ -184,6 +192,8 @@ const char* why_refused(std::string_view name) {
   return found == kRefused.end() ? nullptr : found->second;
 }
 
+// Whether a name with two underscores, or one before a capital, is among those that CUDA gives to
+// kernels. All others of this kind belong to the compiler.
 bool is_cuda(std::string_view name) {
   static const Names kNames = {
       "__ldg",         "__mul24",        "__restrict",    "__forceinline__",
@@ -198,6 +208,7 @@ bool is_cuda(std::string_view name) {
   return kNames.contains(name);
 }
 
+// Whether a bracket may follow the name: a keyword, a type or a function of CUDA.
 bool may_be_called(std::string_view name) {
   static const Names kNames = {
       "if",          "else",        "for",         "while",       "do",
@@ -213,30 +224,19 @@ bool may_be_called(std::string_view name) {
   return kNames.contains(name) || kTypes.contains(name) || is_cuda(name);
 }
 
-std::span<const Instructions> instructions() {
-  static constexpr std::string_view kTensorCores[] = {
-      "ldmatrix_x4", "mma_m16n8k8_tf32", "cvt_rna_tf32"};
-  static constexpr std::string_view kBarriers[] = {"mbarrier_init",   "fence_mbarrier_init",
-                                                   "mbarrier_arrive", "mbarrier_arrive_expect_tx",
-                                                   "mbarrier_wait",   "bar_sync",
-                                                   "bar_arrive"};
-  static constexpr Instructions kAll[] = {
-      {"simulator/cuda/instructions.h", kTensorCores},
-      {"simulator/cuda/hopper_instructions.h", kBarriers}};
-  return kAll;
-}
+// Functions of a header, for the exercises that include it.
+const std::map<std::string_view, Names> kInstructions = {
+    {"simulator/cuda/instructions.h", {"ldmatrix_x4", "mma_m16n8k8_tf32", "cvt_rna_tf32"}},
+    {"simulator/cuda/hopper_instructions.h",
+     {"mbarrier_init", "fence_mbarrier_init", "mbarrier_arrive", "mbarrier_arrive_expect_tx",
+      "mbarrier_wait", "bar_sync", "bar_arrive"}}};
 
-bool is_type(std::string_view name) {
-  return kTypes.contains(name);
-}
-
+// Types that may be written with std:: before them.
 bool is_standard_type(std::string_view name) {
   return name == "size_t" ||
          (name.ends_with("_t") &&
           (name.starts_with("int") || name.starts_with("uint") || name.starts_with("ptrdiff")));
 }
-
-namespace {
 
 using OwnNames = std::set<std::string, std::less<>>;
 
@@ -250,7 +250,9 @@ struct Declared {
     for (std::size_t i = 0; i < tokens.size(); ++i) add_other(tokens, i);
   }
 
-  bool is_type(std::string_view name) const { return types.contains(name) || grade::is_type(name); }
+  bool is_type(std::string_view name) const {
+    return types.contains(name) || kTypes.contains(name);
+  }
 
  private:
   void add_types(const std::vector<Token>& tokens, std::size_t i) {
@@ -368,7 +370,7 @@ std::set<std::string> helpers_in(const std::vector<std::string>& skeleton) {
     }
   }
   for (const std::string& name : not_for_kernels) helpers.erase(name);
-  for (const auto& [header, functions] : instructions()) {
+  for (const auto& [header, functions] : kInstructions) {
     const std::string include = "#include \"" + std::string(header) + "\"";
     if (std::ranges::find(skeleton, include) == skeleton.end()) continue;
     helpers.insert(functions.begin(), functions.end());
