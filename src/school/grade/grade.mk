@@ -16,7 +16,7 @@ $(GRADED)/grader.o $(GRADED)/inspect.o: $(BUILD)/link.flags
 	readelf -sW $(NEW) | awk '$$5 == "UNIQUE" { print $$8 }' > $(NEW).script
 	objcopy --weaken-symbols=$(NEW).script $(NEW) && mv -f $(NEW) $@ && rm $(NEW).script
 $(GRADED)/assemble: $(call OBJECTS,src/school/grade/assemble.cpp $(ANSWER) $(filter src/text/%,$(SOURCES)))
-$(GRADED)/similar: $(call OBJECTS,src/school/grade/similar.cpp)
+$(GRADED)/similar: $(call OBJECTS,src/school/grade/similar.cpp $(ANSWER) $(filter src/text/%,$(SOURCES)))
 TOOLS += $(GRADED)/assemble $(GRADED)/similar
 # An uninitialized variable must not be 0 by luck (g++ 12 and later).
 NOT_ZERO := $(if $(filter-out 11,$(COMPILER)),-ftrivial-auto-var-init=pattern)

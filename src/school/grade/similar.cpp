@@ -42,16 +42,13 @@ struct Answer {
 
 std::string regions_in(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  std::string text, line;
+  std::string text;
   bool inside = false;
-  while (std::getline(file, line)) {
-    const std::size_t first = line.find_first_not_of(" \t\r");
-    const std::size_t last = line.find_last_not_of(" \t\r");
-    const std::string_view trimmed =
-        first == line.npos ? "" : std::string_view(line).substr(first, last - first + 1);
-    if (trimmed == kRegionEnds) inside = false;
-    if (inside) text += std::string(trimmed) + "\n";
-    if (trimmed == kRegionBegins) inside = true;
+  for (const std::string& whole : lines_of({std::istreambuf_iterator<char>(file), {}})) {
+    const std::string line = trimmed(whole);
+    if (line == kRegionEnds) inside = false;
+    if (inside) text += line + "\n";
+    if (line == kRegionBegins) inside = true;
   }
   return text;
 }
