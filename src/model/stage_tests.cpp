@@ -407,6 +407,17 @@ std::vector<const Stage*> stages() {
   return all;
 }
 
+template <class Visit>
+void for_each_gpu_and_stage(Visit visit) {
+  for (const Gpu& gpu : known_gpus()) {
+    for (const Stage* stage : stages()) {
+      CAPTURE(gpu.name);
+      CAPTURE(stage->number);
+      visit(gpu, *stage);
+    }
+  }
+}
+
 }  // namespace
 
 TEST_CASE("the busiest SM computes whole tiles, and one more than its share if there is a rest") {
@@ -527,17 +538,13 @@ TEST_CASE("a variant whose shared memory a block cannot have on that GPU is not 
 }
 
 TEST_CASE("every GPU has room for a variant of every stage, if not for parts from stage 18 on") {
-  for (const Gpu& gpu : known_gpus()) {
-    for (const Stage* stage : stages()) {
-      CAPTURE(gpu.name);
-      CAPTURE(stage->number);
-      const bool has_room = first_variant(*stage, gpu).shared_bytes <= gpu.smem_bytes_per_block;
-      const bool is_of_parts = multiplies_parts(stage->variants.front());
-      CHECK((has_room || (is_of_parts && stage->needs.only_there && !is_traceable(*stage, gpu))));
-      const int needed = (stage->variants.front().BM + 128) * 512;  // 4 places of such lines
-      if (is_of_parts) CHECK(has_room == (gpu.smem_bytes_per_block >= needed));
-    }
-  }
+  for_each_gpu_and_stage([](const Gpu& gpu, const Stage& stage) {
+    const bool has_room = first_variant(stage, gpu).shared_bytes <= gpu.smem_bytes_per_block;
+    const bool is_of_parts = multiplies_parts(stage.variants.front());
+    CHECK((has_room || (is_of_parts && stage.needs.only_there && !is_traceable(stage, gpu))));
+    const int needed = (stage.variants.front().BM + 128) * 512;  // 4 places of such lines
+    if (is_of_parts) CHECK(has_room == (gpu.smem_bytes_per_block >= needed));
+  });
 }
 
 TEST_CASE("a stage says what a GPU lacks to run its kernels") {
@@ -586,33 +593,32 @@ TEST_CASE("beside a variant stands the one of its name, or the one that suits") 
   CHECK(beside("32x32") == "64x64");
 }
 
-TEST_CASE("every stage runs its first variant at 4096 and 8192, on every GPU") {
-  for (const Gpu& gpu : known_gpus()) {
-    CAPTURE(gpu.name);
-    for (const Stage* stage : stages()) {
-      CAPTURE(stage->number);
-      CHECK(&suited_variant(*stage, gpu, 4096, 4096) == &first_variant(*stage, gpu));
-      CHECK(&suited_variant(*stage, gpu, 8192, 8192) == &first_variant(*stage, gpu));
-      CHECK(&suited_variant(*stage, gpu, 8192, 4096) == &first_variant(*stage, gpu));
+TEST_CASE(
+    "every stage runs its first variant at 4096 and 8192, and with three tiles per SM or more") {
+  for_each_gpu_and_stage([](const Gpu& gpu, const Stage& stage) {
+    const Variant& first = first_variant(stage, gpu);
+    CHECK(&suited_variant(stage, gpu, 8192, 4096) == &first);
+    for (int side = 256; side <= 8192; side += 256) {
+      CAPTURE(side);
+      const bool is_large = side == 4096 || side == 8192;
+      if (is_large || spread(first, gpu, side, side).tiles >= 3LL * gpu.sms)
+        CHECK(&suited_variant(stage, gpu, side, side) == &first);
     }
-  }
+  });
 }
 
 TEST_CASE("no stage runs a variant that is not marked for small products, and some run one") {
   int small = 0;
-  for (const Gpu& gpu : known_gpus()) {
-    for (const Stage* stage : stages()) {
-      CAPTURE(stage->number);
-      for (const int M : {1, 64, 255, 512, 1024, 1500, 3000}) {
-        for (const int N : {1, 64, 255, 512, 1024, 1500, 3000}) {
-          const Variant* variant = &suited_variant(*stage, gpu, M, N);
-          if (variant == &first_variant(*stage, gpu)) continue;
-          CHECK(variant->for_small);
-          ++small;
-        }
+  for_each_gpu_and_stage([&](const Gpu& gpu, const Stage& stage) {
+    for (const int M : {1, 64, 255, 512, 1024, 1500, 3000}) {
+      for (const int N : {1, 64, 255, 512, 1024, 1500, 3000}) {
+        const Variant* variant = &suited_variant(stage, gpu, M, N);
+        if (variant == &first_variant(stage, gpu)) continue;
+        CHECK(variant->for_small);
+        ++small;
       }
     }
-  }
+  });
   CHECK(small > 0);
 }
 
@@ -634,36 +640,17 @@ TEST_CASE("a stage's variants for small products have smaller tiles, or more war
 }
 
 TEST_CASE("twice the rows and columns never get a smaller tile") {
-  std::vector<const Stage*> all = stages();
-  all.push_back(&kStage);
-  for (const Gpu& gpu : known_gpus()) {
-    CAPTURE(gpu.name);
-    for (const Stage* stage : all) {
-      CAPTURE(stage->number);
-      if (!why_not_run(*stage, gpu).empty()) continue;
-      for (int side = 64; side <= 4096; side += 64) {
-        CAPTURE(side);
-        CHECK(
-            &suited_variant(*stage, gpu, 2 * side, 2 * side) <=
-            &suited_variant(*stage, gpu, side, side));
-      }
+  const auto check = [](const Gpu& gpu, const Stage& stage) {
+    if (!why_not_run(stage, gpu).empty()) return;
+    for (int side = 64; side <= 4096; side += 64) {
+      CAPTURE(side);
+      CHECK(
+          &suited_variant(stage, gpu, 2 * side, 2 * side) <=
+          &suited_variant(stage, gpu, side, side));
     }
-  }
-}
-
-TEST_CASE("with three tiles per SM or more, the first variant runs") {
-  for (const Gpu& gpu : known_gpus()) {
-    CAPTURE(gpu.name);
-    for (const Stage* stage : stages()) {
-      CAPTURE(stage->number);
-      for (int side = 256; side <= 8192; side += 256) {
-        const Variant& first = first_variant(*stage, gpu);
-        if (spread(first, gpu, side, side).tiles < 3LL * gpu.sms) continue;
-        CAPTURE(side);
-        CHECK(&suited_variant(*stage, gpu, side, side) == &first);
-      }
-    }
-  }
+  };
+  for_each_gpu_and_stage(check);
+  for (const Gpu& gpu : known_gpus()) check(gpu, kStage);
 }
 
 }  // namespace model
