@@ -19,7 +19,7 @@ trap 'rm -rf "$work"' EXIT
   cat "$work/log" >&2
   exit 1
 }
-c++filt -p <"$work/log" >"$work/ptxas"
+c++filt -p <"$work/log" | awk -f "$root/src/model/ptxas_registers.awk" >"$work/registers"
 
 PATH=$PATH:$(dirname "$(command -v "$nvcc")")
 if command -v cuobjdump >/dev/null; then
@@ -31,7 +31,6 @@ else
 fi | awk -f "$root/src/model/sass_mix.awk" | c++filt -p >"$work/mix"
 
 awk -F '\t' -v arch="$arch" '
-  function as_number(text) { return match($0, "[0-9]+ " text) ? substr($0, RSTART) + 0 : 0 }
   function print_kernel(name, i, columns, shown, sums, loop, whole, inner) {
     printf "%s, sm_%s\n%s\n", name, arch, resources[name]
     if (!((name, "whole") in mix)) return
@@ -51,14 +50,11 @@ awk -F '\t' -v arch="$arch" '
     kinds = split("LDG.32 LDG.64 LDG.128 LDS.32 LDS.64 LDS.128 LDSM LDSM.2 LDSM.4 STS.32 STS.64 STS.128 " \
                   "STG.32 STG.64 STG.128 LDGSTS.32 LDGSTS.64 LDGSTS.128 FFMA MMA BAR other", label, " ")
   }
-  FILENAME ~ /ptxas$/ && /Compiling entry function/ {
-    split($0, quoted, "\047")
-    kernel = quoted[2]
-  }
-  FILENAME ~ /ptxas$/ && /bytes spill stores/ { spilled = as_number("bytes spill stores") }
-  FILENAME ~ /ptxas$/ && /Used [0-9]+ registers/ {
-    resources[kernel] = "  " as_number("registers") " registers per thread, " spilled \
-                        " bytes spilled, " as_number("bytes smem") " bytes of static shared memory"
+  FILENAME ~ /registers$/ {
+    split($0, quoted, "\"")
+    split(quoted[3], count, ", ")
+    resources[quoted[2]] = "  " count[3] " registers per thread, " count[4] " bytes spilled, " \
+                           count[5] + 0 " bytes of static shared memory"
   }
   FILENAME ~ /mix$/ { mix[$1, $2] = $3 }
   FILENAME == "-" && ($1 in resources) && !($1 in printed) {
@@ -71,7 +67,7 @@ awk -F '\t' -v arch="$arch" '
     print "no such kernel: --list names the stages and their variants" >"/dev/stderr"
     exit 2
   }
-' "$work/ptxas" "$work/mix" -
+' "$work/registers" "$work/mix" -
 
 if [ -s "$work/mix" ]; then
   echo "Instructions per warp. main loop: one iteration along K, by the shortest path that copies, as a"
