@@ -154,21 +154,21 @@ function max(a, b) {
   return a > b ? a : b
 }
 
-function report(part, first, last, but_first, but_last, only_way, i, k, sum, stalled, multiplied, line) {
+# Prints the counts of the instructions from `first` to `last`, but not from `but_first` to `but_last`;
+# with `only_way`, of those that find_way() marked. They are taken[1] to taken[all].
+function report(part, first, last, but_first, but_last, only_way,
+                i, k, all, taken, sum, stalled, multiplied, line) {
   for (i = first; i <= last; ++i) {
     if (i >= but_first && i <= but_last || only_way && !on_way[i]) continue
+    taken[++all] = i
     ++sum[kind[i]]
-  }
-  line = kernel "\t" part "\t"
-  for (k = 1; k <= count_of_kinds; ++k) line = line sum[kinds[k]] + 0 ", "
-  line = line waits(first, last, but_first, but_last, only_way, part != "whole") ", "
-  for (i = first; i <= last; ++i) {
-    if (i >= but_first && i <= but_last || only_way && !on_way[i]) continue
     stalled += stalls[i]
     multiplied += products[i]
   }
-  line = line stalled + 0 ", " bank_waits(first, last, but_first, but_last, only_way, part != "whole")
-  print line ", " multiplied + 0
+  line = kernel "\t" part "\t"
+  for (k = 1; k <= count_of_kinds; ++k) line = line sum[kinds[k]] + 0 ", "
+  print line waits(taken, all, part != "whole") ", " stalled + 0 ", " \
+        bank_waits(taken, all, part != "whole") ", " multiplied + 0
 }
 
 # Whether an instruction reads its registers right when it is issued. Those of memory, of the special
@@ -178,12 +178,12 @@ function reads_at_issue(i) {
 }
 
 # The cycles that a part's instructions wait for registers, as the heading says. `again` as in waits.
-function bank_waits(first, last, but_first, but_last, only_way, again,
-                    i, pass, count, source, s, bank, r, kept, reads, busy, waited, wait) {
+function bank_waits(taken, all, again,
+                    i, n, pass, count, source, s, bank, r, kept, reads, busy, waited, wait) {
   for (pass = 1; pass <= 1 + again; ++pass) {
     waited = 0
-    for (i = first; i <= last; ++i) {
-      if (i >= but_first && i <= but_last || only_way && !on_way[i]) continue
+    for (n = 1; n <= all; ++n) {
+      i = taken[n]
       reads[0] = reads[1] = 0
       count = reads_at_issue(i) ? split(operands[i], source, ",") : 0
       # The first operand is where the result goes, unless that is a predicate.
@@ -211,13 +211,13 @@ function memory_of(kind) {
 }
 
 # The waits of a part, as the heading says. `again`: runs it twice and counts the second time.
-function waits(first, last, but_first, but_last, only_way, again,
-               i, pass, now, rest, r, n, memory, issued, loaded_from, began, times, ahead) {
+function waits(taken, all, again,
+               i, t, pass, now, rest, r, n, memory, issued, loaded_from, began, times, ahead) {
   for (pass = 1; pass <= 1 + again; ++pass) {
     clear(times)
     clear(ahead)
-    for (i = first; i <= last; ++i) {
-      if (i >= but_first && i <= but_last || only_way && !on_way[i]) continue
+    for (t = 1; t <= all; ++t) {
+      i = taken[t]
       ++now
       for (rest = " " operands[i]; match(rest, /[^A-Z]R[0-9]+/); rest = substr(rest, RSTART + RLENGTH)) {
         r = substr(rest, RSTART + 2, RLENGTH - 2)
