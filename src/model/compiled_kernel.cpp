@@ -55,8 +55,6 @@ std::optional<CompiledKernel> find_compiled_loop(std::string_view kernel, int co
 
 namespace {
 
-using Set = std::vector<bool>;  // of blocks
-
 struct SassInstruction {
   std::string opcode;
   std::string target;  // the label of a branch; empty: not a branch
@@ -82,7 +80,7 @@ bool ends_block(const SassInstruction& i) {
 struct Graph {
   struct BasicBlock {
     std::size_t first, last;  // instructions
-    std::vector<std::size_t> after, before;
+    std::vector<std::size_t> after;
     bool ends = false;  // the thread may end here
   };
   std::vector<BasicBlock> blocks;
@@ -91,7 +89,7 @@ struct Graph {
 
 Graph graph_of(
     const std::vector<SassInstruction>& code, const std::map<std::string, std::size_t>& labels) {
-  Set leads(code.size() + 1, false);
+  std::vector<bool> leads(code.size() + 1);
   leads[0] = true;
   for (const auto& [label, at] : labels) leads[at] = true;
   for (std::size_t i = 0; i < code.size(); ++i) {
@@ -107,10 +105,6 @@ Graph graph_of(
   for (std::size_t b = 0; b < graph.blocks.size(); ++b) {
     Graph::BasicBlock& block = graph.blocks[b];
     const SassInstruction& last = code[block.last];
-    const auto goes_to = [&](std::size_t to) {
-      block.after.push_back(to);
-      graph.blocks[to].before.push_back(b);
-    };
     if (is_indirect(last)) graph.known = false;
     if (last.opcode.starts_with("EXIT") || last.opcode.starts_with("RET")) block.ends = true;
     if (!last.target.empty()) {
@@ -118,91 +112,45 @@ Graph graph_of(
       if (found == labels.end()) {
         graph.known = false;
       } else if (found->second < code.size()) {
-        goes_to(block_of[found->second]);
+        block.after.push_back(block_of[found->second]);
       }
     }
-    if (!ends_path(last) && b + 1 < graph.blocks.size()) goes_to(b + 1);
+    if (!ends_path(last) && b + 1 < graph.blocks.size()) block.after.push_back(b + 1);
   }
   return graph;
 }
 
-// For each block, the blocks that are on every path to it from `starts`, along `edges`. Blocks that
-// no path reaches have all.
-std::vector<Set> always_before(
-    const Graph& graph, const Set& starts, std::vector<std::size_t> Graph::BasicBlock::*from) {
-  const std::size_t count = graph.blocks.size();
-  std::vector<Set> before(count, Set(count, true));
-  for (std::size_t b = 0; b < count; ++b) {
-    if (!starts[b]) continue;
-    before[b].assign(count, false);
-    before[b][b] = true;
+// Whether a path that begins with one of these blocks comes to the block `to`, or for kEnd to where
+// the thread may end, without passing through another one.
+constexpr std::size_t kEnd = std::string::npos;
+bool reaches(
+    const Graph& graph, std::vector<std::size_t> begins, std::size_t to, std::size_t without) {
+  std::vector<bool> seen(graph.blocks.size());
+  while (!begins.empty()) {
+    const std::size_t b = begins.back();
+    const Graph::BasicBlock& block = graph.blocks[b];
+    begins.pop_back();
+    if (b == without || seen[b]) continue;
+    if (to == kEnd ? block.ends : b == to) return true;
+    seen[b] = true;
+    begins.insert(begins.end(), block.after.begin(), block.after.end());
   }
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (std::size_t b = 0; b < count; ++b) {
-      if (starts[b]) continue;
-      Set meet(count, true);
-      for (const std::size_t p : graph.blocks[b].*from) {
-        for (std::size_t i = 0; i < count; ++i) meet[i] = meet[i] && before[p][i];
-      }
-      meet[b] = true;
-      if (meet == before[b]) continue;
-      before[b] = std::move(meet);
-      changed = true;
-    }
-  }
-  return before;
+  return false;
 }
 
-// For each block, the loops that contain it, by the loop's first block. Nothing if a loop is
-// entered in more than one place.
-std::vector<Set> loops_of(const Graph& graph, const std::vector<Set>& dominators) {
-  const std::size_t count = graph.blocks.size();
-  std::vector<Set> loops(count, Set(count, false));
-  for (std::size_t from = 0; from < count; ++from) {
-    for (const std::size_t head : graph.blocks[from].after) {
-      if (!dominators[from][head]) {
-        if (head <= from) return {};
-        continue;
-      }
-      std::vector<std::size_t> work{from};
-      loops[head][head] = true;
-      while (!work.empty()) {
-        const std::size_t b = work.back();
-        work.pop_back();
-        if (loops[b][head]) continue;
-        loops[b][head] = true;
-        work.insert(work.end(), graph.blocks[b].before.begin(), graph.blocks[b].before.end());
-      }
-    }
-  }
-  return loops;
+// Whether `a` is always before `b`, `b` always after `a`, and no loop has one without the other.
+bool are_in_turns(const Graph& graph, std::size_t a, std::size_t b) {
+  return !reaches(graph, {0}, b, a) && !reaches(graph, {a}, kEnd, b) &&
+         !reaches(graph, graph.blocks[a].after, a, b) &&
+         !reaches(graph, graph.blocks[b].after, b, a);
 }
 
-// For each block, a number that blocks share that are executed equally often.
-std::vector<std::size_t> classes_of(const Graph& graph) {
-  const std::size_t count = graph.blocks.size();
-  std::vector<std::size_t> classes(count);
-  for (std::size_t b = 0; b < count; ++b) classes[b] = b;
-  if (!graph.known) return classes;
-  Set entry(count, false), exits(count, false);
-  entry[0] = true;
-  for (std::size_t b = 0; b < count; ++b) exits[b] = graph.blocks[b].ends;
-  const std::vector<Set> dominators = always_before(graph, entry, &Graph::BasicBlock::before);
-  const std::vector<Set> followers = always_before(graph, exits, &Graph::BasicBlock::after);
-  const std::vector<Set> loops = loops_of(graph, dominators);
-  if (loops.empty()) return classes;
-  for (std::size_t b = 0; b < count; ++b) {
-    for (std::size_t a = 0; a < b; ++a) {
-      const bool forward = dominators[b][a] && followers[a][b];
-      const bool backward = dominators[a][b] && followers[b][a];
-      if ((forward || backward) && loops[a] == loops[b]) {
-        classes[b] = classes[a];
-        break;
-      }
-    }
-  }
-  return classes;
+// The first block that is executed as often as this one.
+std::size_t first_alike(const Graph& graph, std::size_t b) {
+  if (!graph.known) return b;
+  std::size_t a = 0;
+  while (a < b && !are_in_turns(graph, a, b) && !are_in_turns(graph, b, a)) ++a;
+  return a;
 }
 
 int bytes_of(const std::string& opcode) {
@@ -267,19 +215,20 @@ struct Reader {
   SassKernel finish() {
     SassKernel kernel{name, {}};
     const Graph graph = graph_of(code, labels);
-    const std::vector<std::size_t> classes = classes_of(graph);
     for (std::size_t b = 0; b < graph.blocks.size(); ++b) {
+      std::optional<int> together;
       for (std::size_t i = graph.blocks[b].first; i <= graph.blocks[b].last; ++i) {
         const std::string& opcode = code[i].opcode;
         const bool matrices = opcode.starts_with("LDSM");
         const bool stores = opcode.starts_with("STS") && !opcode.starts_with("STSM");
         if (!matrices && !stores && !opcode.starts_with("LDS")) continue;
+        if (!together) together = static_cast<int>(first_alike(graph, b));
         using Kind = SharedInstruction::Kind;
         kernel.instructions.push_back(
             {matrices ? Kind::load_matrices
              : stores ? Kind::store
                       : Kind::load,
-             matrices ? 16 : bytes_of(opcode), code[i].predicated, static_cast<int>(classes[b]),
+             matrices ? 16 : bytes_of(opcode), code[i].predicated, *together,
              std::move(code[i].places)});
       }
     }

@@ -95,7 +95,7 @@ struct SassKernel {
 
 // Reads the output of `nvdisasm -gi` for a cubin that was compiled with -lineinfo. `together`
 // follows from the branches: of two instructions, the first is always followed by the second, the
-// second always preceded by the first, and the same loops contain both.
+// second always preceded by the first, and no loop has one without the other.
 std::vector<SassKernel> read_sass(std::istream& disassembly);
 
 // A kernel's loads from shared memory as they were compiled: the compiler merges loads of

@@ -340,6 +340,7 @@ TEST_CASE("the shared-memory instructions of a disassembly are those in their go
   // Now there is no loop.
   add("a warp may end between two instructions", replaced(kCode, "@!P3 BRA `(.L_x_1)", "@P1 EXIT"));
   add("it does not", replaced(kCode, "@!P3 BRA `(.L_x_1)", "IADD3 R1, R1, R2, R3"));
+  add("an iteration may leave out its second half", replaced(kCode, "(.L_x_2) ;", "(.L_x_1) ;"));
   add("a branch's target is computed: only within one block",
       replaced(kCode, "S2R R0, SR_TID.X", "BRX R2 -0x10"));
   testing::compare_with_golden("shared-instructions", texts);
