@@ -27,34 +27,28 @@ double warps(const Variant& variant) {
   return std::ceil(variant.threads() / 32.0);
 }
 
-// fp32 from two parts multiplies high * high, high * low and low * high.
-double products_of_result(Multiplier multiplier) {
-  return multiplier == Multiplier::wgmma_3xtf32 || multiplier == Multiplier::wgmma_3xf16 ? 3 : 1;
+struct Multiplying {
+  double products;  // multiply-adds of an instruction, for one warp
+  // Of each product of fp32: from two parts they are high * high, high * low and low * high.
+  double of_result;
+  double of_tf32;  // how many are multiplied while a tensor core multiplies one of tf32
+};
+
+// The products of a wgmma depend on the width that a kernel chooses: m64n256 is the widest.
+const Multiplying& of(Multiplier multiplier) {
+  static constexpr Multiplying kAll[] = {
+      {32, 1, 0},                  // ffma
+      {16 * 8 * 8, 1, 1},          // mma_tf32
+      {64 * 256 * 8 / 4, 1, 1},    // wgmma_tf32
+      {64 * 256 * 16 / 4, 1, 2},   // wgmma_bf16
+      {64 * 128 * 8 / 4, 3, 1},    // wgmma_3xtf32
+      {64 * 128 * 16 / 4, 3, 2}};  // wgmma_3xf16
+  return kAll[static_cast<int>(multiplier)];
 }
 
 // For each step of K.
 double products_of_a_thread(const Variant& variant) {
-  return products_of_result(variant.multiplier) * variant.BM * variant.BN / variant.threads();
-}
-
-// The multiply-adds of a tensor core's instruction, for one warp. That of wgmma depends on the
-// width that a kernel chooses: m64n256 is the widest.
-double products_of_instruction(Multiplier multiplier) {
-  switch (multiplier) {
-    case Multiplier::ffma:
-      return 32;
-    case Multiplier::mma_tf32:
-      return 16 * 8 * 8;
-    case Multiplier::wgmma_tf32:
-      return 64 * 256 * 8 / 4;
-    case Multiplier::wgmma_bf16:
-      return 64 * 256 * 16 / 4;
-    case Multiplier::wgmma_3xtf32:
-      return 64 * 128 * 8 / 4;
-    case Multiplier::wgmma_3xf16:
-      return 64 * 128 * 16 / 4;
-  }
-  return 32;
+  return of(variant.multiplier).of_result * variant.BM * variant.BN / variant.threads();
 }
 
 // With which wgmma reads its operands in shared memory, 128 bytes at a time: an m64nNk8 reads N x 8
@@ -67,8 +61,7 @@ double operand_wavefronts(const Variant& variant, double products) {
   constexpr double kRows = 64, kRowBytes = 32;
   const bool halves = multiplies_parts(variant) || multiplies_bf16(variant);
   const double bytes = halves ? 2 : 4;
-  const double columns =
-      4 * products_of_instruction(variant.multiplier) / (kRows * kRowBytes / bytes);
+  const double columns = 4 * of(variant.multiplier).products / (kRows * kRowBytes / bytes);
   return products * bytes * (1 / kRows + (halves ? 1 / columns : 0)) / kWavefrontBytes;
 }
 
@@ -166,22 +159,9 @@ Ceiling ceiling_of(
 }  // namespace
 
 double products_per_clock(const Gpu& gpu, Multiplier multiplier) {
-  const double tf32 = gpu.tf32_products_per_clock;
-  switch (multiplier) {
-    case Multiplier::ffma:
-      return gpu.fp32_lanes_per_sm;
-    case Multiplier::mma_tf32:
-      return tf32 * gpu.mma_share;
-    case Multiplier::wgmma_tf32:
-      return tf32;
-    case Multiplier::wgmma_bf16:
-      return 2 * tf32;
-    case Multiplier::wgmma_3xtf32:
-      return tf32 / products_of_result(multiplier);
-    case Multiplier::wgmma_3xf16:
-      return 2 * tf32 / products_of_result(multiplier);
-  }
-  return 0;
+  if (multiplier == Multiplier::ffma) return gpu.fp32_lanes_per_sm;
+  const double share = multiplier == Multiplier::mma_tf32 ? gpu.mma_share : 1;
+  return gpu.tf32_products_per_clock * share * of(multiplier).of_tf32 / of(multiplier).of_result;
 }
 
 double peak_tflops(const Gpu& gpu, Multiplier multiplier) {
@@ -201,11 +181,11 @@ int padded_K(const Product& product, const Variant& variant) {
 
 double multiplications_of_a_warp(const Product& product, const Variant& variant) {
   const double of_a_thread = products_of_a_thread(variant) * padded_K(product, variant);
-  return of_a_thread * 32 / products_of_instruction(variant.multiplier);
+  return of_a_thread * 32 / of(variant.multiplier).products;
 }
 
 double additions_of_a_warp(const Product& product, const Variant& variant) {
-  if (products_of_result(variant.multiplier) == 1) return 0;
+  if (of(variant.multiplier).of_result == 1) return 0;
   const int to_split = multiplies_parts(variant) ? 0 : variant.BM + variant.BN;
   const double of_a_step = 1.0 * variant.BM * variant.BN / variant.BK + to_split;
   return of_a_step * padded_K(product, variant) / variant.threads();

@@ -256,18 +256,11 @@ constexpr Bits kThrottles[] = {
 
 using Values = std::vector<double>;
 
-Values values_of(std::span<const Reading> readings, std::optional<double> Reading::*which) {
+template <class Known>  // a Reading, or a DeviceState
+Values values_of(std::span<const Known> all, std::optional<double> Known::*which) {
   Values values;
-  for (const Reading& reading : readings) {
-    if (reading.*which) values.push_back(*(reading.*which));
-  }
-  return values;
-}
-
-Values values_of(std::span<const DeviceState> states, std::optional<double> DeviceState::*which) {
-  Values values;
-  for (const DeviceState& state : states) {
-    if (state.*which) values.push_back(*(state.*which));
+  for (const Known& known : all) {
+    if (known.*which) values.push_back(*(known.*which));
   }
   return values;
 }
