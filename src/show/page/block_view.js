@@ -466,16 +466,11 @@ function actionLines(recording, replay, life) {
 // What is in each place of the ring, and which warps have waited for it.
 function ringTable({places, steps}, step) {
   const text = words.ring;
-  const held = places.map(() => ({number: -1}));
-  for (const {kind, warp, place, number} of steps.slice(0, step + 1).flatMap(({changes}) => changes)) {
-    if (held[place]?.number !== number || kind === ChangeKind.empty) held[place] = {number, is: words.player.coming, warps: new Set()};
-    const now = held[place];
-    if (kind === ChangeKind.here) now.is = text.full;
-    if (kind === ChangeKind.empty) now.number = -1;
-    else if (kind !== ChangeKind.comes) now.warps.add(warp);
-  }
-  const rows = places.map((name, i) => [held[i], name]).map(([{number, is, warps}, name]) =>
-    [name, ...(number < 0 ? ["–", words.player.empty, "–"] : [String(number), is, numberRanges(warps) || "–"])]);
+  const latest = new Map(steps.slice(0, step + 1).flatMap(({ring}) => ring).map((change) => [change.place, change]));
+  const rows = places.map((name, i) => {
+    const {number, isHere, waited} = latest.get(i) ?? {number: -1};
+    return [name, ...(number < 0 ? ["–", words.player.empty, "–"] : [String(number), isHere ? text.full : words.player.coming, numberRanges(waited) || "–"])];
+  });
   const element = table(text.title, text.heads, rows);
   element.className = "ring";
   return element;

@@ -104,13 +104,13 @@ class Dictionary {
   std::vector<std::string> texts_;
 };
 
-// Rows of equally many numbers, column by column.
-std::string by_columns(const std::vector<Numbers>& rows) {
+// Rows of equally many numbers, column by column; each column is a number in `texts`.
+std::string by_columns(const std::vector<Numbers>& rows, Dictionary& texts) {
   std::vector<std::string> columns;
   for (std::size_t i = 0; !rows.empty() && i < rows[0].size(); ++i) {
     Numbers column;
     for (const Numbers& row : rows) column.push_back(row[i]);
-    columns.push_back(packed(column));
+    columns.push_back(std::to_string(texts.number_of(packed(column))));
   }
   return array_of(columns);
 }
@@ -179,7 +179,8 @@ std::string steps_data(const step::StepScene& scene, step::BlockSteps block, Dic
   std::map<std::pair<int, std::int64_t>, std::int64_t> latest;  // base, by warp and operation
   for (std::size_t at = block.begin; at < block.end; ++at) {
     const model::RecordedEvent& event = scene.recording.events[at];
-    const std::int64_t pattern = patterns.number_of(pattern_of(scene, at));
+    const std::int64_t pattern =
+        patterns.number_of(std::to_string(texts.number_of(pattern_of(scene, at))));
     const auto [text, sentence] = texts_of(scene, at, texts);
     const Operation now{static_cast<std::int64_t>(event.kind), event.site, pattern, text, sentence};
     const auto [number, is_new] = numbers.try_emplace(now, numbers.size());
@@ -191,8 +192,8 @@ std::string steps_data(const step::StepScene& scene, step::BlockSteps block, Dic
     const std::int64_t before = std::exchange(latest[{event.warp, event.site}], base);
     steps.push_back({number->second, event.warp, base - before});
   }
-  return "\"patterns\":" + patterns.json() + ",\"operations\":" + by_columns(operations) +
-         ",\"steps\":" + by_columns(steps);
+  return "\"patterns\":" + patterns.json() + ",\"operations\":" + by_columns(operations, texts) +
+         ",\"steps\":" + by_columns(steps, texts);
 }
 
 // The page's number of each array: -1 for those of other kernels in the program.
@@ -208,8 +209,8 @@ std::vector<int> numbers_of_arrays(const model::Recording& recording) {
 // The threads' requests to mbarriers, the copy engine and the tensor cores. A step is given by how
 // many come between it and that of the action before.
 std::string actions_data(
-    const step::StepScene& scene, step::BlockSteps block, const std::vector<int>& numbers) {
-  const auto number_of = [&](int array) { return array < 0 ? -1 : numbers[array]; };
+    const step::StepScene& scene, step::BlockSteps block, const std::vector<int>& numbers,
+    Dictionary& texts) {
   std::vector<Numbers> rows;
   const std::int64_t number = scene.recording.events[block.begin].block;
   const model::RecordedAction* before = nullptr;
@@ -225,18 +226,57 @@ std::string actions_data(
     if (before != nullptr && what(*before) == what(action)) continue;
     rows.push_back(
         {static_cast<std::int64_t>(action.kind), action.thread, step_of(&action) - step_of(before),
-         number_of(action.matrix), static_cast<std::int64_t>(action.first), action.rows,
-         action.row_bytes, number_of(action.array), static_cast<std::int64_t>(action.to),
-         static_cast<std::int64_t>(action.bytes), static_cast<std::int64_t>(action.swizzle)});
+         action.array < 0 ? -1 : numbers[action.array], static_cast<std::int64_t>(action.to),
+         static_cast<std::int64_t>(action.bytes)});
     before = &action;
   }
-  return by_columns(rows);
+  return by_columns(rows, texts);
 }
 
-// The names of the places; their changes, in steps as above; and of each part its array, its words
-// from first to end, and its name.
+// Runs of words, each given from the one before.
+std::string runs_data(const std::vector<step::WordChange::Run>& runs, Dictionary& texts) {
+  std::vector<Numbers> rows;
+  step::WordChange::Run before = runs[0];
+  for (const step::WordChange::Run& run : runs) {
+    rows.push_back(
+        {static_cast<std::int64_t>(run.first - before.first), static_cast<std::int64_t>(run.words),
+         run.held - before.held, run.apart});
+    before = run;
+  }
+  return by_columns(rows, texts);
+}
+
+// The words that steps change: in which way, as patterns of runs; and where, in steps as above.
+// A place is given from the one before of the same warp, array and matrix.
+std::string changes_data(
+    const step::StepScene& scene, step::BlockSteps block, const std::vector<int>& numbers,
+    Dictionary& texts) {
+  Dictionary patterns;
+  std::vector<Numbers> rows;
+  std::map<std::array<int, 3>, step::WordChange::Run> latest;  // the first one
+  std::size_t at = block.begin;
+  for (const step::WordChange& change : step::word_changes(scene, block)) {
+    const int matrix = change.matrix < 0 ? change.matrix : numbers[change.matrix];
+    const std::string pattern = array_of(
+        {std::to_string(numbers[change.array]), std::to_string(change.state),
+         std::to_string(matrix), runs_data(change.runs, texts)});
+    const step::WordChange::Run& now = change.runs[0];
+    step::WordChange::Run& before =
+        latest[{scene.recording.events[change.at].warp, change.array, matrix}];
+    rows.push_back(
+        {static_cast<std::int64_t>(change.at - std::exchange(at, change.at)),
+         patterns.number_of(std::to_string(texts.number_of(pattern))),
+         static_cast<std::int64_t>(now.first - before.first), now.held - before.held});
+    before = now;
+  }
+  return array_of({patterns.json(), by_columns(rows, texts)});
+}
+
+// The names of the places; what each of their changes leaves, in steps as above; and of each part
+// its array, its words from first to end, and its name.
 std::string ring_data(
-    const step::StepScene& scene, step::BlockSteps block, const std::vector<int>& numbers) {
+    const step::StepScene& scene, step::BlockSteps block, const std::vector<int>& numbers,
+    Dictionary& texts) {
   std::vector<std::string> places, parts;
   for (const std::string& place : scene.ring.places) places.push_back(text::json_string(place));
   std::vector<Numbers> changes;
@@ -244,9 +284,10 @@ std::string ring_data(
   for (const step::Ring::Change& change : scene.ring.changes) {
     if (change.at < block.begin || change.at >= block.end) continue;
     const auto at = static_cast<std::int64_t>(change.at);
+    const auto number = static_cast<std::int64_t>(change.number);
     changes.push_back(
-        {change.kind, at - std::exchange(before, at), change.warp, change.place,
-         static_cast<std::int64_t>(change.number)});
+        {at - std::exchange(before, at), change.place,
+         change.kind == step::Ring::Change::empty ? -1 : number, change.is_here, change.waited});
   }
   for (const step::Ring::Part& part : scene.ring.parts) {
     parts.push_back(array_of(
@@ -254,7 +295,7 @@ std::string ring_data(
          std::to_string(part.end / 4),
          text::json_string(step::name_of(scene, part.array, &part))}));
   }
-  return array_of({array_of(places), by_columns(changes), array_of(parts)});
+  return array_of({array_of(places), by_columns(changes, texts), array_of(parts)});
 }
 
 std::string hazards_data(const step::StepScene& scene, step::BlockSteps block) {
@@ -341,8 +382,9 @@ std::string scene_data(const ShownScene& shown, Dictionary& texts) {
          ",\"fault\":" + text::json_string(scene.fault) +
          ",\"source\":" + source_data(scene, texts) + ",\"arrays\":" + arrays_data(scene, numbers) +
          ",\"sites\":" + sites_data(scene, numbers) + "," + steps_data(scene, block, texts) +
-         ",\"actions\":" + actions_data(scene, block, numbers) +
-         ",\"ring\":" + ring_data(scene, block, numbers) +
+         ",\"actions\":" + actions_data(scene, block, numbers, texts) +
+         ",\"changes\":" + changes_data(scene, block, numbers, texts) +
+         ",\"ring\":" + ring_data(scene, block, numbers, texts) +
          ",\"hazards\":" + hazards_data(scene, block) +
          ",\"fragments\":" + fragments_data(recording) + "}";
 }

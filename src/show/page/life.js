@@ -1,27 +1,21 @@
-// What lanes hold in registers. Elements of A and B are followed from global memory through shared
-// memory to the loads that bring them to lanes, and elements of C back from the stores.
+// What lanes hold in registers: the elements of A and B that loads bring to them, and those of C that
+// they store.
 
 const NEVER = 2 ** 30;       // a step after all others
 const MOST_LINES = 8;        // rows of sums that are shown one by one
 const MOST_RUNS = 16;        // and neighbouring rows that are shown as one; also the most columns
 
-// A row of A or a column of B, and the place of an element along K. Elements are numbers: twice the
-// word of A, or twice that of B and 1; -1 is none.
-function elementOf(isB, word) {
-  return word < 0 ? -1 : 2 * word + (isB ? 1 : 0);
-}
-
+// An element is a number: twice the word of A, or twice that of B and 1; -1 is none.
 class Registers {
   constructor(recording) {
     this.recording = recording;
-    const {warps, arrays, scene} = recording;
+    const {warps, scene} = recording;
     this.factors = [recording.array("A"), recording.array("B")];
     this.sums = Array.from({length: recording.threads}, () => []);  // of each thread: words of C
     // Of each warp, for each element of A and of B: the last step that brought it.
     this.came = Array.from({length: warps}, () => this.factors.map((array) => new Int32Array(array?.words ?? 0).fill(NEVER)));
     this.loads = Array.from({length: warps}, () => []);  // {at, elements, count: of each lane}
     this.lines = this.loads.map(() => [[], []]);  // [rows, columns] of its sums
-    this.origin = new Map(arrays.filter(({shared}) => shared).map((array) => [array, new Int32Array(array.words).fill(-1)]));
     if (scene.M > 0) this.follow();
     // Of each warp, for each row of A and column of B: these steps in ascending order.
     this.brought = this.came.map((factors) => factors.map((steps, isB) => this.byLine(steps, isB)));
@@ -34,35 +28,26 @@ class Registers {
   }
 
   follow() {
-    const {recording, origin} = this, C = recording.array("C");
+    const {recording} = this, C = recording.array("C"), replay = new Replay(recording);
     const isRequest = ({kind}) => kind === Kind.request;
     for (const step of recording.steps.filter(isRequest)) {
       if (step.site.array !== C || step.site.direction !== Direction.store) continue;
       recording.forEachWord(step, (word, lane) => this.sums[step.warp * recording.lanes + lane].push(word));
     }
     this.lines = this.lines.map((_, warp) => this.linesOf(warp));
-    const hasShared = origin.size > 0;
-    // In the order of each thread's requests: what it has loaded and not yet stored, and where its
-    // copies go.
-    const loaded = this.sums.map(() => []), targets = this.sums.map(() => []);
+    const hasShared = recording.arrays.some(({shared}) => shared);
     recording.steps.forEach((step, at) => {
-      for (const action of step.actions) this.act(action, at);
-      if (!isRequest(step)) return;
-      const {array, direction} = step.site, factor = this.factors.indexOf(array), to = origin.get(array);
-      const isLoad = direction === Direction.load, isCopy = direction === Direction.copy;
-      if (isLoad && (array.shared || (factor >= 0 && !hasShared))) {
-        return this.bring(step, at, (word) => array.shared ? to[word] : elementOf(factor, word));
+      replay.advance();
+      const elementAt = (array, word) => {
+        const {matrix = null, word: of = -1} = array.shared ? replay.held.get(array)[word] ?? {} : {matrix: array, word};
+        const factor = this.factors.indexOf(matrix);
+        return factor < 0 ? -1 : 2 * of + factor;
+      };
+      for (const {kind, array, to, thread} of step.actions) {
+        if (kind === ActionKind.multiply) this.multiply(elementAt(array, to / 4), Math.floor(thread / recording.lanes), at);
       }
-      recording.forEachWord(step, (word, lane) => {
-        const thread = step.warp * recording.lanes + lane;
-        if (array.shared && isCopy) targets[thread].push([to, word]);
-        else if (array.shared) to[word] = loaded[thread].shift() ?? -1;
-        else if (factor >= 0 && isLoad) loaded[thread].push(elementOf(factor, word));
-        else if (factor >= 0 && isCopy) {
-          const [words, target] = targets[thread].shift();
-          words[target] = elementOf(factor, word);
-        }
-      });
+      if (!isRequest(step) || step.site.direction !== Direction.load) return;
+      if (step.site.array.shared || !hasShared) this.bring(step, at, (word) => elementAt(step.site.array, word));
     });
   }
 
@@ -107,19 +92,10 @@ class Registers {
     return lines;
   }
 
-  // A box brings rows of a matrix to shared memory, swizzled. A wgmma reads 32 bytes of each row of
-  // A there, for all sums of its warps.
-  act({kind, array, to, matrix, first, rows, rowBytes, bytes, swizzle, thread}, at) {
-    const factor = this.factors.indexOf(matrix);
-    if (kind === ActionKind.box && factor >= 0 && rows * rowBytes === bytes) {
-      for (let byte = 0; byte < bytes; byte += 4) {
-        const address = to + byte, word = first / 4 + Math.floor(byte / rowBytes) * matrix.columns + byte % rowBytes / 4;
-        this.origin.get(array)[(address ^ (address >> 7 & (1 << swizzle) - 1) << 4) >> 2] = elementOf(factor, word);
-      }
-    }
-    const element = kind === ActionKind.multiply ? this.origin.get(array)?.[to / 4] ?? -1 : -1;
+  // A wgmma reads 32 bytes of each row of A in shared memory, for all sums of its warps.
+  multiply(element, warp, at) {
     if (element < 0 || element & 1) return;
-    const warp = Math.floor(thread / this.recording.lanes), {K} = this.recording.scene, k = this.placeOf(element)[1];
+    const {K} = this.recording.scene, k = this.placeOf(element)[1];
     for (const row of this.lines[warp][0]) this.came[warp][0].fill(at, row * K + k, row * K + k + 8);
   }
 

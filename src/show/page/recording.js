@@ -2,7 +2,6 @@
 
 const Kind = {blockBegin: 0, request: 1, warpBarrier: 2, commit: 3, wait: 4, barrier: 5, blockEnd: 6, action: 7};
 const Direction = {load: 0, store: 1, copy: 2};
-const ChangeKind = {comes: 0, waits: 1, here: 2, empty: 3};
 const ActionKind = {arrive: 0, wait: 1, box: 2, multiply: 3, multiplied: 4, mma: 6};
 
 // The numbers of a packed array: [d, n] repeats n numbers from d places before.
@@ -30,11 +29,16 @@ function readPattern([bytes, active, steps, pieces, conflicts, turns, matrices, 
   }
   const wavefronts = [];
   for (let i = 0; i < turns.length; i += 2) wavefronts.push({lanes: turns[i], group: turns[i + 1]});
-  return {bytes, active, offset, pieces, conflicts, wavefronts, matrices, inConflict};
+  return {bytes, allBytes: bytes * between.length, active, offset, pieces, conflicts, wavefronts, matrices, inConflict};
+}
+
+// The columns of a table, of which each is a number in Recording.texts; of an empty table no numbers.
+function unpackColumns(columns) {
+  return columns.length > 0 ? columns.map((number) => unpack(Recording.texts[number])) : Array(8).fill([]);
 }
 
 class Recording {
-  static texts = [];  // the sentences and lines of source of all recorded blocks
+  static texts = [];  // what recorded blocks have in common: sentences, lines of source, columns of numbers
 
   constructor(scene) {
     this.scene = scene;
@@ -52,6 +56,7 @@ class Recording {
       ({sentence, shown, first, second, found}));
     this.readSteps(scene);
     this.readActions(scene);
+    this.readChanges(scene.changes);
     this.readRing(scene.ring);
     this.readTiles();
     this.usedArrays = this.arrays.filter(({words}) => words > 0);
@@ -59,12 +64,12 @@ class Recording {
 
   readSteps(scene) {
     const {texts} = Recording;
-    const patterns = scene.patterns.map((pattern) => readPattern(pattern, this.lanes));
-    const [kinds, sites, patternOf, textOf, reasonOf] = scene.operations.map(unpack);
+    const patterns = scene.patterns.map((number) => readPattern(texts[number], this.lanes));
+    const [kinds, sites, patternOf, textOf, reasonOf] = unpackColumns(scene.operations);
     let text = 0, reason = 0;
     const operations = kinds.map((kind, i) => ({kind, site: this.sites[sites[i]] ?? null, number: sites[i],
       pattern: patterns[patternOf[i]], text: texts[text += textOf[i]], reason: texts[reason += reasonOf[i]]}));
-    const [what, warps, bases] = scene.steps.map(unpack);
+    const [what, warps, bases] = unpackColumns(scene.steps);
     const latest = new Map();
     let epoch = 0;
     this.steps = what.map((operation, i) => {
@@ -73,28 +78,43 @@ class Recording {
       const base = (latest.get(key) ?? 0) + bases[i];
       latest.set(key, base);
       epoch += kind === Kind.barrier ? 1 : 0;
-      return {kind, site, pattern, text, reason, operation, warp: warps[i], base, epoch, actions: [], changes: []};
+      return {kind, site, pattern, text, reason, operation, warp: warps[i], base, epoch, actions: [], changes: [], ring: []};
     });
     this.last = this.steps.length - 1;
   }
 
   readActions(scene) {
-    const columns = scene.actions.map(unpack);
+    const [kinds, threads, distances, arrays, places, bytes] = unpackColumns(scene.actions);
     let step = 0;
-    this.actions = (columns[0] ?? []).map((kind, i) => ({
-      kind, thread: columns[1][i], before: step += columns[2][i], matrix: this.arrays[columns[3][i]] ?? null,
-      first: columns[4][i], rows: columns[5][i], rowBytes: columns[6][i], array: this.arrays[columns[7][i]] ?? null,
-      to: columns[8][i], bytes: columns[9][i], swizzle: columns[10][i],
-    }));
+    this.actions = kinds.map((kind, i) => ({
+      kind, thread: threads[i], before: step += distances[i], array: this.arrays[arrays[i]] ?? null, to: places[i], bytes: bytes[i]}));
     for (const action of this.actions) this.steps[Math.min(action.before, this.last)].actions.push(action);
+  }
+
+  // What happens to words of arrays: their new state, and whose words they hold from now on.
+  readChanges([numbers, columns]) {
+    const patterns = numbers.map((number) => Recording.texts[number]);
+    const shapes = patterns.map(([array, state, matrix, runs]) =>
+      ({array: this.arrays[array], state, isNew: matrix >= -1, matrix: this.arrays[matrix] ?? null, runs: unpackColumns(runs)}));
+    const [distances, shapeOf, firsts, helds] = unpackColumns(columns), latest = new Map();
+    let at = 0;
+    distances.forEach((distance, i) => {
+      const step = this.steps[at += distance], [array, , matrix] = patterns[shapeOf[i]], key = [step.warp, array, matrix].join();
+      const before = latest.get(key) ?? {first: 0, held: 0};
+      const change = {...shapes[shapeOf[i]], first: before.first + firsts[i], held: before.held + helds[i]};
+      latest.set(key, change);
+      step.changes.push(change);
+    });
   }
 
   // What happens to the places for tiles, and which parts of arrays they are.
   readRing([places, columns, parts]) {
-    const [kinds, distances, warps, placeOf, numbers] = columns.length > 0 ? columns.map(unpack) : [[]];
+    const [distances, placeOf, numbers, isHere, waited] = unpackColumns(columns);
+    const warpsOf = (mask) => [...Array(this.warps).keys()].filter((warp) => mask >>> warp & 1);
     let at = 0;
     this.places = places;
-    kinds.forEach((kind, i) => this.steps[at += distances[i]].changes.push({kind, warp: warps[i], place: placeOf[i], number: numbers[i]}));
+    distances.forEach((distance, i) =>
+      this.steps[at += distance].ring.push({place: placeOf[i], number: numbers[i], isHere: isHere[i], waited: warpsOf(waited[i])}));
     this.parts = parts.map(([array, first, end, name]) => ({array: this.arrays[array], first, end, name}));
   }
 
@@ -112,15 +132,11 @@ class Recording {
   readTiles() {
     const {BK} = this.scene;
     let latest = -1;
-    const isLater = (array, byte) => {
-      const isFactor = BK > 0 && array !== null && !array.shared && /^(A|lines)$/.test(array.name);
-      const tile = isFactor ? Math.floor(Math.floor(byte / 4) % array.columns / BK) : -1;
+    const isLater = ({array, first}) => {
+      const tile = BK > 0 && !array.shared && /^(A|lines)$/.test(array.name) ? Math.floor(first % array.columns / BK) : -1;
       return tile > latest && (latest = tile, true);
     };
-    this.tileStarts = new Set([...this.steps.keys()].filter((at) => {
-      const {kind, site, base, actions} = this.steps[at];
-      return kind === Kind.request && isLater(site.array, base) || actions.some(({matrix, first}) => isLater(matrix, first));
-    }));
+    this.tileStarts = new Set([...this.steps.keys()].filter((at) => this.steps[at].changes.some(isLater)));
   }
 
   isActive(step, lane) {
@@ -159,7 +175,7 @@ class Recording {
 
 // The block's state at a step: the contents of its words, and the counts so far.
 
-const Word = {empty: 0, coming: 1, filled: 2};
+const Word = {empty: 0, coming: 1, filled: 2};  // step::WordChange::State
 
 class Replay {
   static changes = 0;
@@ -172,16 +188,15 @@ class Replay {
   restart() {
     this.step = -1;
     this.words = new Map(this.recording.arrays.map((array) => [array, new Uint8Array(array.words)]));
+    this.held = new Map(this.recording.arrays.map((array) => [array, new Array(array.shared ? array.words : 0).fill(null)]));
     // The last change of an array's words, as a number that never repeats.
     this.changed = new Map(this.recording.arrays.map((array) => [array, ++Replay.changes]));
     // By memory and direction, as --step counts: a copy loads from global memory and stores to
     // shared memory.
-    const none = () => ({requests: 0, pieces: 0, words: 0});
+    const none = () => ({requests: 0, pieces: 0, bytes: 0});
     this.counts = {gmem: {loads: none(), stores: none()}, smem: {loads: none(), stores: none()}};
     this.conflicts = 0;
     this.barriers = 0;
-    this.ofWarp = new Map();  // what each warp copies asynchronously: its phase or group
-    this.coming = [];         // what is copied and not here
     this.boxBytes = 0;        // that were requested from the copy engine
   }
 
@@ -195,60 +210,28 @@ class Replay {
   advance() {
     const step = this.recording.steps[++this.step];
     for (const change of step.changes) this.change(change);
-    for (const action of step.actions) this.act(action, step);
+    for (const {kind, bytes} of step.actions) this.boxBytes += kind === ActionKind.box ? bytes : 0;
     if (step.kind === Kind.barrier) ++this.barriers;
-    if (step.kind === Kind.request) this.request(step);
+    if (step.kind === Kind.request) this.count(step);
   }
 
-  request(step) {
-    const {array, direction} = step.site;
+  count({site: {array, direction}, pattern}) {
     const stores = direction === Direction.copy ? array.shared : direction === Direction.store;
     const count = this.counts[array.shared ? "smem" : "gmem"][stores ? "stores" : "loads"];
     count.requests += 1;
-    count.pieces += step.pattern.pieces;
-    this.conflicts += step.pattern.conflicts;
-    const words = this.words.get(array);
-    const isCopy = array.shared && direction === Direction.copy;
-    // A load from shared memory does not change it.
-    const isSeen = !array.shared || direction === Direction.store;
-    if (isSeen) this.changed.set(array, ++Replay.changes);
-    this.recording.forEachWord(step, (word) => {
-      count.words += 1;
-      if (word < 0 || word >= words.length) return;
-      if (isSeen) words[word] = Word.filled;
-      if (isCopy) this.copy(step.warp, array, 4 * word, 4);
-    });
+    count.pieces += pattern.pieces;
+    count.bytes += pattern.allBytes;
+    this.conflicts += pattern.conflicts;
   }
 
-  copy(warp, array, first, bytes) {
-    this.fill(array, first, bytes, Word.coming);
-    this.coming.push({array, first, bytes, ...this.ofWarp.get(warp)});
-  }
-
-  // What a warp copies belongs to what comes last; all of it is here at the same time.
-  change({kind, warp, place, number}) {
-    if (kind === ChangeKind.comes) this.ofWarp.set(warp, {place, number});
-    if (kind !== ChangeKind.here) return;
-    this.coming = this.coming.filter((one) => {
-      const isHere = one.place === place && one.number === number;
-      if (isHere) this.fill(one.array, one.first, one.bytes, Word.filled);
-      return !isHere;
-    });
-  }
-
-  act(action, {warp}) {
-    if (action.kind !== ActionKind.box) return;
-    this.boxBytes += action.bytes;
-    this.copy(warp, action.array, action.to, action.bytes);
-    for (let row = 0; action.matrix !== null && row < action.rows; ++row) {
-      const first = action.first + row * action.matrix.columns * 4;
-      this.fill(action.matrix, first, action.rowBytes, Word.filled);
-    }
-  }
-
-  fill(array, first, bytes, state) {
-    if (array === null) return;
-    this.words.get(array).fill(state, Math.floor(first / 4), Math.ceil((first + bytes) / 4));
+  change({array, state, isNew, matrix, runs: [distances, counts, helds, apart], first, held}) {
+    const words = this.words.get(array), holds = this.held.get(array);
     this.changed.set(array, ++Replay.changes);
+    distances.forEach((distance, run) => {
+      first += distance;
+      held += helds[run];
+      words.fill(state, first, first + counts[run]);
+      for (let i = 0; isNew && i < counts[run]; ++i) holds[first + i] = matrix && {matrix, word: held + i * apart[run]};
+    });
   }
 }

@@ -4,12 +4,10 @@
 #include <bit>
 #include <cctype>
 #include <cmath>
-#include <deque>
 #include <span>
 #include <sstream>
 #include <stdexcept>
 #include <string_view>
-#include <unordered_map>
 
 #include "lab/run.h"
 #include "model/stage.h"
@@ -17,14 +15,6 @@
 #include "text/numbers.h"
 
 namespace pictures {
-
-namespace {
-
-int words_of(const model::WarpAccess& access) {
-  return std::max(access.bytes, 4) / 4;
-}
-
-}  // namespace
 
 BlockRequests requests_of_block(
     model::Recording recording, std::int64_t number, int M, int N, int K) {
@@ -51,42 +41,90 @@ MatrixElement element_at(const BlockRequests& block, char matrix, std::uint64_t 
   return {matrix, static_cast<int>(address / 4 / columns), static_cast<int>(address / 4 % columns)};
 }
 
+namespace {
+
+// The other side of a cp.async, which is the event beside it; null if the request is none, or if it
+// only fills shared memory.
+const model::RecordedEvent* other_side(const model::Recording& recording, std::size_t at) {
+  const model::RecordedSite& site = recording.site_of(recording.events[at]);
+  const bool shared = recording.arrays[site.array].shared;
+  const std::size_t other = shared ? at + 1 : at - 1;
+  if (site.direction != model::Direction::copy || other >= recording.events.size()) return nullptr;
+  const model::RecordedEvent& event = recording.events[other];
+  const bool is_side = event.kind == model::RecordedEvent::Kind::request &&
+                       recording.site_of(event).direction == model::Direction::copy &&
+                       recording.array_of(event).shared != shared;
+  return is_side ? &event : nullptr;
+}
+
+}  // namespace
+
+void Contents::hold(int array, std::uint64_t word, ArrayWord what) {
+  std::vector<ArrayWord>& words = held_[array];
+  words.resize((recording_.arrays[array].bytes + 3) / 4);
+  if (word < words.size()) words[word] = what;
+}
+
+ArrayWord Contents::at(int array, std::uint64_t word) const {
+  if (!recording_.arrays[array].shared) return {array, word};
+  return word < held_[array].size() ? held_[array][word] : ArrayWord{};
+}
+
+void Contents::follow(std::size_t at) {
+  const model::RecordedEvent& event = recording_.events[at];
+  const auto [array, direction, atomic, line, path] = recording_.site_of(event);
+  const bool shared = recording_.arrays[array].shared;
+  if (shared == (direction == model::Direction::load)) return;  // neither loads nor changes words
+  const model::RecordedEvent* const source = other_side(recording_, at);
+  model::for_each_lane(event.access.active, [&](int lane) {
+    const int thread = recording_.warp.thread_of(event.warp, lane);
+    if (thread >= recording_.threads()) return;
+    std::deque<ArrayWord>& loaded = loaded_[thread];
+    std::uint64_t from = source == nullptr ? 0 : source->access.address[lane] / 4;
+    model::for_each_word(event.access, lane, [&](std::uint64_t word) {
+      if (!shared && direction == model::Direction::load) return loaded.push_back({array, word});
+      if (!shared) return;
+      ArrayWord what;
+      if (source != nullptr) {
+        what = {recording_.site_of(*source).array, from++};
+      } else if (direction == model::Direction::store && !loaded.empty()) {
+        what = loaded.front();
+        loaded.pop_front();
+      }
+      hold(array, word, what);
+    });
+  });
+}
+
+void Contents::follow(const model::RecordedAction& box) {
+  const auto row_bytes = static_cast<std::uint64_t>(box.row_bytes);
+  const bool is_whole = box.matrix >= 0 && box.rows * row_bytes == box.bytes;
+  for (std::uint64_t byte = 0; byte < box.bytes; byte += 4) {
+    const auto to = static_cast<std::uint32_t>(box.to + byte);
+    ArrayWord what;
+    if (is_whole) {
+      const std::uint64_t row = byte / row_bytes;
+      what = {box.matrix, (box.first + row * box.pitch_bytes + byte % row_bytes) / 4};
+    }
+    hold(box.array, model::swizzled(to, box.swizzle) / 4, what);
+  }
+}
+
 std::vector<Moved> elements_moved(const BlockRequests& block) {
   std::vector<Moved> all;
-  // By array, by word; and what each thread has loaded and not stored yet.
-  std::map<std::string, std::unordered_map<std::uint64_t, MatrixElement>> shared;
-  std::vector<std::deque<MatrixElement>> loaded(block.threads());
+  Contents contents(block);
   for (std::size_t r = 0; r < block.events.size(); ++r) {
     const model::RecordedEvent& request = block.events[r];
-    const model::Direction direction = block.site_of(request).direction;
-    const model::RecordedArray& array = block.array_of(request);
-    // What a copy writes is known from the next request, which reads.
-    if (array.shared && direction == model::Direction::copy) continue;
-    const bool copies = direction == model::Direction::copy && r > 0;
-    const model::RecordedEvent& on_shared = copies ? block.events[r - 1] : request;
-    auto& words = shared[block.array_of(on_shared).name];
+    contents.follow(r);
     model::for_each_lane(request.access.active, [&](int lane) {
       const int thread = block.warp.thread_of(request.warp, lane);
       if (thread >= block.threads()) return;
       Moved moved{thread, static_cast<int>(r), {}};
-      for (int w = 0; w < words_of(request.access); ++w) {
-        const std::uint64_t address = request.access.address[lane] + 4 * w;
-        MatrixElement element;
-        if (!array.shared) {
-          element = element_at(block, array.name[0], address);
-          if (direction == model::Direction::load) loaded[thread].push_back(element);
-          if (copies) words[on_shared.access.address[lane] / 4 + w] = element;
-        } else if (direction == model::Direction::store) {
-          if (!loaded[thread].empty()) {
-            element = loaded[thread].front();
-            loaded[thread].pop_front();
-          }
-          words[address / 4] = element;
-        } else if (const auto known = words.find(address / 4); known != words.end()) {
-          element = known->second;
-        }
-        moved.elements.push_back(element);
-      }
+      model::for_each_word(request.access, lane, [&](std::uint64_t word) {
+        const auto [array, from] = contents.at(block.site_of(request).array, word);
+        moved.elements.push_back(
+            array < 0 ? MatrixElement{} : element_at(block, block.arrays[array].name[0], 4 * from));
+      });
       all.push_back(std::move(moved));
     });
   }
@@ -101,11 +139,11 @@ Written written_by(const BlockRequests& block) {
     if (array.shared || array.name != "C" || !stores) continue;
     model::for_each_lane(request.access.active, [&](int lane) {
       const int thread = block.warp.thread_of(request.warp, lane);
-      for (int w = 0; w < words_of(request.access); ++w) {
-        const MatrixElement e = element_at(block, 'C', request.access.address[lane] + 4 * w);
+      model::for_each_word(request.access, lane, [&](std::uint64_t word) {
+        const MatrixElement e = element_at(block, 'C', 4 * word);
         const auto [at, first] = writers.try_emplace({e.row, e.col}, thread);
         if (!first && at->second != thread) at->second = Written::kSeveral;
-      }
+      });
     });
   }
   Written written;
@@ -129,14 +167,12 @@ Written written_by(const BlockRequests& block) {
   return written;
 }
 
-// The two sides of a cp.async are two consecutive requests.
 WarpRequest request_at(const model::Recording& recording, std::size_t at) {
-  const std::vector<model::RecordedEvent>& events = recording.events;
-  const model::Direction direction = recording.site_of(events[at]).direction;
-  const bool shared = recording.array_of(events[at]).shared;
-  const std::size_t other = shared ? at + 1 : at - 1;
-  const bool copies = direction == model::Direction::copy && other < events.size();
-  return {events[at].access, shared, direction, 0, copies ? &events[other].access : nullptr};
+  const model::RecordedEvent& event = recording.events[at];
+  const model::RecordedEvent* const other = other_side(recording, at);
+  return {
+      event.access, recording.array_of(event).shared, recording.site_of(event).direction, 0,
+      other == nullptr ? nullptr : &other->access};
 }
 
 std::string counted(std::uint64_t count, const std::string& what) {

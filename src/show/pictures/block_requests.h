@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <string>
 #include <utility>
@@ -25,6 +26,33 @@ struct BlockRequests : model::Recording {
 BlockRequests requests_of_block(
     model::Recording recording, std::int64_t number, int M, int N, int K);
 
+// A word of an array, by its number; the array is -1 if it is not known.
+struct ArrayWord {
+  int array = -1;
+  std::uint64_t word = 0;
+  bool operator==(const ArrayWord&) const = default;
+};
+
+// Which words of global memory the words of a block's shared memory hold. A word is assumed to hold
+// what the thread that stored it had loaded before, in the same order: every kernel of the ladder
+// copies its tiles like that. A cp.async and a box name their source.
+class Contents {
+ public:
+  explicit Contents(const model::Recording& recording)
+      : recording_(recording), held_(recording.arrays.size()), loaded_(recording.threads()) {}
+  void follow(std::size_t at);  // a request
+  void follow(const model::RecordedAction& box);
+  // What that word holds now; a word of global memory holds itself.
+  ArrayWord at(int array, std::uint64_t word) const;
+
+ private:
+  void hold(int array, std::uint64_t word, ArrayWord what);
+
+  const model::Recording& recording_;
+  std::vector<std::vector<ArrayWord>> held_;   // by array
+  std::vector<std::deque<ArrayWord>> loaded_;  // by thread: what it has not stored yet
+};
+
 // An element of A, B or C; matrix is 0 if it is not known.
 struct MatrixElement {
   char matrix = 0;
@@ -39,9 +67,7 @@ struct Moved {
   std::vector<MatrixElement> elements;
 };
 
-// Which elements every lane moved, request by request. A word of shared memory is assumed to hold
-// what the thread that stored it had loaded from A and B before, in the same order: every kernel of
-// the ladder copies its tiles like that, and cp.async names its source.
+// Which elements every lane moved, request by request; of a cp.async both sides.
 std::vector<Moved> elements_moved(const BlockRequests& block);
 
 // The first of the costliest requests of each kind: waste_of(r) says how costly that request is,

@@ -77,26 +77,20 @@ BlockPlan plan_of(const TracedStage& stage) {
   std::map<int, std::uint64_t> lowest;  // address of a tile
   const BlockRequests& block = stage.block;
   const int BK = stage.row.variant->BK;
-  const auto copied = [&](int tile, const model::RecordedEvent& to, int lane) {
-    tiles.try_emplace(tile, Stay{0, to.epoch, 1 << 30});
-    const auto at = lowest.try_emplace(tile, ~std::uint64_t{0}).first;
-    at->second = std::min(at->second, to.access.address[lane]);
-  };
   for (const Moved& moved : elements_moved(block)) {
     const model::RecordedEvent& request = block.events[moved.request];
     const model::Direction direction = block.site_of(request).direction;
-    const bool shared = block.array_of(request).shared;
     const MatrixElement& e = moved.elements[0];
-    if (e.matrix != 'A') continue;
+    if (e.matrix != 'A' || !block.array_of(request).shared) continue;
     const int lane = block.warp.lane_of(moved.thread), tile = e.col / BK;
-    if (direction == model::Direction::copy) {
-      copied(tile, block.events[moved.request - 1], lane);
-      plan.copies_wait = false;
-    } else if (shared && direction == model::Direction::store) {
-      copied(tile, request, lane);
-    } else if (shared) {
+    if (direction == model::Direction::load) {
       tiles.at(tile).first_read = std::min(tiles.at(tile).first_read, request.epoch);
+      continue;
     }
+    plan.copies_wait &= direction != model::Direction::copy;
+    tiles.try_emplace(tile, Stay{0, request.epoch, 1 << 30});
+    const auto at = lowest.try_emplace(tile, ~std::uint64_t{0}).first;
+    at->second = std::min(at->second, request.access.address[lane]);
   }
   std::map<std::uint64_t, int> places;  // by the lowest address of a tile there
   for (auto& [tile, stay] : tiles) {

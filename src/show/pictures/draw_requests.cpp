@@ -130,10 +130,8 @@ std::vector<Shown> worst(const BlockRequests& block) {
     const model::Direction direction = block.site_of(request).direction;
     const model::RecordedArray& array = block.array_of(request);
     if (!array.shared) return std::nullopt;
-    // What a cp.async copies is known from its other side, the next request.
-    const bool is_copy = direction == model::Direction::copy && r + 1 < block.events.size();
     return Kind{
-        direction == model::Direction::load, matrix_of[is_copy ? r + 1 : r], array.name, direction,
+        direction == model::Direction::load, matrix_of[r], array.name, direction,
         request.access.bytes};
   };
   std::vector<std::size_t> chosen = costliest(block, kind_of, [&](std::size_t r) {

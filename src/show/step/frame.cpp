@@ -218,60 +218,6 @@ void mark(std::string& signs, std::uint64_t word, char sign) {
   if (word < signs.size()) signs[word] = sign;
 }
 
-void mark_bytes(std::string& signs, std::uint64_t first, std::uint64_t bytes, char sign) {
-  for (std::uint64_t word = first / model::kWordBytes; word * model::kWordBytes < first + bytes;
-       ++word)
-    mark(signs, word, sign);
-}
-
-// What the block's steps up to `at` have written to the array. What is copied asynchronously has
-// arrived when all of its phase or group has.
-void mark_arrivals(std::string& signs, const StepScene& scene, std::size_t at, int array) {
-  using enum Ring::Change::Kind;
-  struct Copied {
-    std::uint64_t first, bytes;
-    const Ring::Change* with;
-  };
-  const model::Recording& recording = scene.recording;
-  std::vector<Copied> coming;
-  std::map<int, const Ring::Change*> of_warp;  // what it copies
-  auto change = scene.ring.changes.begin();
-  for (std::size_t i = steps_of_block(recording, at).begin; i <= at; ++i) {
-    const model::RecordedEvent& event = recording.events[i];
-    for (; change != scene.ring.changes.end() && change->at <= i; ++change) {
-      if (change->at < i) continue;
-      if (change->kind == comes) of_warp[event.warp] = &*change;
-      if (change->kind != here) continue;
-      std::erase_if(coming, [&](const Copied& copied) {
-        const bool arrives =
-            copied.with->place == change->place && copied.with->number == change->number;
-        if (arrives) mark_bytes(signs, copied.first, copied.bytes, 'o');
-        return arrives;
-      });
-    }
-    const auto copy = [&](std::uint64_t first, std::uint64_t bytes) {
-      mark_bytes(signs, first, bytes, '~');
-      coming.push_back({first, bytes, of_warp[event.warp]});
-    };
-    for (const model::RecordedAction& action : actions_at(recording, i)) {
-      if (action.kind != model::RecordedAction::Kind::box) continue;
-      if (action.array == array) copy(action.to, action.bytes);
-      for (int row = 0; action.matrix == array && row < action.rows; ++row)
-        mark_bytes(signs, action.first + row * action.pitch_bytes, action.row_bytes, 'o');
-    }
-    if (event.kind != Kind::request || recording.site_of(event).array != array) continue;
-    const model::Direction direction = recording.site_of(event).direction;
-    const bool shared = recording.arrays[array].shared;
-    model::for_each_lane(event.access.active, [&](int lane) {
-      const std::uint64_t first = event.access.address[lane];
-      if (shared && direction == model::Direction::copy)
-        copy(first, event.access.bytes);
-      else if (!shared || direction == model::Direction::store)
-        mark_bytes(signs, first, event.access.bytes, 'o');
-    });
-  }
-}
-
 // From a hazard's step to the next barrier, and in its other step.
 void mark_hazards(std::string& signs, const StepScene& scene, std::size_t at, int array) {
   const model::Recording& recording = scene.recording;
@@ -291,7 +237,12 @@ void mark_hazards(std::string& signs, const StepScene& scene, std::size_t at, in
 // this step, ! in a bank conflict or a race in this step.
 std::string signs_of_words(const StepScene& scene, std::size_t at, int array) {
   std::string signs((scene.recording.arrays[array].bytes + 3) / model::kWordBytes, '.');
-  mark_arrivals(signs, scene, at, array);
+  const BlockSteps so_far{steps_of_block(scene.recording, at).begin, at + 1};
+  for (const WordChange& change : word_changes(scene, so_far)) {
+    if (change.array != array) continue;
+    for (const auto& [first, words, held, apart] : change.runs)
+      signs.replace(first, words, words, ".~o"[change.state]);
+  }
   const model::RecordedEvent& now = scene.recording.events[at];
   if (now.kind == Kind::request && scene.recording.site_of(now).array == array) {
     const std::uint32_t conflicts =
@@ -306,31 +257,22 @@ std::string signs_of_words(const StepScene& scene, std::size_t at, int array) {
 
 // What has come to each place of the ring after the step `at`.
 std::vector<Line> picture_of_ring(const StepScene& scene, std::size_t at) {
-  using enum Ring::Change::Kind;
-  struct Held {
-    const Ring::Change* last = nullptr;
-    bool is_here = false;
-    std::set<int> waited = {};  // warps
-  };
   const Ring& ring = scene.ring;
-  std::map<int, Held> all;  // by place
+  std::map<int, const Ring::Change*> latest;  // by place
   for (const Ring::Change& change : ring.changes) {
-    if (change.at < steps_of_block(scene.recording, at).begin || change.at > at) continue;
-    Held& held = all[change.place];
-    if (held.last == nullptr || held.last->number != change.number) held = {};
-    held.last = &change;
-    held.is_here |= change.kind == here;
-    if (change.kind == here || change.kind == waits) held.waited.insert(change.warp);
+    if (change.at >= steps_of_block(scene.recording, at).begin && change.at <= at)
+      latest[change.place] = &change;
   }
   std::vector<Line> lines;
-  for (std::size_t place = 0; place < ring.places.size(); ++place) {
-    const auto& [last, is_here, waited] = all[static_cast<int>(place)];
+  for (int place = 0; place < std::ssize(ring.places); ++place) {
+    const Ring::Change* const last = latest[place];
     std::string text = last == nullptr ? "empty" : "empty again";
-    if (last != nullptr && last->kind != empty) {
-      text = (static_cast<int>(place) < ring.boxes ? "phase " : "group ") +
-             std::to_string(last->number) + ": " +
+    if (last != nullptr && last->kind != Ring::Change::empty) {
+      text = (place < ring.boxes ? "phase " : "group ") + std::to_string(last->number) + ": " +
              text::grouped(static_cast<std::int64_t>(last->bytes)) + " B are " +
-             (is_here ? "here" : "coming");
+             (last->is_here ? "here" : "coming");
+      std::set<int> waited;
+      model::for_each_lane(last->waited, [&](int warp) { waited.insert(warp); });
       const bool is_one = waited.size() == 1;
       if (!waited.empty())
         text += (is_one ? "; warp " : "; warps ") + text::ranges_of(waited) +

@@ -299,6 +299,18 @@ Ring ring_of(const StepScene& scene) {
   follow_boxes(scene, ring);
   follow_copies(scene.recording, ring);
   std::ranges::stable_sort(ring.changes, {}, &Ring::Change::at);
+  std::map<std::pair<std::int64_t, int>, const Ring::Change*> latest;  // by block and place
+  for (Ring::Change& change : ring.changes) {
+    const Ring::Change*& before = latest[{scene.recording.events[change.at].block, change.place}];
+    if (before != nullptr && before->number == change.number) {
+      change.is_here = before->is_here;
+      change.waited = before->waited;
+    }
+    change.is_here |= change.kind == Ring::Change::here;
+    if (change.kind == Ring::Change::here || change.kind == Ring::Change::waits)
+      change.waited |= 1u << change.warp;
+    before = &change;
+  }
   std::ranges::sort(
       ring.parts, {}, [](const Ring::Part& part) { return std::pair(part.array, part.begin); });
   const auto overlap = [](const Ring::Part& a, const Ring::Part& b) {

@@ -39,6 +39,9 @@ struct Ring {
     std::size_t at;  // the event
     int warp, place;
     std::uint64_t number, bytes;  // of the phase or group
+    // Afterwards: whether it has come, and the warps that have waited for it, as a mask.
+    bool is_here = false;
+    std::uint32_t waited = 0;
   };
   struct Part {  // of a place: the tile of one matrix
     int place, array, matrix;
@@ -89,6 +92,23 @@ template <class Visit>
 void for_each_word(const model::WarpAccess& access, std::uint32_t lanes, Visit visit) {
   model::for_each_lane(lanes, [&](int lane) { model::for_each_word(access, lane, visit); });
 }
+
+// Words of one array that a step changes alike, in ascending runs. What is copied asynchronously is
+// filled when all of its phase or group has come; a matrix is filled where it was read or written.
+struct WordChange {
+  static constexpr int kAsBefore = -2;  // the words hold what they held
+
+  std::size_t at;  // the event
+  int array;
+  enum State { empty, coming, filled } state;
+  int matrix;  // whose words they hold; -1 if it is not known
+  struct Run {
+    std::uint64_t first, words;
+    std::int64_t held, apart;  // the matrix's word in the first one, and from each to the next
+  };
+  std::vector<Run> runs;
+};
+std::vector<WordChange> word_changes(const StepScene& scene, BlockSteps steps);
 
 // What an event of Kind::action consists of.
 std::span<const model::RecordedAction> actions_at(

@@ -136,8 +136,9 @@ TEST_CASE("each request, copy, wait and product of a block is in one step, which
       std::map<std::pair<int, std::uint64_t>, bool> waited;
       StepScene s;
       s.contexts = contexts_of(s.recording = recording);
-      for (const auto& [kind, at, warp, place, number, bytes] : ring_of(s).changes) {
-        if (kind != Ring::Change::empty) waited[{place, number}] |= kind == Ring::Change::here;
+      for (const Ring::Change& change : ring_of(s).changes) {
+        if (change.kind != Ring::Change::empty)
+          waited[{change.place, change.number}] |= change.is_here;
       }
       for (const auto& [of, is_waited_for] : waited) CHECK(is_waited_for);
     }
