@@ -11,6 +11,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -116,6 +117,10 @@ struct Recording {
   int warps() const { return warp.warps_of(threads()); }
   int line_of(const RecordedEvent& event) const {  // 0 if it has none
     return event.site < 0 ? 0 : sites[event.site].line;
+  }
+  std::span<const RecordedAction> actions_at(std::size_t at) const {  // of an event of that kind
+    const auto found = std::ranges::equal_range(actions, at, {}, &RecordedAction::events);
+    return {found.begin(), found.end()};
   }
   // Of a request.
   const RecordedSite& site_of(const RecordedEvent& event) const { return sites[event.site]; }

@@ -65,15 +65,19 @@ class ArrayView {
     const part = this.recording.partAt(array, word);
     const place = {name: this.name, row: Math.floor(word / array.columns), column: word % array.columns, word, bank: word % this.recording.scene.banks};
     const warp = !array.shared && array.name === "C" ? life.warpOf[word] : -1;
-    return say(text.element, place) + (array.shared ? say(text.bank, place) : "") + (part ? ": " + part.name : "") + (warp >= 0 ? ". " + life.sumsText(warp, this.step) : "");
+    const {matrix, word: of} = this.held?.[word] ?? {}, {columns} = matrix ?? {};
+    const holds = matrix ? say(text.holds, {name: matrix.name, row: Math.floor(of / columns), column: of % columns}) : "";
+    return say(text.element, place) + (array.shared ? say(text.bank, place) : "") + holds + (part ? ": " + part.name : "") + (warp >= 0 ? ". " + life.sumsText(warp, this.step) : "");
   }
 
   draw(replay, lane, colours, isSecret) {
     const step = this.recording.steps[replay.step];
     const isHere = step.kind === Kind.request && step.site.array === this.array;
-    this.step = replay.step;
+    Object.assign(this, {step: replay.step, held: replay.held.get(this.array)});
     if (isHere) this.follow(step);
-    const drawn = [replay.changed.get(this.array), this.firstRow, this.canvas.width, this.canvas.height, colours, this.readShades()];
+    const isMarked = ({array, steps, begin, end}) => array === this.array && (steps.includes(this.step) || begin <= this.step && this.step < end);
+    const races = this.recording.hazards.filter(isMarked).map(({word}) => word);
+    const drawn = [replay.changed.get(this.array), this.firstRow, this.canvas.width, this.canvas.height, colours, this.readShades(), races.join()];
     const isSame = this.drawn?.every((value, i) => value === drawn[i]) ?? false;
     if (isSame && !isHere && !this.hasRequest) return;
     if (!isSame) this.drawWords(replay.words.get(this.array), colours);
@@ -81,9 +85,8 @@ class ArrayView {
     this.hasRequest = isHere;
     this.show();
     if (this.tile) this.outlineTile(colours);
-    if (!isHere) return;
-    this.drawRequest(step, lane, colours, isSecret);
-    this.drawHazards(replay.step, colours);
+    if (isHere) this.drawRequest(step, lane, colours, isSecret);
+    for (const word of races) this.fillWord(word, colours.conflict);
   }
 
   // The shade of each warp's sums, if this is C.
@@ -258,14 +261,6 @@ class ArrayView {
       context.strokeStyle = colours.now;
       context.lineWidth = 1;
       context.strokeRect(begin.x + 0.5, begin.y + 0.5, columns * cellWidth - 1, Math.max(cellHeight - 1, 1));
-    }
-  }
-
-  drawHazards(now, colours) {
-    const step = this.recording.steps[now];
-    for (const hazard of this.recording.hazards) {
-      if (now !== hazard.first && now !== hazard.second && now !== hazard.found) continue;
-      this.recording.forEachWord(step, (word) => this.fillWord(word, colours.conflict));
     }
   }
 }

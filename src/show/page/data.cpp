@@ -298,17 +298,22 @@ std::string ring_data(
   return array_of({array_of(places), by_columns(changes, texts), array_of(parts)});
 }
 
-std::string hazards_data(const step::StepScene& scene, step::BlockSteps block) {
+// The sentence; its steps, or -1; and the word that it marks, from step to step.
+std::string hazards_data(
+    const step::StepScene& scene, step::BlockSteps block, const std::vector<int>& numbers) {
   std::vector<std::string> texts;
-  const auto place = [&](std::size_t event) {
-    const bool is_here = event >= block.begin && event < block.end;
-    return is_here ? std::to_string(event - block.begin) : "-1";
-  };
   for (std::size_t i = 0; i < scene.recording.hazards.size(); ++i) {
     const model::RecordedHazard& hazard = scene.recording.hazards[i];
-    texts.push_back(array_of(
-        {text::json_string(scene.sentences[i]), place(step::shown_at(hazard)), place(hazard.first),
-         place(hazard.second), place(hazard.found_at)}));
+    const auto [array, word, begin, end] = step::mark_of(scene.recording, hazard);
+    std::vector<std::string> items{text::json_string(scene.sentences[i])};
+    for (const std::size_t at :
+         {step::shown_at(hazard), hazard.first, hazard.second, hazard.found_at, begin, end}) {
+      const bool is_here = at >= block.begin && at <= block.end;
+      items.push_back(is_here ? std::to_string(at - block.begin) : "-1");
+    }
+    items.push_back(std::to_string(numbers[array]));
+    items.push_back(std::to_string(word));
+    texts.push_back(array_of(items));
   }
   return array_of(texts);
 }
@@ -385,7 +390,7 @@ std::string scene_data(const ShownScene& shown, Dictionary& texts) {
          ",\"actions\":" + actions_data(scene, block, numbers, texts) +
          ",\"changes\":" + changes_data(scene, block, numbers, texts) +
          ",\"ring\":" + ring_data(scene, block, numbers, texts) +
-         ",\"hazards\":" + hazards_data(scene, block) +
+         ",\"hazards\":" + hazards_data(scene, block, numbers) +
          ",\"fragments\":" + fragments_data(recording) + "}";
 }
 

@@ -282,8 +282,7 @@ class Player {
 
   drawAlarm() {
     const {recording, now} = this;
-    const here = recording.hazards.filter((hazard) =>
-      [hazard.first, hazard.second, hazard.found, hazard.shown].includes(now)).map(({sentence}) => sentence);
+    const here = recording.hazards.filter(({steps}) => steps.includes(now)).map(({sentence}) => sentence);
     if (now === recording.last && recording.scene.fault) here.push(recording.scene.fault);
     if (now === recording.last && !recording.scene.complete) here.push(words.player.incomplete);
     if (here.length === 0 && recording.hazards.length > 0) {

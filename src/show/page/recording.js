@@ -52,8 +52,8 @@ class Recording {
       return {name, bytes, shared: shared === 1, words, columns, rows: Math.ceil(words / Math.max(columns, 1))};
     });
     this.sites = scene.sites.map(([array, direction, line]) => ({array: this.arrays[array] ?? null, direction, line}));
-    this.hazards = scene.hazards.map(([sentence, shown, first, second, found]) =>
-      ({sentence, shown, first, second, found}));
+    this.hazards = scene.hazards.map(([sentence, shown, first, second, found, begin, end, array, word]) =>
+      ({sentence, shown, found, steps: [first, second, found], begin, end, array: this.arrays[array] ?? null, word}));
     this.readSteps(scene);
     this.readActions(scene);
     this.readChanges(scene.changes);

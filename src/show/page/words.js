@@ -126,6 +126,7 @@ const words = {
     lines: "{name}, {rows} lines of {columns} words",
     element: "{name}[{row}][{column}], word {word}",
     bank: ", bank {bank}",
+    holds: ", holds {name}[{row}][{column}]",
     sums: "The elements of C of warp {warp} have the factors of {products} of their {of} products.",
     help: "A row is a line of all banks. Point at a word for its place.",
   },

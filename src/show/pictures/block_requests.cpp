@@ -72,6 +72,11 @@ ArrayWord Contents::at(int array, std::uint64_t word) const {
 
 void Contents::follow(std::size_t at) {
   const model::RecordedEvent& event = recording_.events[at];
+  if (event.kind == model::RecordedEvent::Kind::action) {
+    for (const model::RecordedAction& action : recording_.actions_at(at))
+      if (action.kind == model::RecordedAction::Kind::box) follow_box(action);
+  }
+  if (event.kind != model::RecordedEvent::Kind::request) return;
   const auto [array, direction, atomic, line, path] = recording_.site_of(event);
   const bool shared = recording_.arrays[array].shared;
   if (shared == (direction == model::Direction::load)) return;  // neither loads nor changes words
@@ -96,7 +101,7 @@ void Contents::follow(std::size_t at) {
   });
 }
 
-void Contents::follow(const model::RecordedAction& box) {
+void Contents::follow_box(const model::RecordedAction& box) {
   const auto row_bytes = static_cast<std::uint64_t>(box.row_bytes);
   const bool is_whole = box.matrix >= 0 && box.rows * row_bytes == box.bytes;
   for (std::uint64_t byte = 0; byte < box.bytes; byte += 4) {

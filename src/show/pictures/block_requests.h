@@ -40,12 +40,12 @@ class Contents {
  public:
   explicit Contents(const model::Recording& recording)
       : recording_(recording), held_(recording.arrays.size()), loaded_(recording.threads()) {}
-  void follow(std::size_t at);  // a request
-  void follow(const model::RecordedAction& box);
+  void follow(std::size_t at);  // an event
   // What that word holds now; a word of global memory holds itself.
   ArrayWord at(int array, std::uint64_t word) const;
 
  private:
+  void follow_box(const model::RecordedAction& box);
   void hold(int array, std::uint64_t word, ArrayWord what);
 
   const model::Recording& recording_;

@@ -137,6 +137,7 @@ Line chosen_lane(const StepScene& scene, const StepState& state) {
   std::string text = text::printed("lane %d", state.lane);
   if (thread >= scene.recording.threads()) return {{text + ": the block has no such thread"}};
   const model::RecordedExtent block = scene.recording.block;
+  if (state.lane >= 10) text += text::printed(" (%c)", pictures::lane_sign(state.lane));
   text += " is thread " + report::place_in(thread, {block.x, block.y, block.z});
   if (event.kind != Kind::request) return {{text}};
   if (!(event.access.active >> state.lane & 1u)) return {{text + " and does not take part"}};
@@ -147,9 +148,13 @@ Line chosen_lane(const StepScene& scene, const StepState& state) {
       ": byte %llu, row %llu, column %llu", static_cast<unsigned long long>(byte),
       static_cast<unsigned long long>(word / columns),
       static_cast<unsigned long long>(word % columns));
-  if (scene.recording.array_of(event).shared)
+  if (scene.recording.array_of(event).shared) {
     text += text::printed(", bank %d", static_cast<int>(word % scene.recording.warp.banks));
-  return {{text + text::printed(", drawn as %c", pictures::lane_sign(state.lane))}};
+    const std::string element =
+        element_in(scene, state.at, scene.recording.site_of(event).array, word);
+    text += element.empty() ? "" : ": " + element;
+  }
+  return {{text}};
 }
 
 std::vector<Line> hazards_now(const StepScene& scene, const StepState& state, int columns) {
@@ -218,18 +223,11 @@ void mark(std::string& signs, std::uint64_t word, char sign) {
   if (word < signs.size()) signs[word] = sign;
 }
 
-// From a hazard's step to the next barrier, and in its other step.
 void mark_hazards(std::string& signs, const StepScene& scene, std::size_t at, int array) {
-  const model::Recording& recording = scene.recording;
-  const model::RecordedEvent& now = recording.events[at];
-  for (const model::RecordedHazard& recorded : recording.hazards) {
-    const model::Hazard& hazard = recorded.hazard;
-    if (hazard.array != recording.arrays[array].name) continue;
-    const std::size_t from = std::min(shown_at(recorded), recorded.found_at);
-    const model::RecordedEvent& found = recording.events[from];
-    const bool is_now = at == recorded.first || at == recorded.second || at == recorded.found_at;
-    const bool of_this_epoch = at >= from && found.block == now.block && found.epoch == now.epoch;
-    if (is_now || of_this_epoch) mark(signs, hazard.byte / model::kWordBytes, '!');
+  for (const model::RecordedHazard& hazard : scene.recording.hazards) {
+    const auto [of, word, begin, end] = mark_of(scene.recording, hazard);
+    const bool is_now = at == hazard.first || at == hazard.second || at == hazard.found_at;
+    if (of == array && (is_now || (at >= begin && at < end))) mark(signs, word, '!');
   }
 }
 
@@ -287,7 +285,7 @@ std::vector<Line> picture_of_ring(const StepScene& scene, std::size_t at) {
 std::vector<Line> picture_of_fragments(const StepScene& scene, const StepState& state) {
   if (scene.recording.events[state.at].kind != Kind::action) return {};
   std::vector<Line> lines;
-  for (const Fragment& of : fragments_of(actions_at(scene.recording, state.at).front())) {
+  for (const Fragment& of : fragments_of(scene.recording.actions_at(state.at).front())) {
     std::string text =
         text::printed("  %-4s %2d x %-2d  lane %d holds", of.name, of.rows, of.columns, state.lane);
     for (int i = 0; i < std::ssize(of.lanes); ++i) {
@@ -320,17 +318,8 @@ std::vector<Line> picture_of_access(const StepScene& scene, const StepState& sta
 }
 
 std::string legend(const StepScene& scene) {
-  const bool copies =
-      std::ranges::any_of(
-          scene.recording.sites,
-          [](const model::RecordedSite& site) {
-            return site.direction == model::Direction::copy;
-          }) ||
-      std::ranges::any_of(scene.recording.actions, [](const model::RecordedAction& action) {
-        return action.kind == model::RecordedAction::Kind::box;
-      });
-  return std::string("  . empty") + (copies ? " ~ coming" : "") +
-         " o filled # this access ! conflict, race";
+  return std::string("  . empty") + (scene.ring.changes.empty() ? "" : " ~ coming") +
+         " o filled # now ! conflict" + (scene.recording.hazards.empty() ? "" : ", race");
 }
 
 // The title and up to `rows` rows of the visible part of an array, with a sign for each word.
@@ -429,7 +418,9 @@ std::vector<std::string> render(
     hazards.resize(std::min<std::size_t>(hazards.size(), std::max(0, (rows - taken) / 3)));
     const std::vector<Line> because = reason(scene, state.at, columns, (rows - taken) / 5);
     const int left = std::max(0, rows - taken - static_cast<int>(hazards.size() + because.size()));
-    const int for_access = std::min(static_cast<int>(access.size()), std::max(left / 3, 2));
+    const bool is_request = scene.recording.events[state.at].kind == Kind::request;
+    const int for_access =
+        std::min(static_cast<int>(access.size()), std::max(left / (is_request ? 3 : 2), 2));
     int for_source = std::min(std::max(5, left / 4), left / 3);
     const int for_array = std::clamp(left - for_access - for_source, 0, window.rows + 1);
     const int spare = std::max(0, left - for_access - for_source - for_array);

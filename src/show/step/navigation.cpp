@@ -38,7 +38,7 @@ StepWindow window_of(const StepScene& scene, const StepState& state) {
           active == 0 ? 0 : event.access.address[std::countr_zero(active)]};
     }
     if (event.kind != Kind::action) return {-1, 0};
-    const model::RecordedAction& action = actions_at(recording, at).front();
+    const model::RecordedAction& action = recording.actions_at(at).front();
     return {action.kind == model::RecordedAction::Kind::init ? -1 : action.array, action.to};
   };
   const auto is_shared = [&](int array) { return array >= 0 && recording.arrays[array].shared; };

@@ -37,11 +37,18 @@ std::size_t shown_at(const model::RecordedHazard& hazard) {
   return hazard.first != model::RecordedHazard::kNone ? hazard.first : hazard.found_at;
 }
 
-std::span<const model::RecordedAction> actions_at(
-    const model::Recording& recording, std::size_t at) {
-  const auto found =
-      std::ranges::equal_range(recording.actions, at, {}, &model::RecordedAction::events);
-  return {found.begin(), found.end()};
+HazardMark mark_of(const model::Recording& recording, const model::RecordedHazard& hazard) {
+  const auto array =
+      std::ranges::find(recording.arrays, hazard.hazard.array, &model::RecordedArray::name);
+  const auto begin = recording.events.begin() +
+                     static_cast<std::ptrdiff_t>(std::min(shown_at(hazard), hazard.found_at));
+  const auto end = std::find_if(begin, recording.events.end(), [&](const auto& event) {
+    return event.block != begin->block || event.epoch != begin->epoch;
+  });
+  return {
+      static_cast<int>(array - recording.arrays.begin()), hazard.hazard.byte / model::kWordBytes,
+      static_cast<std::size_t>(begin - recording.events.begin()),
+      static_cast<std::size_t>(end - recording.events.begin())};
 }
 
 using ActionKind = model::RecordedAction::Kind;
@@ -95,7 +102,7 @@ std::string text_of_action(const StepScene& scene, const model::RecordedAction& 
 }
 
 std::string sentence_of_action(const StepScene& scene, std::size_t at) {
-  const model::RecordedAction& now = actions_at(scene.recording, at).back();
+  const model::RecordedAction& now = scene.recording.actions_at(at).back();
   const auto& [so_far, in_all, multiplied] = scene.contexts[&now - scene.recording.actions.data()];
   const std::string of_boxes =
       bytes_text(in_all.bytes) +
@@ -361,7 +368,7 @@ std::string step_text(const StepScene& scene, std::size_t at, bool names_parts) 
       return warp + "wait for their copies, except the last " + counted(groups, "group");
     }
     case Kind::action:
-      return warp + text_of_action(scene, actions_at(scene.recording, at).front());
+      return warp + text_of_action(scene, scene.recording.actions_at(at).front());
     case Kind::request:
       break;
   }

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <optional>
 #include <set>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -87,6 +86,14 @@ std::set<int> used_arrays(const model::Recording& recording);
 // The event that shows a hazard best: its second access if it has one.
 std::size_t shown_at(const model::RecordedHazard& hazard);
 
+// The word that a hazard marks; from a step to the next barrier, and in its other step.
+struct HazardMark {
+  int array;
+  std::uint64_t word;
+  std::size_t begin, end;
+};
+HazardMark mark_of(const model::Recording& recording, const model::RecordedHazard& hazard);
+
 // Calls visit(word) for each word that these lanes access.
 template <class Visit>
 void for_each_word(const model::WarpAccess& access, std::uint32_t lanes, Visit visit) {
@@ -110,9 +117,8 @@ struct WordChange {
 };
 std::vector<WordChange> word_changes(const StepScene& scene, BlockSteps steps);
 
-// What an event of Kind::action consists of.
-std::span<const model::RecordedAction> actions_at(
-    const model::Recording& recording, std::size_t at);
+// "A[3][17]", which a word of shared memory holds after the step `at`; empty if it is not known.
+std::string element_in(const StepScene& scene, std::size_t at, int array, std::uint64_t word);
 
 // A tile that the lanes of a warp hold together when they multiply: the lane of each element, row
 // by row.

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "model/warp_access.h"
 #include "show/pictures/block_requests.h"
 #include "show/step/scene.h"
+#include "text/numbers.h"
 
 namespace step {
 
@@ -87,20 +89,19 @@ std::vector<WordChange> word_changes(const StepScene& scene, BlockSteps steps) {
         return arrives;
       });
     }
+    contents.follow(at);
     const auto copy = [&](int array, std::uint64_t first, std::uint64_t bytes) {
       set(array, first, bytes, WordChange::coming, true);
       coming.push_back({array, first, bytes, of_warp[event.warp]});
     };
-    for (const model::RecordedAction& action : actions_at(recording, at)) {
+    for (const model::RecordedAction& action : recording.actions_at(at)) {
       if (action.kind != model::RecordedAction::Kind::box) continue;
-      contents.follow(action);
       copy(action.array, action.to, action.bytes);
       for (int row = 0; action.matrix >= 0 && row < action.rows; ++row)
         set(action.matrix, action.first + row * action.pitch_bytes, action.row_bytes,
             WordChange::filled, false);
     }
     if (event.kind == model::RecordedEvent::Kind::request) {
-      contents.follow(at);
       const auto [array, direction, atomic, line, path] = recording.site_of(event);
       const bool shared = recording.arrays[array].shared;
       model::for_each_lane(event.access.active, [&](int lane) {
@@ -118,6 +119,17 @@ std::vector<WordChange> word_changes(const StepScene& scene, BlockSteps steps) {
     now.clear();
   }
   return changes;
+}
+
+std::string element_in(const StepScene& scene, std::size_t at, int array, std::uint64_t word) {
+  pictures::Contents contents(scene.recording);
+  for (std::size_t i = steps_of_block(scene.recording, at).begin; i <= at; ++i) contents.follow(i);
+  const auto [matrix, held] = contents.at(array, word);
+  if (matrix < 0) return "";
+  const int columns = std::max(1, scene.row_words[matrix]);
+  return scene.recording.arrays[matrix].name +
+         text::printed(
+             "[%d][%d]", static_cast<int>(held / columns), static_cast<int>(held % columns));
 }
 
 }  // namespace step

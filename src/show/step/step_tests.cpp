@@ -115,7 +115,7 @@ TEST_CASE("each request, copy, wait and product of a block is in one step, which
       for (std::size_t at = 0; at < recording.events.size(); ++at) {
         requests += recording.events[at].kind == Kind::request;
         if (recording.events[at].kind != Kind::action) continue;
-        const std::span<const model::RecordedAction> actions = actions_at(recording, at);
+        const std::span<const model::RecordedAction> actions = recording.actions_at(at);
         CHECK(!actions.empty());
         in_steps += actions.size();
         for (const model::RecordedAction& action : actions) {
