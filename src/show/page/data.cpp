@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -89,6 +90,30 @@ namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
+template <class... Items>
+Numbers numbers(Items... items) {
+  return {static_cast<std::int64_t>(items)...};
+}
+
+// A JSON array of numbers, and of texts that are JSON already.
+template <class... Items>
+std::string list(const Items&... items) {
+  const auto json = []<class Item>(const Item& item) -> std::string {
+    if constexpr (std::is_same_v<Item, std::string>)
+      return item;
+    else
+      return std::to_string(static_cast<std::int64_t>(item));
+  };
+  return array_of({json(items)...});
+}
+
+template <class Range, class JsonOf>
+std::string list_of(const Range& range, JsonOf json_of) {
+  std::vector<std::string> items;
+  for (const auto& one : range) items.push_back(json_of(one));
+  return array_of(items);
+}
+
 // Equal values of JSON get one number, in the order in which they come.
 class Dictionary {
  public:
@@ -104,303 +129,248 @@ class Dictionary {
   std::vector<std::string> texts_;
 };
 
-// Rows of equally many numbers, column by column; each column is a number in `texts`.
-std::string by_columns(const std::vector<Numbers>& rows, Dictionary& texts) {
-  std::vector<std::string> columns;
+// The first active lane's address, to which the others' are relative; of an action, where it goes.
+std::int64_t base_of(const model::Recording& recording, std::size_t at) {
+  const model::RecordedEvent& event = recording.events[at];
+  if (event.kind == model::RecordedEvent::Kind::action)
+    return static_cast<std::int64_t>(recording.actions_at(at).front().to);
+  const model::WarpAccess& access = event.access;
+  if (access.active == 0) return 0;
+  return static_cast<std::int64_t>(access.address[std::countr_zero(access.active)]);
+}
+
+// The first block of a scene. What scenes have in common is a number in `texts`: sentences, lines
+// of source, patterns, and columns of numbers.
+class SceneData {
+ public:
+  SceneData(const ShownScene& shown, Dictionary& texts)
+      : shown_(shown), texts_(texts), numbers_(recording_.arrays.size(), -1) {
+    int next = 0;
+    for (const int array : step::used_arrays(recording_)) {
+      if (array >= 0) numbers_[array] = next++;
+    }
+  }
+  std::string json();
+
+ private:
+  // The page's number of an array; those of other kernels in the program have none.
+  int number_of(int array) const { return array < 0 ? array : numbers_[array]; }
+  std::int64_t text_of(const std::string& text) {
+    return texts_.number_of(text::json_string(text));
+  }
+  std::string by_columns(const std::vector<Numbers>& rows);
+  std::string pattern_of(std::size_t at) const;
+  std::string steps();
+  std::string changes();
+  std::string ring();
+  std::string hazards() const;
+  std::string fragments() const;
+
+  const ShownScene& shown_;
+  const step::StepScene& scene_ = shown_.scene;
+  const model::Recording& recording_ = scene_.recording;
+  const step::BlockSteps block_ = step::steps_of_block(recording_, 0);
+  Dictionary& texts_;
+  std::vector<int> numbers_;
+};
+
+// Rows of equally many numbers, column by column.
+std::string SceneData::by_columns(const std::vector<Numbers>& rows) {
+  Numbers columns;
   for (std::size_t i = 0; !rows.empty() && i < rows[0].size(); ++i) {
     Numbers column;
     for (const Numbers& row : rows) column.push_back(row[i]);
-    columns.push_back(std::to_string(texts.number_of(packed(column))));
+    columns.push_back(texts_.number_of(packed(column)));
   }
-  return array_of(columns);
+  return list_of(columns, [](std::int64_t column) { return std::to_string(column); });
 }
 
-// The first active lane's address, to which the others' are relative.
-std::int64_t base_of(const model::WarpAccess& access) {
-  return access.active == 0
-             ? 0
-             : static_cast<std::int64_t>(access.address[std::countr_zero(access.active)]);
-}
-
-// A lane mask as JavaScript's bit operations need it.
-std::string mask(std::uint32_t lanes) {
-  return std::to_string(static_cast<std::int32_t>(lanes));
-}
-
-// The offsets of the lanes' addresses, and the request's cost.
-std::string pattern_of(const step::StepScene& scene, std::size_t at) {
-  const model::RecordedEvent& event = scene.recording.events[at];
-  Numbers steps;
-  std::int64_t before = base_of(event.access);
+// The offsets of the lanes' addresses, and the request's cost. Masks are as JavaScript's bit
+// operations need them.
+std::string SceneData::pattern_of(std::size_t at) const {
+  const model::RecordedEvent& event = recording_.events[at];
+  Numbers steps, wavefronts;
+  std::int64_t before = base_of(recording_, at);
   model::for_each_lane(event.access.active, [&](int lane) {
     const auto address = static_cast<std::int64_t>(event.access.address[lane]);
-    steps.push_back(address - before);
-    before = address;
+    steps.push_back(address - std::exchange(before, address));
   });
-  std::vector<std::string> wavefronts;
   std::uint32_t conflicts = 0;  // lanes
   const bool is_request = event.kind == model::RecordedEvent::Kind::request;
-  if (is_request && scene.recording.array_of(event).shared) {
-    const pictures::WarpRequest request = pictures::request_at(scene.recording, at);
+  if (is_request && recording_.array_of(event).shared) {
+    const pictures::WarpRequest request = pictures::request_at(recording_, at);
     if (event.bank_conflicts > 0) conflicts = lanes_in_conflict(request);
     for (const model::Wavefront& one : wavefronts_of(request)) {
-      wavefronts.push_back(mask(one.lanes));
-      wavefronts.push_back(std::to_string(one.group));
+      wavefronts.push_back(static_cast<std::int32_t>(one.lanes));
+      wavefronts.push_back(one.group);
     }
   }
-  return array_of(
-      {std::to_string(event.access.bytes), mask(event.access.active), packed(steps),
-       std::to_string(event.pieces), std::to_string(event.bank_conflicts), array_of(wavefronts),
-       std::to_string(event.access.matrices), mask(conflicts)});
+  return list(
+      event.access.bytes, static_cast<std::int32_t>(event.access.active), packed(steps),
+      event.pieces, event.bank_conflicts, packed(wavefronts), event.access.matrices,
+      static_cast<std::int32_t>(conflicts));
 }
 
-// What the step does, and its sentence, as numbers in `texts`. The warp's number and the part of
-// the ring are left to the page.
-std::array<std::int64_t, 2> texts_of(
-    const step::StepScene& scene, std::size_t at, Dictionary& texts) {
-  const model::RecordedEvent& event = scene.recording.events[at];
-  std::string text = step::step_text(scene, at, false);
-  const std::string warp = text::printed("warp %d", event.warp);
-  if (event.warp >= 0) text = "warp {warp}" + text.substr(warp.size());
-  text[0] = static_cast<char>(std::toupper(text[0]));
-  const std::int64_t why = texts.number_of(text::json_string(step::sentence_at(scene, at)));
-  const std::int64_t what = texts.number_of(text::json_string(text));
-  return {what, why};
-}
-
-// The block's steps, and the different operations that they are. Of texts, the difference from the
-// operation before is written.
-std::string steps_data(const step::StepScene& scene, step::BlockSteps block, Dictionary& texts) {
+// The steps, and the different operations that they are: of texts, the difference from the
+// operation before. The warp's number and the part of the ring are left to the page.
+std::string SceneData::steps() {
   Dictionary patterns;
-  using Operation = std::array<std::int64_t, 5>;  // kind, site, pattern, text, sentence
-  std::map<Operation, std::int64_t> numbers;
+  std::map<Numbers, std::int64_t> known;
   std::vector<Numbers> operations, steps;
-  Operation last{};
-  std::map<std::pair<int, std::int64_t>, std::int64_t> latest;  // base, by warp and operation
-  for (std::size_t at = block.begin; at < block.end; ++at) {
-    const model::RecordedEvent& event = scene.recording.events[at];
-    const std::int64_t pattern =
-        patterns.number_of(std::to_string(texts.number_of(pattern_of(scene, at))));
-    const auto [text, sentence] = texts_of(scene, at, texts);
-    const Operation now{static_cast<std::int64_t>(event.kind), event.site, pattern, text, sentence};
-    const auto [number, is_new] = numbers.try_emplace(now, numbers.size());
+  Numbers last(7);
+  std::map<std::pair<int, std::int64_t>, std::int64_t> latest;  // base, by warp and site
+  for (std::size_t at = block_.begin; at < block_.end; ++at) {
+    const model::RecordedEvent& event = recording_.events[at];
+    std::string text = step::step_text(scene_, at, false);
+    const std::string warp = text::printed("warp %d", event.warp);
+    if (event.warp >= 0) text = "warp {warp}" + text.substr(warp.size());
+    text[0] = static_cast<char>(std::toupper(text[0]));
+    const model::RecordedAction* const action = event.kind == model::RecordedEvent::Kind::action
+                                                    ? &recording_.actions_at(at).front()
+                                                    : nullptr;
+    const std::int64_t pattern = texts_.number_of(pattern_of(at));
+    const std::int64_t why = text_of(step::sentence_at(scene_, at));
+    const Numbers now = numbers(
+        event.kind, event.site, patterns.number_of(std::to_string(pattern)), text_of(text), why,
+        action == nullptr ? -1 : static_cast<int>(action->kind),
+        action == nullptr ? -1 : number_of(action->array));
+    const auto [number, is_new] = known.try_emplace(now, known.size());
     if (is_new) {
-      operations.push_back({now[0], now[1], now[2], text - last[3], sentence - last[4]});
+      operations.push_back(now);
+      operations.back()[3] -= last[3];
+      operations.back()[4] -= last[4];
       last = now;
     }
-    const std::int64_t base = base_of(event.access);
+    const std::int64_t base = base_of(recording_, at);
     const std::int64_t before = std::exchange(latest[{event.warp, event.site}], base);
-    steps.push_back({number->second, event.warp, base - before});
+    steps.push_back(numbers(number->second, event.warp, base - before));
   }
-  return "\"patterns\":" + patterns.json() + ",\"operations\":" + by_columns(operations, texts) +
-         ",\"steps\":" + by_columns(steps, texts);
+  return "\"patterns\":" + patterns.json() + ",\"operations\":" + by_columns(operations) +
+         ",\"steps\":" + by_columns(steps);
 }
 
-// The page's number of each array: -1 for those of other kernels in the program.
-std::vector<int> numbers_of_arrays(const model::Recording& recording) {
-  std::vector<int> numbers(recording.arrays.size(), -1);
-  int next = 0;
-  for (const int array : step::used_arrays(recording)) {
-    if (array >= 0) numbers[array] = next++;
-  }
-  return numbers;
-}
-
-// The threads' requests to mbarriers, the copy engine and the tensor cores. A step is given by how
-// many come between it and that of the action before.
-std::string actions_data(
-    const step::StepScene& scene, step::BlockSteps block, const std::vector<int>& numbers,
-    Dictionary& texts) {
-  std::vector<Numbers> rows;
-  const std::int64_t number = scene.recording.events[block.begin].block;
-  const model::RecordedAction* before = nullptr;
-  const auto step_of = [&](const model::RecordedAction* action) {
-    return action == nullptr ? 0 : static_cast<std::int64_t>(action->events - block.begin);
-  };
-  for (const model::RecordedAction& action : scene.recording.actions) {
-    if (action.block != number || action.kind == model::RecordedAction::Kind::init) continue;
-    // Lanes that do the same in one step are one action of the page.
-    const auto what = [](const model::RecordedAction& of) {
-      return std::tie(of.events, of.kind, of.to, of.first);
-    };
-    if (before != nullptr && what(*before) == what(action)) continue;
-    rows.push_back(
-        {static_cast<std::int64_t>(action.kind), action.thread, step_of(&action) - step_of(before),
-         action.array < 0 ? -1 : numbers[action.array], static_cast<std::int64_t>(action.to),
-         static_cast<std::int64_t>(action.bytes)});
-    before = &action;
-  }
-  return by_columns(rows, texts);
-}
-
-// Runs of words, each given from the one before.
-std::string runs_data(const std::vector<step::WordChange::Run>& runs, Dictionary& texts) {
-  std::vector<Numbers> rows;
-  step::WordChange::Run before = runs[0];
-  for (const step::WordChange::Run& run : runs) {
-    rows.push_back(
-        {static_cast<std::int64_t>(run.first - before.first), static_cast<std::int64_t>(run.words),
-         run.held - before.held, run.apart});
-    before = run;
-  }
-  return by_columns(rows, texts);
-}
-
-// The words that steps change: in which way, as patterns of runs; and where, in steps as above.
-// A place is given from the one before of the same warp, array and matrix.
-std::string changes_data(
-    const step::StepScene& scene, step::BlockSteps block, const std::vector<int>& numbers,
-    Dictionary& texts) {
+// The words that steps change: in which way, as patterns of runs, each given from the one before;
+// and where. A step is given by how many come between it and the one before; a place is given from
+// the one before of the same warp, array and matrix.
+std::string SceneData::changes() {
+  using Run = step::WordChange::Run;
   Dictionary patterns;
   std::vector<Numbers> rows;
-  std::map<std::array<int, 3>, step::WordChange::Run> latest;  // the first one
-  std::size_t at = block.begin;
-  for (const step::WordChange& change : step::word_changes(scene, block)) {
-    const int matrix = change.matrix < 0 ? change.matrix : numbers[change.matrix];
-    const std::string pattern = array_of(
-        {std::to_string(numbers[change.array]), std::to_string(change.state),
-         std::to_string(matrix), runs_data(change.runs, texts)});
-    const step::WordChange::Run& now = change.runs[0];
-    step::WordChange::Run& before =
-        latest[{scene.recording.events[change.at].warp, change.array, matrix}];
-    rows.push_back(
-        {static_cast<std::int64_t>(change.at - std::exchange(at, change.at)),
-         patterns.number_of(std::to_string(texts.number_of(pattern))),
-         static_cast<std::int64_t>(now.first - before.first), now.held - before.held});
-    before = now;
+  std::map<std::array<int, 3>, Run> latest;  // the first one
+  std::size_t at = block_.begin;
+  for (const step::WordChange& change : step::word_changes(scene_, block_)) {
+    std::vector<Numbers> runs;
+    Run before = change.runs[0];
+    for (const Run& run : change.runs) {
+      runs.push_back(
+          numbers(run.first - before.first, run.words, run.held - before.held, run.apart));
+      before = run;
+    }
+    const int array = number_of(change.array), matrix = number_of(change.matrix);
+    const std::string pattern = list(array, change.state, matrix, by_columns(runs));
+    const Run& now = change.runs[0];
+    before = std::exchange(latest[{recording_.events[change.at].warp, array, matrix}], now);
+    rows.push_back(numbers(
+        change.at - std::exchange(at, change.at),
+        patterns.number_of(std::to_string(texts_.number_of(pattern))), now.first - before.first,
+        now.held - before.held));
   }
-  return array_of({patterns.json(), by_columns(rows, texts)});
+  return list(patterns.json(), by_columns(rows));
 }
 
 // The names of the places; what each of their changes leaves, in steps as above; and of each part
 // its array, its words from first to end, and its name.
-std::string ring_data(
-    const step::StepScene& scene, step::BlockSteps block, const std::vector<int>& numbers,
-    Dictionary& texts) {
-  std::vector<std::string> places, parts;
-  for (const std::string& place : scene.ring.places) places.push_back(text::json_string(place));
+std::string SceneData::ring() {
   std::vector<Numbers> changes;
-  auto before = static_cast<std::int64_t>(block.begin);
-  for (const step::Ring::Change& change : scene.ring.changes) {
-    if (change.at < block.begin || change.at >= block.end) continue;
-    const auto at = static_cast<std::int64_t>(change.at);
-    const auto number = static_cast<std::int64_t>(change.number);
-    changes.push_back(
-        {at - std::exchange(before, at), change.place,
-         change.kind == step::Ring::Change::empty ? -1 : number, change.is_here, change.waited});
+  std::size_t before = block_.begin;
+  for (const step::Ring::Change& change : scene_.ring.changes) {
+    if (change.at < block_.begin || change.at >= block_.end) continue;
+    const bool is_empty = change.kind == step::Ring::Change::empty;
+    changes.push_back(numbers(
+        change.at - std::exchange(before, change.at), change.place,
+        is_empty ? -1 : static_cast<std::int64_t>(change.number), change.is_here, change.waited));
   }
-  for (const step::Ring::Part& part : scene.ring.parts) {
-    parts.push_back(array_of(
-        {std::to_string(numbers[part.array]), std::to_string(part.begin / 4),
-         std::to_string(part.end / 4),
-         text::json_string(step::name_of(scene, part.array, &part))}));
-  }
-  return array_of({array_of(places), by_columns(changes, texts), array_of(parts)});
+  return list(
+      list_of(scene_.ring.places, text::json_string), by_columns(changes),
+      list_of(scene_.ring.parts, [&](const step::Ring::Part& part) {
+        return list(
+            number_of(part.array), part.begin / 4, part.end / 4,
+            text::json_string(step::name_of(scene_, part.array, &part)));
+      }));
 }
 
 // The sentence; its steps, or -1; and the word that it marks, from step to step.
-std::string hazards_data(
-    const step::StepScene& scene, step::BlockSteps block, const std::vector<int>& numbers) {
-  std::vector<std::string> texts;
-  for (std::size_t i = 0; i < scene.recording.hazards.size(); ++i) {
-    const model::RecordedHazard& hazard = scene.recording.hazards[i];
-    const auto [array, word, begin, end] = step::mark_of(scene.recording, hazard);
-    std::vector<std::string> items{text::json_string(scene.sentences[i])};
-    for (const std::size_t at :
-         {step::shown_at(hazard), hazard.first, hazard.second, hazard.found_at, begin, end}) {
-      const bool is_here = at >= block.begin && at <= block.end;
-      items.push_back(is_here ? std::to_string(at - block.begin) : "-1");
-    }
-    items.push_back(std::to_string(numbers[array]));
-    items.push_back(std::to_string(word));
-    texts.push_back(array_of(items));
-  }
-  return array_of(texts);
-}
-
-// The kernel's lines, as numbers in `texts`: neighbouring kernels have most of them in common.
-std::string source_data(const step::StepScene& scene, Dictionary& texts) {
-  std::vector<std::string> lines;
-  const int last = std::min(scene.source_last, static_cast<int>(scene.source.size()));
-  for (int line = std::max(scene.source_first, 1); line <= last; ++line) {
-    lines.push_back(std::to_string(texts.number_of(text::json_string(scene.source[line - 1]))));
-  }
-  return array_of(lines);
-}
-
-// [name, bytes, whether it is shared, words of a row]
-std::string arrays_data(const step::StepScene& scene, const std::vector<int>& numbers) {
-  std::vector<std::string> texts;
-  for (std::size_t i = 0; i < scene.recording.arrays.size(); ++i) {
-    if (numbers[i] < 0) continue;
-    const model::RecordedArray& array = scene.recording.arrays[i];
-    texts.push_back(array_of(
-        {text::json_string(array.name), std::to_string(array.bytes), array.shared ? "1" : "0",
-         std::to_string(scene.row_words[i])}));
-  }
-  return array_of(texts);
-}
-
-// [array, direction, line]
-std::string sites_data(const step::StepScene& scene, const std::vector<int>& numbers) {
-  std::vector<std::string> texts;
-  for (const model::RecordedSite& site : scene.recording.sites) {
-    texts.push_back(array_of(
-        {std::to_string(site.array < 0 ? -1 : numbers[site.array]),
-         std::to_string(static_cast<int>(site.direction)), std::to_string(site.line)}));
-  }
-  return array_of(texts);
+std::string SceneData::hazards() const {
+  const auto place = [&](std::size_t at) {
+    const bool is_here = at >= block_.begin && at <= block_.end;
+    return is_here ? static_cast<std::int64_t>(at - block_.begin) : -1;
+  };
+  auto sentence = scene_.sentences.begin();
+  return list_of(recording_.hazards, [&](const model::RecordedHazard& hazard) {
+    const auto [array, word, begin, end] = step::mark_of(recording_, hazard);
+    return list(
+        text::json_string(*sentence++), place(step::shown_at(hazard)), place(hazard.first),
+        place(hazard.second), place(hazard.found_at), place(begin), place(end), number_of(array),
+        word);
+  });
 }
 
 // [name, rows, columns, the lane of each element row by row] of the tiles that a warp holds
 // together when it first multiplies.
-std::string fragments_data(const model::Recording& recording) {
-  std::vector<std::string> tiles;
-  for (const model::RecordedAction& action : recording.actions) {
-    for (const auto& [name, rows, columns, lanes] : step::fragments_of(action)) {
-      tiles.push_back(array_of(
-          {text::json_string(name), std::to_string(rows), std::to_string(columns),
-           packed(Numbers(lanes.begin(), lanes.end()))}));
-    }
-    if (!tiles.empty()) break;
+std::string SceneData::fragments() const {
+  std::vector<step::Fragment> fragments;
+  for (auto action = recording_.actions.begin();
+       fragments.empty() && action != recording_.actions.end(); ++action) {
+    fragments = step::fragments_of(*action);
   }
-  return array_of(tiles);
+  return list_of(fragments, [](const step::Fragment& of) {
+    const std::string lanes = packed(Numbers(of.lanes.begin(), of.lanes.end()));
+    return list(text::json_string(of.name), of.rows, of.columns, lanes);
+  });
 }
 
-std::string scene_data(const ShownScene& shown, Dictionary& texts) {
-  const step::StepScene& scene = shown.scene;
-  const model::Recording& recording = scene.recording;
-  const step::BlockSteps block = step::steps_of_block(recording, 0);
-  const std::vector<int> numbers = numbers_of_arrays(recording);
-  const auto& [bx, by, bz] = recording.block;
-  const auto& [gx, gy, gz] = recording.grid;
+std::string SceneData::json() {
+  const auto& [bx, by, bz] = recording_.block;
+  const auto& [gx, gy, gz] = recording_.grid;
+  const model::WarpGeometry& warp = recording_.warp;
+  const int first = std::max(scene_.source_first, 1);
+  const int last = std::min(scene_.source_last, static_cast<int>(scene_.source.size()));
+  const std::span<const std::string> source(scene_.source);
+  std::vector<std::string> arrays;  // [name, bytes, whether it is shared, words of a row]
+  for (std::size_t i = 0; i < numbers_.size(); ++i) {
+    const auto& [name, bytes, shared] = recording_.arrays[i];
+    if (numbers_[i] >= 0)
+      arrays.push_back(list(text::json_string(name), bytes, shared, scene_.row_words[i]));
+  }
+  const std::string lines = list_of(
+      source.subspan(first - 1, std::max(last - first + 1, 0)),
+      [&](const std::string& line) { return std::to_string(text_of(line)); });
+  const std::string sites = list_of(recording_.sites, [&](const model::RecordedSite& site) {
+    return list(number_of(site.array), site.direction, site.line);
+  });
   return text::printed(
              "{\"stage\":%d,\"M\":%d,\"N\":%d,\"K\":%d,\"BM\":%d,\"BN\":%d,\"BK\":%d,"
-             "\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u],\"number\":%lld,"
-             "\"lanes\":%d,\"sector\":%d,\"line\":%d,\"banks\":%d,\"complete\":%s,\"first\":%d",
-             shown.stage, shown.M, shown.N, shown.K, shown.BM, shown.BN, shown.BK, gx, gy, gz, bx,
-             by, bz, static_cast<long long>(recording.events[0].block), recording.warp.lanes,
-             recording.warp.sector_bytes, recording.warp.line_bytes, recording.warp.banks,
-             recording.complete ? "true" : "false", std::max(scene.source_first, 1)) +
-         ",\"name\":" + text::json_string(shown.name) +
-         ",\"idea\":" + text::json_string(shown.idea) +
-         ",\"fault\":" + text::json_string(scene.fault) +
-         ",\"source\":" + source_data(scene, texts) + ",\"arrays\":" + arrays_data(scene, numbers) +
-         ",\"sites\":" + sites_data(scene, numbers) + "," + steps_data(scene, block, texts) +
-         ",\"actions\":" + actions_data(scene, block, numbers, texts) +
-         ",\"changes\":" + changes_data(scene, block, numbers, texts) +
-         ",\"ring\":" + ring_data(scene, block, numbers, texts) +
-         ",\"hazards\":" + hazards_data(scene, block, numbers) +
-         ",\"fragments\":" + fragments_data(recording) + "}";
+             "\"number\":%lld,\"lanes\":%d,\"sector\":%d,\"line\":%d,\"banks\":%d,"
+             "\"complete\":%s,\"first\":%d",
+             shown_.stage, shown_.M, shown_.N, shown_.K, shown_.BM, shown_.BN, shown_.BK,
+             static_cast<long long>(recording_.events[0].block), warp.lanes, warp.sector_bytes,
+             warp.line_bytes, warp.banks, recording_.complete ? "true" : "false", first) +
+         ",\"grid\":" + list(gx, gy, gz) + ",\"block\":" + list(bx, by, bz) +
+         ",\"name\":" + text::json_string(shown_.name) +
+         ",\"idea\":" + text::json_string(shown_.idea) +
+         ",\"fault\":" + text::json_string(scene_.fault) + ",\"source\":" + lines +
+         ",\"arrays\":" + array_of(arrays) + ",\"sites\":" + sites + "," + steps() +
+         ",\"changes\":" + changes() + ",\"ring\":" + ring() + ",\"hazards\":" + hazards() +
+         ",\"fragments\":" + fragments() + "}";
 }
 
 }  // namespace
 
 std::string scenes_data(const std::vector<ShownScene>& scenes) {
   Dictionary texts;
-  std::vector<std::string> shown;
-  for (const ShownScene& scene : scenes) shown.push_back(scene_data(scene, texts));
-  return "\"scenes\":" + array_of(shown) + ",\"texts\":" + texts.json();
+  const std::string shown =
+      list_of(scenes, [&](const ShownScene& scene) { return SceneData(scene, texts).json(); });
+  return "\"scenes\":" + shown + ",\"texts\":" + texts.json();
 }
 
 namespace {

@@ -43,9 +43,7 @@ class Registers {
         const factor = this.factors.indexOf(matrix);
         return factor < 0 ? -1 : 2 * of + factor;
       };
-      for (const {kind, array, to, thread} of step.actions) {
-        if (kind === ActionKind.multiply) this.multiply(elementAt(array, to / 4), Math.floor(thread / recording.lanes), at);
-      }
+      if (step.action === ActionKind.multiply) this.multiply(elementAt(step.array, step.base / 4), step.warp, at);
       if (!isRequest(step) || step.site.direction !== Direction.load) return;
       if (step.site.array.shared || !hasShared) this.bring(step, at, (word) => elementAt(step.site.array, word));
     });
@@ -236,8 +234,8 @@ class Life {
 
   // What the warps do, if they do different things: "Warps 0–3 copy; warps 4–11 multiply."
   readRoles() {
-    const {actions, lanes, warps} = this.recording;
-    const of = (kind) => new Set(actions.filter((action) => action.kind === kind).map(({thread}) => Math.floor(thread / lanes)));
+    const {steps, warps} = this.recording;
+    const of = (kind) => new Set(steps.filter(({action}) => action === kind).map(({warp}) => warp));
     const copying = of(ActionKind.box), multiplying = of(ActionKind.multiply);
     const isMixed = multiplying.size === 0 || multiplying.size === warps || copying.size === 0;
     this.roles = isMixed ? "" : say(words.ring.roles, {copying: numberRanges(copying), multiplying: numberRanges(multiplying)});
@@ -246,19 +244,18 @@ class Life {
   // The steps that bring operands to the multiplications, and to which warp. They are loads from
   // shared memory; without it, loads from global memory.
   readOperands() {
-    const {steps, actions, array} = this.recording, C = this.recording.array("C");
+    const {steps} = this.recording, C = this.recording.array("C");
     const loads = (shared) => ({kind, site}) => kind === Kind.request && site.direction === Direction.load &&
       site.array.shared === shared && site.array !== C;
-    this.hasShared = steps.some(loads(true)) || actions.some(({kind}) => kind === ActionKind.multiply);
+    this.hasShared = steps.some(loads(true)) || steps.some(({action}) => action === ActionKind.multiply);
     this.isOperand = loads(this.hasShared);
   }
 
   chapterOf(step) {
-    const {kind, site} = step;
+    const {kind, site, action} = step;
     if (kind === Kind.blockBegin) return Chapter.begin;
     if (kind === Kind.blockEnd) return Chapter.end;
     if (kind === Kind.action) {
-      const action = step.actions[0]?.kind;
       if (action === ActionKind.box) return Chapter.copy;
       return [ActionKind.multiply, ActionKind.multiplied, ActionKind.mma].includes(action) ? Chapter.multiply : Chapter.wait;
     }
@@ -298,7 +295,7 @@ class Life {
     for (const step of steps) {
       const times = seen.get(step.operation) ?? 0;
       seen.set(step.operation, times + 1);
-      isNew.push(times === 0 || step.actions[0]?.kind === ActionKind.box || (step.kind === Kind.barrier && times < 3));
+      isNew.push(times === 0 || step.action === ActionKind.box || (step.kind === Kind.barrier && times < 3));
     }
     const news = isNew.filter((one) => one).length, others = steps.length - news;
     const ofNew = Math.min(NEW_SECONDS, (others > 0 ? 0.6 : 1) * PLAY_SECONDS / Math.max(news, 1));
@@ -330,9 +327,9 @@ class Life {
     this.lines = registers.lines;
     this.isKnown = this.lines.map(([rows], warp) => rows.length > 0 && registers.knows(warp));
     this.multiplications = registers.brought.map(() => []);
-    for (const {kind, thread, before} of recording.actions) {
-      if (kind === ActionKind.multiply) this.multiplications[Math.floor(thread / lanes)].push(before);
-    }
+    recording.steps.forEach(({action, warp}, at) => {
+      if (action === ActionKind.multiply) this.multiplications[warp].push(at);
+    });
     const found = registers.brought.flatMap(([rows]) => [...rows.values()].map((steps) => countUpTo(steps, recording.last)));
     this.products = Math.max(...found, 0) || recording.scene.K;  // of each element of C
     this.hasSums = this.warpOf.some((warp) => warp >= 0) && this.products > 0;

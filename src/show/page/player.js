@@ -395,8 +395,8 @@ function productPicture(scale, rows, columns, depth, marks) {
 
 // What brings the elements on, place by place; null where nothing does.
 function wayOf(life) {
-  const text = words.opening, {recording, registers} = life, {actions, steps, scene} = recording;
-  const has = (kind) => actions.some((action) => action.kind === kind);
+  const text = words.opening, {recording, registers} = life, {steps, scene} = recording;
+  const has = (kind) => steps.some(({action}) => action === kind);
   const requests = steps.filter(({kind, site}) => kind === Kind.request && site.array !== recording.array("C"));
   const bytes = (of) => [...new Set(of.map(({pattern}) => pattern.bytes))].sort((a, b) => a - b).join(text.and);
   const from = (shared, direction) => requests.filter(({site}) => site.array.shared === shared && site.direction === direction);

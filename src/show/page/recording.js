@@ -27,8 +27,8 @@ function readPattern([bytes, active, steps, pieces, conflicts, turns, matrices, 
     at += between[next++];
     offset[lane] = at;
   }
-  const wavefronts = [];
-  for (let i = 0; i < turns.length; i += 2) wavefronts.push({lanes: turns[i], group: turns[i + 1]});
+  const wavefronts = [], numbers = unpack(turns);
+  for (let i = 0; i < numbers.length; i += 2) wavefronts.push({lanes: numbers[i], group: numbers[i + 1]});
   return {bytes, allBytes: bytes * between.length, active, offset, pieces, conflicts, wavefronts, matrices, inConflict};
 }
 
@@ -55,7 +55,6 @@ class Recording {
     this.hazards = scene.hazards.map(([sentence, shown, first, second, found, begin, end, array, word]) =>
       ({sentence, shown, found, steps: [first, second, found], begin, end, array: this.arrays[array] ?? null, word}));
     this.readSteps(scene);
-    this.readActions(scene);
     this.readChanges(scene.changes);
     this.readRing(scene.ring);
     this.readTiles();
@@ -65,30 +64,22 @@ class Recording {
   readSteps(scene) {
     const {texts} = Recording;
     const patterns = scene.patterns.map((number) => readPattern(texts[number], this.lanes));
-    const [kinds, sites, patternOf, textOf, reasonOf] = unpackColumns(scene.operations);
+    const [kinds, sites, patternOf, textOf, reasonOf, actions, arrays] = unpackColumns(scene.operations);
     let text = 0, reason = 0;
-    const operations = kinds.map((kind, i) => ({kind, site: this.sites[sites[i]] ?? null, number: sites[i],
+    const operations = kinds.map((kind, i) => ({kind, site: this.sites[sites[i]] ?? null, number: sites[i], action: actions[i], array: this.arrays[arrays[i]] ?? null,
       pattern: patterns[patternOf[i]], text: texts[text += textOf[i]], reason: texts[reason += reasonOf[i]]}));
     const [what, warps, bases] = unpackColumns(scene.steps);
     const latest = new Map();
     let epoch = 0;
     this.steps = what.map((operation, i) => {
-      const {kind, site, number, pattern, text, reason} = operations[operation];
+      const {number, ...what} = operations[operation];
       const key = warps[i] * 65536 + number;
       const base = (latest.get(key) ?? 0) + bases[i];
       latest.set(key, base);
-      epoch += kind === Kind.barrier ? 1 : 0;
-      return {kind, site, pattern, text, reason, operation, warp: warps[i], base, epoch, actions: [], changes: [], ring: []};
+      epoch += what.kind === Kind.barrier ? 1 : 0;
+      return {...what, operation, warp: warps[i], base, epoch, changes: [], ring: []};
     });
     this.last = this.steps.length - 1;
-  }
-
-  readActions(scene) {
-    const [kinds, threads, distances, arrays, places, bytes] = unpackColumns(scene.actions);
-    let step = 0;
-    this.actions = kinds.map((kind, i) => ({
-      kind, thread: threads[i], before: step += distances[i], array: this.arrays[arrays[i]] ?? null, to: places[i], bytes: bytes[i]}));
-    for (const action of this.actions) this.steps[Math.min(action.before, this.last)].actions.push(action);
   }
 
   // What happens to words of arrays: their new state, and whose words they hold from now on.
@@ -209,8 +200,7 @@ class Replay {
 
   advance() {
     const step = this.recording.steps[++this.step];
-    for (const change of step.changes) this.change(change);
-    for (const {kind, bytes} of step.actions) this.boxBytes += kind === ActionKind.box ? bytes : 0;
+    for (const change of step.changes) this.change(change, step.action === ActionKind.box);
     if (step.kind === Kind.barrier) ++this.barriers;
     if (step.kind === Kind.request) this.count(step);
   }
@@ -224,13 +214,14 @@ class Replay {
     this.conflicts += pattern.conflicts;
   }
 
-  change({array, state, isNew, matrix, runs: [distances, counts, helds, apart], first, held}) {
+  change({array, state, isNew, matrix, runs: [distances, counts, helds, apart], first, held}, isBox) {
     const words = this.words.get(array), holds = this.held.get(array);
     this.changed.set(array, ++Replay.changes);
     distances.forEach((distance, run) => {
       first += distance;
       held += helds[run];
       words.fill(state, first, first + counts[run]);
+      if (isBox && array.shared) this.boxBytes += 4 * counts[run];
       for (let i = 0; isNew && i < counts[run]; ++i) holds[first + i] = matrix && {matrix, word: held + i * apart[run]};
     });
   }
