@@ -101,6 +101,8 @@ std::string list(const Items&... items) {
   const auto json = []<class Item>(const Item& item) -> std::string {
     if constexpr (std::is_same_v<Item, std::string>)
       return item;
+    else if constexpr (std::is_same_v<Item, double>)
+      return text::shortest(item);
     else
       return std::to_string(static_cast<std::int64_t>(item));
   };
@@ -129,12 +131,8 @@ class Dictionary {
   std::vector<std::string> texts_;
 };
 
-// The first active lane's address, to which the others' are relative; of an action, where it goes.
-std::int64_t base_of(const model::Recording& recording, std::size_t at) {
-  const model::RecordedEvent& event = recording.events[at];
-  if (event.kind == model::RecordedEvent::Kind::action)
-    return static_cast<std::int64_t>(recording.actions_at(at).front().to);
-  const model::WarpAccess& access = event.access;
+// The first active lane's address, to which the others' are relative.
+std::int64_t base_of(const model::WarpAccess& access) {
   if (access.active == 0) return 0;
   return static_cast<std::int64_t>(access.address[std::countr_zero(access.active)]);
 }
@@ -190,7 +188,7 @@ std::string SceneData::by_columns(const std::vector<Numbers>& rows) {
 std::string SceneData::pattern_of(std::size_t at) const {
   const model::RecordedEvent& event = recording_.events[at];
   Numbers steps, wavefronts;
-  std::int64_t before = base_of(recording_, at);
+  std::int64_t before = base_of(event.access);
   model::for_each_lane(event.access.active, [&](int lane) {
     const auto address = static_cast<std::int64_t>(event.access.address[lane]);
     steps.push_back(address - std::exchange(before, address));
@@ -217,7 +215,7 @@ std::string SceneData::steps() {
   Dictionary patterns;
   std::map<Numbers, std::int64_t> known;
   std::vector<Numbers> operations, steps;
-  Numbers last(7);
+  Numbers last(6);
   std::map<std::pair<int, std::int64_t>, std::int64_t> latest;  // base, by warp and site
   for (std::size_t at = block_.begin; at < block_.end; ++at) {
     const model::RecordedEvent& event = recording_.events[at];
@@ -225,15 +223,13 @@ std::string SceneData::steps() {
     const std::string warp = text::printed("warp %d", event.warp);
     if (event.warp >= 0) text = "warp {warp}" + text.substr(warp.size());
     text[0] = static_cast<char>(std::toupper(text[0]));
-    const model::RecordedAction* const action = event.kind == model::RecordedEvent::Kind::action
-                                                    ? &recording_.actions_at(at).front()
-                                                    : nullptr;
+    const bool acts = event.kind == model::RecordedEvent::Kind::action;
+    const int action = acts ? static_cast<int>(recording_.actions_at(at).front().kind) : -1;
     const std::int64_t pattern = texts_.number_of(pattern_of(at));
     const std::int64_t why = text_of(step::sentence_at(scene_, at));
     const Numbers now = numbers(
         event.kind, event.site, patterns.number_of(std::to_string(pattern)), text_of(text), why,
-        action == nullptr ? -1 : static_cast<int>(action->kind),
-        action == nullptr ? -1 : number_of(action->array));
+        action);
     const auto [number, is_new] = known.try_emplace(now, known.size());
     if (is_new) {
       operations.push_back(now);
@@ -241,7 +237,7 @@ std::string SceneData::steps() {
       operations.back()[4] -= last[4];
       last = now;
     }
-    const std::int64_t base = base_of(recording_, at);
+    const std::int64_t base = base_of(event.access);
     const std::int64_t before = std::exchange(latest[{event.warp, event.site}], base);
     steps.push_back(numbers(number->second, event.warp, base - before));
   }
@@ -482,29 +478,32 @@ std::string prediction_data(const lab::Run& run, const lab::Row& row, const std:
       {"wavefronts per SMEM load request of a warp, on average", "wavefronts_per_request"},
       {"blocks per SM", "occupancy.blocks_per_sm"}};
   const report::Known known{run, row};
-  std::string names, asked, shown;
-  for (const auto& [what, path] : kShown) {
-    shown += (shown.empty() ? "[" : ",[") + text::json_string(what) + "," +
-             text::shortest(rounded(report::number(path, known).value_or(0))) + "]";
-  }
+  std::vector<std::string> shown;
+  for (const auto& [what, path] : kShown)
+    shown.push_back(
+        list(text::json_string(what), rounded(report::number(path, known).value_or(0))));
   const pictures::RecordedGpu& recorded = pictures::recorded_gpus().front();
   const pictures::RecordedLadder& largest = recorded.ladders.back();
   if (const double tflops = largest.of(row.number).tflops; tflops > 0) {
-    shown += text::printed(
-        ",[\"TFLOP/s, recorded on the %s for M = N = K = %d\",%s]", recorded.gpu.name.c_str(),
-        largest.size, text::shortest(rounded(tflops)).c_str());
+    const std::string what = text::printed(
+        "TFLOP/s, recorded on the %s for M = N = K = %d", recorded.gpu.name.c_str(), largest.size);
+    shown.push_back(list(text::json_string(what), rounded(tflops)));
   }
-  for (const model::Named& named : report::formula_names(run, row)) {
-    names += (names.empty() ? "" : ",") + text::json_string(named.name) + ":" +
-             text::shortest(named.value);
-  }
-  for (const report::AskedQuestion& question : report::asked(known)) {
-    asked += (asked.empty() ? "[" : ",[") + text::json_string(question.text) + "," +
-             text::shortest(*question.value) + "," + text::json_string(question.worked_out) + "," +
-             text::json_string(question.because) + "]";
-  }
-  return "{\"gpu\":" + text::json_string(run.gpu.name) + ",\"shown\":[" + shown +
-         "],\"race\":" + race + ",\"names\":{" + names + "},\"asked\":[" + asked + "]}";
+  Facts names;
+  for (const model::Named& of : report::formula_names(run, row))
+    names.push_back({std::string(of.name), of.value});
+  const std::string asked = list_of(report::asked(known), [](const report::AskedQuestion& of) {
+    return list(
+        text::json_string(of.text), *of.value, text::json_string(of.worked_out),
+        text::json_string(of.because));
+  });
+  using Json = report::FactValue;
+  return object(
+      {{"gpu", run.gpu.name},
+       {"shown", Json::json(array_of(shown))},
+       {"race", Json::json(race)},
+       {"names", Json::json(object(names))},
+       {"asked", Json::json(asked)}});
 }
 
 }  // namespace page

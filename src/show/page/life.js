@@ -12,13 +12,13 @@ class Registers {
     const {warps, scene} = recording;
     this.factors = [recording.array("A"), recording.array("B")];
     this.sums = Array.from({length: recording.threads}, () => []);  // of each thread: words of C
-    // Of each warp, for each element of A and of B: the last step that brought it.
-    this.came = Array.from({length: warps}, () => this.factors.map((array) => new Int32Array(array?.words ?? 0).fill(NEVER)));
+    // Of each warp, for each row of A and column of B: the steps that brought its elements last, in
+    // ascending order.
+    this.brought = Array.from({length: warps}, () => [new Map(), new Map()]);
     this.loads = Array.from({length: warps}, () => []);  // {at, elements, count: of each lane}
     this.lines = this.loads.map(() => [[], []]);  // [rows, columns] of its sums
     if (scene.M > 0) this.follow();
-    // Of each warp, for each row of A and column of B: these steps in ascending order.
-    this.brought = this.came.map((factors) => factors.map((steps, isB) => this.byLine(steps, isB)));
+    for (const lines of this.brought.flat()) for (const steps of lines.values()) steps.sort();
   }
 
   // [line, k] of an element.
@@ -38,31 +38,28 @@ class Registers {
     const hasShared = recording.arrays.some(({shared}) => shared);
     recording.steps.forEach((step, at) => {
       replay.advance();
-      const elementAt = (array, word) => {
-        const {matrix = null, word: of = -1} = array.shared ? replay.held.get(array)[word] ?? {} : {matrix: array, word};
-        const factor = this.factors.indexOf(matrix);
-        return factor < 0 ? -1 : 2 * of + factor;
-      };
-      if (step.action === ActionKind.multiply) this.multiply(elementAt(step.array, step.base / 4), step.warp, at);
-      if (!isRequest(step) || step.site.direction !== Direction.load) return;
-      if (step.site.array.shared || !hasShared) this.bring(step, at, (word) => elementAt(step.site.array, word));
+      const isLoad = isRequest(step) && step.site.direction === Direction.load;
+      if (isLoad && (step.site.array.shared || !hasShared)) this.bring(step, at, replay.held.get(step.site.array));
     });
   }
 
   // A load brings elements to the lanes of a warp. An ldmatrix gives each lane a word of the row
-  // that another lane names.
-  bring(step, at, originOf) {
+  // that another lane names. `held` says what the words of shared memory hold.
+  bring(step, at, held) {
     const {recording} = this, {matrices, bytes} = step.pattern;
     const count = matrices || Math.ceil(bytes / 4), elements = new Int32Array(recording.lanes * count).fill(-1);
-    const came = this.came[step.warp];
-    let isKnown = false, next = 0, of = -1;
+    const {K} = recording.scene, brought = this.brought[step.warp];
+    let isKnown = false, next = 0, last = -1;
     const give = (word, lane) => {
-      const element = originOf(word);
-      next = lane === of ? next + 1 : lane * count;
-      of = lane;
+      const {matrix, word: of} = step.site.array.shared ? held[word] ?? {} : {matrix: step.site.array, word};
+      const factor = this.factors.indexOf(matrix ?? null), element = factor < 0 ? -1 : 2 * of + factor;
+      next = lane === last ? next + 1 : lane * count;
+      last = lane;
       elements[next] = element;
       if (element < 0) return;
-      came[element & 1][element >> 1] = at;
+      const [line, k] = this.placeOf(element), lines = brought[element & 1];
+      if (!lines.has(line)) lines.set(line, new Int32Array(K).fill(NEVER));
+      lines.get(line)[k] = at;
       isKnown = true;
     };
     if (matrices === 0) recording.forEachWord(step, give);
@@ -76,25 +73,6 @@ class Registers {
   // The elements that a load brings to a lane.
   elementsOf({elements, count}, lane) {
     return elements.subarray(lane * count, (lane + 1) * count).filter((element) => element >= 0);
-  }
-
-  byLine(steps, isB) {
-    const lines = new Map();
-    for (let word = 0; word < steps.length; ++word) {
-      if (steps[word] === NEVER) continue;
-      const [line, k] = this.placeOf(2 * word + isB);
-      if (!lines.has(line)) lines.set(line, new Int32Array(this.recording.scene.K).fill(NEVER));
-      lines.get(line)[k] = steps[word];
-    }
-    for (const inOrder of lines.values()) inOrder.sort();
-    return lines;
-  }
-
-  // A wgmma reads 32 bytes of each row of A in shared memory, for all sums of its warps.
-  multiply(element, warp, at) {
-    if (element < 0 || element & 1) return;
-    const {K} = this.recording.scene, k = this.placeOf(element)[1];
-    for (const row of this.lines[warp][0]) this.came[warp][0].fill(at, row * K + k, row * K + k + 8);
   }
 
   // [rows, columns] of C of which a warp, or one lane of it, holds sums.

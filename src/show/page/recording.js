@@ -64,9 +64,9 @@ class Recording {
   readSteps(scene) {
     const {texts} = Recording;
     const patterns = scene.patterns.map((number) => readPattern(texts[number], this.lanes));
-    const [kinds, sites, patternOf, textOf, reasonOf, actions, arrays] = unpackColumns(scene.operations);
+    const [kinds, sites, patternOf, textOf, reasonOf, actions] = unpackColumns(scene.operations);
     let text = 0, reason = 0;
-    const operations = kinds.map((kind, i) => ({kind, site: this.sites[sites[i]] ?? null, number: sites[i], action: actions[i], array: this.arrays[arrays[i]] ?? null,
+    const operations = kinds.map((kind, i) => ({kind, site: this.sites[sites[i]] ?? null, number: sites[i], action: actions[i],
       pattern: patterns[patternOf[i]], text: texts[text += textOf[i]], reason: texts[reason += reasonOf[i]]}));
     const [what, warps, bases] = unpackColumns(scene.steps);
     const latest = new Map();

@@ -41,10 +41,6 @@ MatrixElement element_at(const BlockRequests& block, char matrix, std::uint64_t 
   return {matrix, static_cast<int>(address / 4 / columns), static_cast<int>(address / 4 % columns)};
 }
 
-namespace {
-
-// The other side of a cp.async, which is the event beside it; null if the request is none, or if it
-// only fills shared memory.
 const model::RecordedEvent* other_side(const model::Recording& recording, std::size_t at) {
   const model::RecordedSite& site = recording.site_of(recording.events[at]);
   const bool shared = recording.arrays[site.array].shared;
@@ -56,8 +52,6 @@ const model::RecordedEvent* other_side(const model::Recording& recording, std::s
                        recording.array_of(event).shared != shared;
   return is_side ? &event : nullptr;
 }
-
-}  // namespace
 
 void Contents::hold(int array, std::uint64_t word, ArrayWord what) {
   std::vector<ArrayWord>& words = held_[array];

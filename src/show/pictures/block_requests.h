@@ -99,6 +99,10 @@ struct Written {
 };
 Written written_by(const BlockRequests& block);
 
+// The other side of a cp.async, which is the event beside it; null if the request is none, or if it
+// only fills shared memory.
+const model::RecordedEvent* other_side(const model::Recording& recording, std::size_t at);
+
 // What decides the cost of a request.
 struct WarpRequest {
   const model::WarpAccess& access;

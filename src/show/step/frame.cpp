@@ -219,37 +219,34 @@ std::vector<Line> counts_so_far(const StepScene& scene, std::size_t at) {
       {{"bank conflicts " + text::grouped(conflicts) + ", barriers " + text::grouped(barriers)}}};
 }
 
-void mark(std::string& signs, std::uint64_t word, char sign) {
-  if (word < signs.size()) signs[word] = sign;
-}
-
-void mark_hazards(std::string& signs, const StepScene& scene, std::size_t at, int array) {
-  for (const model::RecordedHazard& hazard : scene.recording.hazards) {
-    const auto [of, word, begin, end] = mark_of(scene.recording, hazard);
-    const bool is_now = at == hazard.first || at == hazard.second || at == hazard.found_at;
-    if (of == array && (is_now || (at >= begin && at < end))) mark(signs, word, '!');
-  }
-}
-
 // A sign for each word of the array: . empty, ~ an async copy is in flight, o filled, # accessed in
 // this step, ! in a bank conflict or a race in this step.
 std::string signs_of_words(const StepScene& scene, std::size_t at, int array) {
-  std::string signs((scene.recording.arrays[array].bytes + 3) / model::kWordBytes, '.');
-  const BlockSteps so_far{steps_of_block(scene.recording, at).begin, at + 1};
+  const model::Recording& recording = scene.recording;
+  std::string signs((recording.arrays[array].bytes + 3) / model::kWordBytes, '.');
+  const auto mark = [&](std::uint64_t word, char sign) {
+    if (word < signs.size()) signs[word] = sign;
+  };
+  const BlockSteps so_far{steps_of_block(recording, at).begin, at + 1};
   for (const WordChange& change : word_changes(scene, so_far)) {
     if (change.array != array) continue;
     for (const auto& [first, words, held, apart] : change.runs)
       signs.replace(first, words, words, ".~o"[change.state]);
   }
-  const model::RecordedEvent& now = scene.recording.events[at];
-  if (now.kind == Kind::request && scene.recording.site_of(now).array == array) {
+  const model::RecordedEvent& now = recording.events[at];
+  if (now.kind == Kind::request && recording.site_of(now).array == array) {
     const std::uint32_t conflicts =
-        now.bank_conflicts == 0 ? 0 : lanes_in_conflict(pictures::request_at(scene.recording, at));
-    for (const auto& [lanes, sign] : {std::pair(now.access.active, '#'), {conflicts, '!'}}) {
-      for_each_word(now.access, lanes, [&](std::uint64_t word) { mark(signs, word, sign); });
-    }
+        now.bank_conflicts == 0 ? 0 : lanes_in_conflict(pictures::request_at(recording, at));
+    model::for_each_lane(now.access.active, [&](int lane) {
+      const char sign = conflicts >> lane & 1u ? '!' : '#';
+      model::for_each_word(now.access, lane, [&](std::uint64_t word) { mark(word, sign); });
+    });
   }
-  mark_hazards(signs, scene, at, array);
+  for (const model::RecordedHazard& hazard : recording.hazards) {
+    const auto [of, word, begin, end] = mark_of(recording, hazard);
+    const bool is_now = at == hazard.first || at == hazard.second || at == hazard.found_at;
+    if (of == array && (is_now || (at >= begin && at < end))) mark(word, '!');
+  }
   return signs;
 }
 

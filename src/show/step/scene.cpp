@@ -280,13 +280,11 @@ void follow_copies(const model::Recording& recording, Ring& ring) {
       const int next = ring.boxes + static_cast<int>(places.size());
       group.place = places.try_emplace({array, event.access.address[lowest]}, next).first->second;
     }
-    const model::RecordedEvent& source =  // unless it only fills
-        recording.events[std::min(at + 1, recording.events.size() - 1)];
-    const bool copies = source.kind == model::RecordedEvent::Kind::request &&
-                        recording.site_of(source).direction == direction;
+    const model::RecordedEvent* const source = pictures::other_side(recording, at);
     model::for_each_lane(event.access.active, [&](int lane) {
       const std::uint64_t byte = event.access.address[lane], end = byte + event.access.bytes;
-      if (copies) add_part(ring, {group.place, array, recording.site_of(source).array, byte, end});
+      if (source != nullptr)
+        add_part(ring, {group.place, array, recording.site_of(*source).array, byte, end});
       group.bytes += event.access.bytes;
     });
     if (group.warps.insert(event.warp).second) change(Ring::Change::comes, group, number);

@@ -94,12 +94,6 @@ struct HazardMark {
 };
 HazardMark mark_of(const model::Recording& recording, const model::RecordedHazard& hazard);
 
-// Calls visit(word) for each word that these lanes access.
-template <class Visit>
-void for_each_word(const model::WarpAccess& access, std::uint32_t lanes, Visit visit) {
-  model::for_each_lane(lanes, [&](int lane) { model::for_each_word(access, lane, visit); });
-}
-
 // Words of one array that a step changes alike, in ascending runs. What is copied asynchronously is
 // filled when all of its phase or group has come; a matrix is filled where it was read or written.
 struct WordChange {
