@@ -478,12 +478,10 @@ function numberRanges(numbers) {
 }
 
 // The block's requests so far: the sums of `--step`, as a table.
-function countersOf({counts: {gmem, smem}, conflicts, barriers}) {
+function countersOf({counts, conflicts, barriers}) {
   const text = words.counters;
-  const row = (name, {requests, pieces}) =>
-    [name, grouped(requests), grouped(pieces), requests > 0 ? (pieces / requests).toFixed(2) : "–"];
-  const element = table(text.caption, ["", text.requests, text.pieces, text.each], [row(text.gmemLoads, gmem.loads),
-    row(text.gmemStores, gmem.stores), row(text.smemLoads, smem.loads), row(text.smemStores, smem.stores)]);
+  const element = table(text.caption, ["", text.requests, text.pieces, text.each], counts.map(({requests, pieces}, i) =>
+    [text.names[i], grouped(requests), grouped(pieces), requests > 0 ? (pieces / requests).toFixed(2) : "–"]));
   element.className = "counters";
   return [element, make("p", {}, say(text.conflicts, {conflicts: grouped(conflicts), barriers: grouped(barriers)}))];
 }

@@ -66,7 +66,7 @@ class Compare {
 function floatsPerResult({recording, replay}) {
   const {BM, BN, M, N} = recording.scene;
   const results = Math.min(BM, M) * Math.min(BN, N);
-  return (replay.counts.gmem.loads.bytes + replay.boxBytes) / 4 / results;
+  return (replay.counts[0].bytes + replay.boxBytes) / 4 / results;
 }
 
 // A race of two stages: both compute C again and again, as fast as the model predicts.

@@ -182,13 +182,11 @@ class Replay {
     this.held = new Map(this.recording.arrays.map((array) => [array, new Array(array.shared ? array.words : 0).fill(null)]));
     // The last change of an array's words, as a number that never repeats.
     this.changed = new Map(this.recording.arrays.map((array) => [array, ++Replay.changes]));
-    // By memory and direction, as --step counts: a copy loads from global memory and stores to
-    // shared memory.
-    const none = () => ({requests: 0, pieces: 0, bytes: 0});
-    this.counts = {gmem: {loads: none(), stores: none()}, smem: {loads: none(), stores: none()}};
+    // Loads and stores of global memory, then of shared memory. A copy loads and stores.
+    this.counts = Array.from({length: 4}, () => ({requests: 0, pieces: 0, bytes: 0}));
     this.conflicts = 0;
     this.barriers = 0;
-    this.boxBytes = 0;        // that were requested from the copy engine
+    this.boxBytes = 0;  // that were requested from the copy engine
   }
 
   // Goes to that step, forward from where it is or again from the start.
@@ -207,7 +205,7 @@ class Replay {
 
   count({site: {array, direction}, pattern}) {
     const stores = direction === Direction.copy ? array.shared : direction === Direction.store;
-    const count = this.counts[array.shared ? "smem" : "gmem"][stores ? "stores" : "loads"];
+    const count = this.counts[2 * array.shared + stores];
     count.requests += 1;
     count.pieces += pattern.pieces;
     count.bytes += pattern.allBytes;

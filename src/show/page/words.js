@@ -188,10 +188,7 @@ const words = {
     about: "The 32 lanes of a warp hold the tiles of an instruction together. Numbers are lanes; the chosen lane is marked.",
   },
   counters: {
-    gmemLoads: "GMEM loads",
-    gmemStores: "GMEM stores",
-    smemLoads: "SMEM loads",
-    smemStores: "SMEM stores",
+    names: ["GMEM loads", "GMEM stores", "SMEM loads", "SMEM stores"],
     requests: "requests",
     pieces: "sectors, wavefronts",
     each: "per request",

@@ -59,13 +59,13 @@ std::vector<WordChange> word_changes(const StepScene& scene, BlockSteps steps) {
   struct Copied {
     int array;
     std::uint64_t first, bytes;
-    const Ring::Change* with;
   };
+  using Copies = std::pair<int, std::uint64_t>;  // what comes together: a place, a number
   const model::Recording& recording = scene.recording;
   std::vector<WordChange> changes;
   pictures::Contents contents(recording);
-  std::vector<Copied> coming;
-  std::map<int, const Ring::Change*> of_warp;  // what it copies
+  std::map<Copies, std::vector<Copied>> coming;
+  std::map<int, Copies> of_warp;  // what it copies
   std::vector<ChangedWord> now;
   const auto set = [&](int array, std::uint64_t first, std::uint64_t bytes, State state,
                        bool is_new) {
@@ -80,19 +80,17 @@ std::vector<WordChange> word_changes(const StepScene& scene, BlockSteps steps) {
   for (std::size_t at = steps.begin; at < steps.end; ++at) {
     const model::RecordedEvent& event = recording.events[at];
     for (; change != scene.ring.changes.end() && change->at == at; ++change) {
-      if (change->kind == comes) of_warp[event.warp] = &*change;
+      const Copies copies{change->place, change->number};
+      if (change->kind == comes) of_warp[event.warp] = copies;
       if (change->kind != here) continue;
-      std::erase_if(coming, [&](const Copied& copied) {
-        const bool arrives =
-            copied.with->place == change->place && copied.with->number == change->number;
-        if (arrives) set(copied.array, copied.first, copied.bytes, WordChange::filled, false);
-        return arrives;
-      });
+      for (const auto& [array, first, bytes] : coming[copies])
+        set(array, first, bytes, WordChange::filled, false);
+      coming.erase(copies);
     }
     contents.follow(at);
     const auto copy = [&](int array, std::uint64_t first, std::uint64_t bytes) {
       set(array, first, bytes, WordChange::coming, true);
-      coming.push_back({array, first, bytes, of_warp[event.warp]});
+      coming[of_warp[event.warp]].push_back({array, first, bytes});
     };
     for (const model::RecordedAction& action : recording.actions_at(at)) {
       if (action.kind != model::RecordedAction::Kind::box) continue;
