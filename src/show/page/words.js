@@ -211,7 +211,7 @@ const words = {
     stop: "❚❚ Stop",
     about: "Both compute C of {side} x {side}, K = {side}, on the {gpu}, again and again. The times are those that --explain predicts by a model; they are not measured.",
     told: "{name}: {ms} ms, done {laps} {laps|time|times}",
-    busy: "How long each unit is busy by the model, and what passes through each memory for one C",
+    busy: "How long each unit is busy by the model, and what passes through each memory for one C. A wavefront of SMEM counts as 128 bytes.",
     unit: "unit",
     percent: "{percent} %",
     moved: "{percent} %, {GB} GB",

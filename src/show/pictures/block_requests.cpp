@@ -22,12 +22,6 @@ BlockRequests requests_of_block(
     return event.kind != model::RecordedEvent::Kind::request || event.block != number;
   };
   std::erase_if(recording.actions, [&](const auto& action) { return action.block != number; });
-  std::size_t event = 0, requests = 0;
-  for (model::RecordedAction& action : recording.actions) {
-    for (; event < std::min(action.events, recording.events.size()); ++event)
-      requests += !is_another(recording.events[event]);
-    action.events = requests;
-  }
   std::erase_if(recording.events, is_another);
   return {std::move(recording), M, N, K};
 }
@@ -76,9 +70,7 @@ void Contents::follow(std::size_t at) {
   if (shared == (direction == model::Direction::load)) return;  // neither loads nor changes words
   const model::RecordedEvent* const source = other_side(recording_, at);
   model::for_each_lane(event.access.active, [&](int lane) {
-    const int thread = recording_.warp.thread_of(event.warp, lane);
-    if (thread >= recording_.threads()) return;
-    std::deque<ArrayWord>& loaded = loaded_[thread];
+    std::deque<ArrayWord>& loaded = loaded_[recording_.warp.thread_of(event.warp, lane)];
     std::uint64_t from = source == nullptr ? 0 : source->access.address[lane] / 4;
     model::for_each_word(event.access, lane, [&](std::uint64_t word) {
       if (!shared && direction == model::Direction::load) return loaded.push_back({array, word});
@@ -116,9 +108,7 @@ std::vector<Moved> elements_moved(const BlockRequests& block) {
     const model::RecordedEvent& request = block.events[r];
     contents.follow(r);
     model::for_each_lane(request.access.active, [&](int lane) {
-      const int thread = block.warp.thread_of(request.warp, lane);
-      if (thread >= block.threads()) return;
-      Moved moved{thread, static_cast<int>(r), {}};
+      Moved moved{block.warp.thread_of(request.warp, lane), static_cast<int>(r), {}};
       model::for_each_word(request.access, lane, [&](std::uint64_t word) {
         const auto [array, from] = contents.at(block.site_of(request).array, word);
         moved.elements.push_back(

@@ -129,6 +129,18 @@ std::vector<Line> reason(const StepScene& scene, std::size_t at, int columns, in
   return static_cast<int>(lines.size()) <= most ? lines : std::vector<Line>{};
 }
 
+// "A[3][17]", which a word of shared memory holds after the step `at`; empty if it is not known.
+std::string element_in(const StepScene& scene, std::size_t at, int array, std::uint64_t word) {
+  pictures::Contents contents(scene.recording);
+  for (std::size_t i = steps_of_block(scene.recording, at).begin; i <= at; ++i) contents.follow(i);
+  const auto [matrix, held] = contents.at(array, word);
+  if (matrix < 0) return "";
+  const int columns = std::max(1, scene.row_words[matrix]);
+  return scene.recording.arrays[matrix].name +
+         text::printed(
+             "[%d][%d]", static_cast<int>(held / columns), static_cast<int>(held % columns));
+}
+
 // The chosen lane's part in the step.
 Line chosen_lane(const StepScene& scene, const StepState& state) {
   const model::RecordedEvent& event = scene.recording.events[state.at];

@@ -111,9 +111,6 @@ struct WordChange {
 };
 std::vector<WordChange> word_changes(const StepScene& scene, BlockSteps steps);
 
-// "A[3][17]", which a word of shared memory holds after the step `at`; empty if it is not known.
-std::string element_in(const StepScene& scene, std::size_t at, int array, std::uint64_t word);
-
 // A tile that the lanes of a warp hold together when they multiply: the lane of each element, row
 // by row.
 struct Fragment {

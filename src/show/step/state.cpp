@@ -2,7 +2,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -11,7 +10,6 @@
 #include "model/warp_access.h"
 #include "show/pictures/block_requests.h"
 #include "show/step/scene.h"
-#include "text/numbers.h"
 
 namespace step {
 
@@ -117,17 +115,6 @@ std::vector<WordChange> word_changes(const StepScene& scene, BlockSteps steps) {
     now.clear();
   }
   return changes;
-}
-
-std::string element_in(const StepScene& scene, std::size_t at, int array, std::uint64_t word) {
-  pictures::Contents contents(scene.recording);
-  for (std::size_t i = steps_of_block(scene.recording, at).begin; i <= at; ++i) contents.follow(i);
-  const auto [matrix, held] = contents.at(array, word);
-  if (matrix < 0) return "";
-  const int columns = std::max(1, scene.row_words[matrix]);
-  return scene.recording.arrays[matrix].name +
-         text::printed(
-             "[%d][%d]", static_cast<int>(held / columns), static_cast<int>(held % columns));
 }
 
 }  // namespace step
