@@ -4,7 +4,6 @@
 #include <climits>
 #include <cmath>
 #include <map>
-#include <random>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -15,6 +14,7 @@
 #include "model/warp_access.h"
 #include "show/page/page.h"
 #include "testing/browser.h"
+#include "testing/fuzz.h"
 #include "testing/program.h"
 #include "text/json.h"
 #include "text/numbers.h"
@@ -28,17 +28,11 @@ using testing::there_is_no_browser;
 
 constexpr int kSettings = 1000;
 
-class Random {
- public:
-  int from(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random_); }
-  bool one_in(int n) { return from(1, n) == 1; }
-  template <class List>
-  const auto& one_of(const List& list) {
-    return list[static_cast<std::size_t>(from(0, static_cast<int>(std::size(list)) - 1))];
+struct Random : testing::Fuzz {
+  Random() : Fuzz({}, {}) {}
+  int from(int low, int high) {
+    return low + static_cast<int>(upto(static_cast<std::size_t>(high - low) + 1));
   }
-
- private:
-  std::mt19937 random_{20271};
 };
 
 const std::string& data() {
