@@ -192,7 +192,6 @@ const words = {
     requests: "requests",
     pieces: "sectors, wavefronts",
     each: "per request",
-    floats: "floats per result",
     conflicts: "bank conflicts {conflicts}, barriers {barriers}",
     caption: "What this block has asked for so far",
   },
