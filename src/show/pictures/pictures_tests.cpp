@@ -44,23 +44,6 @@ std::map<std::string, std::string> figures() {
   return all;
 }
 
-model::WarpAccess every(int bytes_apart, int bytes) {
-  model::WarpAccess access{~0u, bytes, {}};
-  for (int lane = 0; lane < model::kWarpSize; ++lane) access.address[lane] = lane * bytes_apart;
-  return access;
-}
-
-// Adds a request of the block's first warp, or of another one.
-void add(
-    BlockRequests& block, const char* array, bool shared, model::Direction direction,
-    const model::WarpAccess& access, int pieces = 0, int warp = 0) {
-  block.arrays.push_back({array, 0, shared});
-  block.sites.push_back({static_cast<int>(block.sites.size()), direction, false, 0, {}});
-  block.events.push_back(
-      {model::RecordedEvent::Kind::request, 0, warp, 0, static_cast<int>(block.events.size()),
-       access, pieces, 1});
-}
-
 }  // namespace
 
 TEST_CASE("the figures in figures/ are what the program draws, byte for byte") {
@@ -149,15 +132,20 @@ std::string shown(const BlockRequests& block) {
   });
 }
 
-// The lanes' words are this many bytes apart.
+// Adds a request of a warp, whose lanes' words are this many bytes apart.
 void add(
     BlockRequests& block, const char* array, bool shared, model::Direction direction, int apart,
     int warp = 0) {
-  model::WarpAccess access = every(apart, 4);
-  for (auto& address : access.address) address += warp * 256;
+  model::WarpAccess access{~0u, 4, {}};
+  for (int lane = 0; lane < model::kWarpSize; ++lane)
+    access.address[lane] = lane * apart + warp * 256;
   const int pieces =
       shared ? model::wavefronts_of_load(access).size() : model::sectors(access).size();
-  add(block, array, shared, direction, access, pieces, warp);
+  const int number = static_cast<int>(block.events.size());
+  block.arrays.push_back({array, 0, shared});
+  block.sites.push_back({number, direction, false, 0, {}});
+  block.events.push_back(
+      {model::RecordedEvent::Kind::request, 0, warp, 0, number, access, pieces, 1});
 }
 
 }  // namespace
