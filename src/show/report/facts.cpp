@@ -98,10 +98,18 @@ std::string object_on_one_line(const std::vector<Fact>& facts) {
   return text + "}";
 }
 
+// A list with an item a line, as a member of an object of json_array().
+FactValue json_list(const std::vector<std::string>& items) {
+  std::string text;
+  for (const std::string& item : items)
+    text += (text.empty() ? "\n        " : ",\n        ") + item;
+  return FactValue::json("[" + text + "]");
+}
+
 // What --explain prints below the lines of the kernel: one object per line and array.
 FactValue json_of_lines(
     const std::vector<model::LineCounts>& lines, const lab::Row& row, const model::Counts& counts) {
-  std::string text;
+  std::vector<std::string> items;
   for (const model::LineCounts& line : lines) {
     std::vector<Fact> facts;
     if (line.line > 0) facts.push_back({"line", line.line});
@@ -125,15 +133,15 @@ FactValue json_of_lines(
       facts.push_back({"in_flight_bytes_per_block", bytes.mean_bytes});
       facts.push_back({"in_flight_most_bytes_per_block", bytes.most_bytes});
     }
-    text += (text.empty() ? "\n        " : ",\n        ") + object_on_one_line(facts);
+    items.push_back(object_on_one_line(facts));
   }
-  return FactValue::json("[" + text + "]");
+  return json_list(items);
 }
 
 // The lines of a user's loads from shared memory as nvcc compiled them; null if that is not known.
 FactValue json_of_shared_loads(const lab::Row& row) {
   if (!row.shared_loads || !row.shared_loads->compiled) return {};
-  std::string text;
+  std::vector<std::string> items;
   for (const model::CompiledLine& line : row.shared_loads->compiled->lines) {
     std::string arrays;
     for (const std::string& array : line.arrays) arrays += (arrays.empty() ? "" : ", ") + array;
@@ -149,20 +157,19 @@ FactValue json_of_shared_loads(const lab::Row& row) {
                       {"lds_32", line.by_bytes[2]},
                       {"lds_64", line.by_bytes[3]},
                       {"lds_128", line.by_bytes[4]}});
-    text += (text.empty() ? "\n        " : ",\n        ") + object_on_one_line(facts);
+    items.push_back(object_on_one_line(facts));
   }
-  return FactValue::json("[" + text + "]");
+  return json_list(items);
 }
 
 FactValue json_of_hazards(
     const lab::Run& run, const lab::Row& row, const model::Counts& counts, bool notes) {
-  std::string text;
+  std::vector<std::string> items;
   for (const model::Hazard& hazard : counts.hazards) {
     if (model::is_note(hazard.kind) != notes) continue;
-    text += (text.empty() ? "\n        " : ",\n        ") +
-            text::json_string(hazard_sentence(hazard, run, row));
+    items.push_back(text::json_string(hazard_sentence(hazard, run, row)));
   }
-  return FactValue::json("[" + text + "]");
+  return json_list(items);
 }
 
 // The members of an object, with an inner object for paths that share their first part.
