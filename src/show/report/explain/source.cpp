@@ -263,17 +263,14 @@ std::string sentence_of_copy(
     return what + "; " + named_lanes(wavefronts[0].lanes) +
            " first, then those that share a bank with them, to read or to write: " + cost;
   }
-  std::set<std::uint64_t> read, written;
-  const auto lines = [&](const model::WarpAccess& access, std::set<std::uint64_t>& into) {
-    model::for_each_lane(access.active, [&](int lane) {
-      into.insert(access.address[lane] / access.warp.row_bytes());
+  const auto lines = [&](const model::WarpAccess& access) {
+    std::set<std::uint64_t> touched;
+    model::for_each_lane(to.active & from.active, [&](int lane) {
+      touched.insert(access.address[lane] / access.warp.row_bytes());
     });
+    return counted(touched.size(), "line");
   };
-  lines(from, read);
-  model::WarpAccess copied = to;
-  copied.active &= from.active;
-  lines(copied, written);
-  return who + "from " + counted(read.size(), "line") + " to " + counted(written.size(), "line") +
+  return who + "from " + lines(from) + " to " + lines(to) +
          " of shared memory, and a wavefront moves sectors from one line to one line" +
          (filling > 0 ? "; " + zeros : "") + ": " + cost;
 }
@@ -341,10 +338,8 @@ std::vector<bool> essential_lines(const lab::Row& row, const std::vector<std::st
     return line(number).find(words) != std::string::npos;
   };
   const auto tells = [&](int number) {
-    for (const model::LineCounts& counts : row.counts->lines) {
-      if (counts.line == number) return true;
-    }
-    return has(number, "__syncthreads()") || has(number, "__pipeline_") ||
+    return std::ranges::count(row.counts->lines, number, &model::LineCounts::line) > 0 ||
+           has(number, "__syncthreads()") || has(number, "__pipeline_") ||
            has(number, "__shared__") || (has(number, " += ") && has(number, " * "));
   };
   for (int number = row.source_first; number <= row.source_last; ++number) {
@@ -522,14 +517,9 @@ std::vector<DiffLine> shortened_diff(const std::vector<DiffLine>& diff, int cont
     }
   }
   std::vector<DiffLine> shortened;
-  bool gap = false;
   for (int at = 0; at < lines; ++at) {
-    if (!kept[at]) {
-      gap = true;
-      continue;
-    }
-    if (gap && !shortened.empty()) shortened.push_back({0, 0, ""});
-    gap = false;
+    if (!kept[at]) continue;
+    if (!shortened.empty() && !kept[at - 1]) shortened.push_back({0, 0, ""});
     shortened.push_back(diff[at]);
   }
   return shortened;
