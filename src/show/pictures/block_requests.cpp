@@ -4,10 +4,12 @@
 #include <bit>
 #include <cctype>
 #include <cmath>
+#include <map>
 #include <span>
 #include <sstream>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
 #include "lab/run.h"
 #include "model/stage.h"

@@ -5,9 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "model/recording.h"

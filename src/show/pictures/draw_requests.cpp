@@ -30,19 +30,14 @@ std::string summary(const BlockRequests& block, std::size_t at) {
 }
 
 // The first request to global memory for each array and direction.
-std::vector<std::size_t> typical(const BlockRequests& block) {
-  using Kind = std::pair<std::string, model::Direction>;
-  const auto array_of = [&](std::size_t r) -> const model::RecordedArray& {
-    return block.array_of(block.events[r]);
-  };
-  std::vector<std::size_t> chosen = costliest(
-      block,
-      [&](std::size_t r) -> std::optional<Kind> {
-        if (array_of(r).shared) return std::nullopt;
-        return Kind{array_of(r).name, block.site_of(block.events[r]).direction};
-      },
-      [](std::size_t) { return 0; });
-  std::ranges::stable_sort(chosen, {}, [&](std::size_t r) { return array_of(r).name; });
+std::map<std::pair<std::string, model::Direction>, std::size_t> typical(
+    const BlockRequests& block) {
+  std::map<std::pair<std::string, model::Direction>, std::size_t> chosen;
+  for (std::size_t r = 0; r < block.events.size(); ++r) {
+    const model::RecordedArray& array = block.array_of(block.events[r]);
+    if (array.shared) continue;
+    chosen.try_emplace({array.name, block.site_of(block.events[r]).direction}, r);
+  }
   return chosen;
 }
 
@@ -87,8 +82,8 @@ double draw_request(Svg& svg, double y, const BlockRequests& block, std::size_t 
 
 Drawing draw_coalescing(const BlockRequests& block) {
   std::string finding;
-  const std::vector<std::size_t> chosen = typical(block);
-  for (const std::size_t r : chosen) {
+  const auto chosen = typical(block);
+  for (const auto& [kind, r] : chosen) {
     finding += (finding.empty() ? "One request of a warp for each array. " : " ") +
                summary(block, r) + ".";
   }
@@ -104,7 +99,7 @@ Drawing draw_coalescing(const BlockRequests& block) {
           "that touch it.",
           block.warp.sector_bytes, block.warp.sector_words()));
   double y = 124;
-  for (const std::size_t r : chosen) y = draw_request(svg, y, block, r);
+  for (const auto& [kind, r] : chosen) y = draw_request(svg, y, block, r);
   return {finding, svg.elements(), y - 12};
 }
 
