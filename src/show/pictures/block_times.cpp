@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <iterator>
 #include <limits>
 #include <map>
-#include <stdexcept>
 #include <utility>
 
 #include "lab/run.h"
@@ -128,17 +126,15 @@ std::vector<SpanStep> steps_of(const BlockPlan& plan) {
 
 }  // namespace
 
-Pace pace_of(const lab::Run& run, const lab::Row& row) {
+std::optional<Pace> pace_of(const lab::Run& run, const lab::Row& row) {
   const auto ceiling = lab::ceilings(run, row).compiled;
-  if (!ceiling || !row.occupancy || row.variant->BK == 0) {
-    throw std::logic_error("no pace: the kernel has no ceiling");
-  }
+  if (!ceiling) return std::nullopt;
   const double most_blocks =  // of one SM; where blocks stay, tiles of C
       std::ceil(static_cast<double>(model::tiles_of(*row.variant, run.M, run.N)) / run.gpu.sms);
   const double tiles =
       static_cast<double>(model::padded_K(lab::product_of(run), *row.variant)) / row.variant->BK;
   const double cycles = run.gpu.boost_ghz * 1e6 / (most_blocks * tiles);  // of a tile, per ms
-  return {
+  return Pace{
       ceiling->copy_ms * cycles, ceiling->multiply_ms * cycles, row.occupancy->blocks_per_sm,
       ceiling->tflops};
 }

@@ -3,6 +3,7 @@
 // waiting.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "lab/run.h"
@@ -40,8 +41,8 @@ struct Pace {
   double ceiling_tflops;  // of the whole product
 };
 
-// For the row's kernel in the run's product. Throws std::logic_error if there is no ceiling.
-Pace pace_of(const lab::Run& run, const lab::Row& row);
+// For the row's kernel in the run's product; none if its compiled form is not recorded.
+std::optional<Pace> pace_of(const lab::Run& run, const lab::Row& row);
 
 // A stage with what one of its blocks does, and how fast.
 struct PacedStage {

@@ -63,9 +63,10 @@ constexpr const char* kOnWriters = "Which thread of the first block writes which
 constexpr int kSide = 256;   // M, N and K of what is traced: the walkthrough's
 constexpr int kShort = 128;  // another K, for the rates at a larger one
 
-// The stage's speed in the product of the recorded times: its counts there follow from those of two
-// short ones. Nothing if the compiled kernel is not recorded.
-std::optional<Pace> pace(const model::StageTable& table, const TracedStage& traced, int size) {
+// The stage at its pace in the product of the recorded times: its counts there follow from those of
+// two short ones. Nothing if the compiled kernel is not recorded.
+std::optional<PacedStage> paced(
+    const model::StageTable& table, const TracedStage& traced, int size) {
   lab::Run run{};
   run.M = run.N = run.K = size;
   run.alpha = 1;
@@ -74,34 +75,22 @@ std::optional<Pace> pace(const model::StageTable& table, const TracedStage& trac
   const lab::Row near = traced_stage(table, *row.stage, {kSide, kSide, kShort}).row;
   row.occupancy = lab::occupancy_of({}, run, *row.variant, row.variant->kernel);
   row.counts = model::extrapolated(*near.counts, *row.counts, (size - kShort) / (kSide - kShort));
-  if (!lab::ceilings(run, row).compiled) return std::nullopt;
-  return pace_of(run, row);
+  const std::optional<Pace> pace = pace_of(run, row);
+  return pace ? std::optional(PacedStage{row.number, plan_of(traced), *pace}) : std::nullopt;
 }
 
 // What a stage's picture depends on.
 
-bool is_waste(const model::RecordedEvent& request) {
-  return request.pieces > request.ideal;
-}
-
-// Whether a request to shared or to global memory takes more pieces than its lanes need.
-bool wastes(const BlockRequests& block, bool shared) {
-  return std::ranges::any_of(block.events, [&](const model::RecordedEvent& request) {
-    return block.array_of(request).shared == shared && is_waste(request);
-  });
-}
-
-// The requests to global memory that waste sectors: bytes of a lane, and sectors.
-using Wastes = std::set<std::pair<int, int>>;
-
-// Whether the block has one that no picture shows yet.
-bool adds_waste(Wastes& shown, const BlockRequests& block) {
-  const std::size_t before = shown.size();
+// The requests to shared or to global memory that take more pieces than their lanes need: bytes of
+// a lane, and pieces.
+std::set<std::pair<int, int>> wastes(const BlockRequests& block, bool shared) {
+  std::set<std::pair<int, int>> found;
   for (const model::RecordedEvent& request : block.events) {
-    if (block.array_of(request).shared || !is_waste(request)) continue;
-    shown.insert({request.access.bytes, request.pieces});
+    const bool is_waste = request.pieces > request.ideal;
+    if (block.array_of(request).shared != shared || !is_waste) continue;
+    found.insert({request.access.bytes, request.pieces});
   }
-  return shown.size() > before;
+  return found;
 }
 
 void make_directory(const std::string& directory) {
@@ -124,9 +113,9 @@ std::vector<Picture> draw_pictures(const model::StageTable& table) {
   const RecordedLadder& main = main_run(recorded_gpus().front().ladders);
   std::vector<Picture> pictures{draw_gpu()};
   std::optional<TracedStage> before;
-  Wastes wasted;            // that the stages so far have
-  bool coalesced = false;   // there was a stage that ends a waste of sectors
-  bool free_banks = false;  // and one that ends bank conflicts
+  std::set<std::pair<int, int>> wasted;  // sectors, by the stages so far
+  bool coalesced = false;                // there was a stage that ends a waste of sectors
+  bool free_banks = false;               // and one that ends bank conflicts
   for (const model::Stage& stage : table.stages) {
     if (stage.variants.empty()) continue;
     TracedStage latest = traced_stage(table, stage, {kSide, kSide, kSide});
@@ -148,12 +137,14 @@ std::vector<Picture> draw_pictures(const model::StageTable& table) {
     }
     if (!is_specialized(stage)) {
       const auto ended = [&](bool shared) {
-        return before && wastes(before->block, shared) && !wastes(block, shared);
+        return before && !wastes(before->block, shared).empty() && wastes(block, shared).empty();
       };
-      if (adds_waste(wasted, block) || (ended(false) && !std::exchange(coalesced, true))) {
+      const std::size_t known = wasted.size();
+      wasted.merge(wastes(block, false));
+      if (wasted.size() > known || (ended(false) && !std::exchange(coalesced, true))) {
         add("-coalescing", kOnCoalescing, draw_coalescing(block));
       }
-      if (wastes(block, true) || (ended(true) && !std::exchange(free_banks, true))) {
+      if (!wastes(block, true).empty() || (ended(true) && !std::exchange(free_banks, true))) {
         add("-banks", kOnBanks, draw_banks(block).value());
       }
     }
@@ -161,21 +152,18 @@ std::vector<Picture> draw_pictures(const model::StageTable& table) {
       add("-fragments", "which lane holds which element of an mma", draw_fragments());
     }
     const bool by_all = latest.row.variant->sharing != model::Sharing::persistent;
-    const char* const ring = by_all ? "-boxes" : "-ring";
-    if (has_ring(latest) && is_first(ring)) {
-      if (const auto known = pace(table, latest, main.size)) {
-        add(ring, "copying while multiplying", draw_ring({stage.number, plan_of(latest), *known}));
-      }
+    const char* const name = by_all ? "-boxes" : "-ring";
+    if (has_ring(latest) && is_first(name)) {
+      const auto ring = paced(table, latest, main.size);
+      if (ring) add(name, "copying while multiplying", draw_ring(*ring));
     }
     if (latest.row.variant->WM > 0 && is_first("-lanes")) {
       add("-lanes", "a warp's lanes on its tile", draw_lanes(latest));
     }
     if (latest.row.variant->pipeline > 1 && before && is_first("-pipeline")) {
-      const auto old_pace = pace(table, *before, main.size), now = pace(table, latest, main.size);
-      if (old_pace && now) {
-        const PacedStage old{before->row.number, plan_of(*before), *old_pace};
-        add("-pipeline", "copying while multiplying",
-            draw_pipeline(old, {stage.number, plan_of(latest), *now}, main));
+      const auto old = paced(table, *before, main.size), now = paced(table, latest, main.size);
+      if (old && now) {
+        add("-pipeline", "copying while multiplying", draw_pipeline(*old, *now, main));
       }
     }
     before = std::move(latest);
