@@ -424,22 +424,17 @@ Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured) {
     const auto at_height = [&](const Roof& roof, double y) {
       return x + (y - y_of(dot.intensity * roof.tb_per_s)) / slope;
     };
-    const auto at_its_height = [&](const Roof& roof) { return at_height(roof, dot_y); };
+    double beyond = x;  // a roof on the right, if one is on the left as well
+    bool after_a_roof = false;
+    for (const Roof& roof : roofs) {
+      const double at = at_height(roof, dot_y);
+      if (follows(at)) beyond = std::max(beyond, at);
+      after_a_roof |= x - kRoom < at && at < x;
+    }
     bool left =
-        std::any_of(
-            roofs.begin(), roofs.end(),
-            [&](const Roof& roof) { return follows(at_its_height(roof)); }) ||
-        std::any_of(dots.begin(), dots.end(), [&](const Dot& other) {
+        beyond > x || std::ranges::any_of(dots, [&](const Dot& other) {
           return follows(x_of(other.intensity)) && std::abs(y_of(other.tflops) - dot_y) < kRoom;
         });
-    double beyond = x;  // a roof on the right, if one is on the left as well
-    for (const Roof& roof : roofs) {
-      if (follows(at_its_height(roof))) beyond = std::max(beyond, at_its_height(roof));
-    }
-    const bool after_a_roof = std::any_of(roofs.begin(), roofs.end(), [&](const Roof& roof) {
-      const double at = at_its_height(roof);
-      return x - kRoom < at && at < x;
-    });
     const std::string number = text::ranges_of(touching);
     const double width = text_width(number, {.bold = true});
     if (after_a_roof && (beyond == x || dot_y < y_of(peak) + kRoom)) left = false;

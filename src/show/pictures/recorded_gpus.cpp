@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "model/refusal.h"
 #include "text/echoed.h"
@@ -66,15 +67,9 @@ std::vector<RecordedGpu> recorded_gpus(std::span<const RecordedRun> runs) {
     if (of == gpus.end()) of = gpus.insert(gpus.end(), {gpu, {}});
     of->ladders.push_back(run.ladder);
   }
-  std::sort(gpus.begin(), gpus.end(), [](const RecordedGpu& a, const RecordedGpu& b) {
-    const bool a_is_main = a.gpu.name == kMain, b_is_main = b.gpu.name == kMain;
-    return a_is_main != b_is_main ? a_is_main : a.gpu.name < b.gpu.name;
-  });
-  for (RecordedGpu& of : gpus) {
-    std::sort(of.ladders.begin(), of.ladders.end(), [](const auto& a, const auto& b) {
-      return a.size < b.size;
-    });
-  }
+  std::ranges::sort(
+      gpus, {}, [](const RecordedGpu& of) { return std::pair(of.gpu.name != kMain, of.gpu.name); });
+  for (RecordedGpu& of : gpus) std::ranges::sort(of.ladders, {}, &RecordedLadder::size);
   return gpus;
 }
 
