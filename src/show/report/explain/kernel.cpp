@@ -63,20 +63,17 @@ std::string tile_picture(const model::Variant& v, int M, int N) {
   }
   if (TM * TN > 1) boxes.push_back(box("thread's tile", TM, TN, 1, 1, "results"));
 
-  std::size_t height = 0;
-  for (const Lines& lines : boxes) height = std::max(height, lines.size());
-  Lines picture(height, text::repeated(" ", kIndent));
+  std::vector<text::Cells> picture(std::ranges::max(boxes, {}, &Lines::size).size(), {" "});
   for (const Lines& lines : boxes) {
-    int width = 0;
-    for (const std::string& line : lines) width = std::max(width, text::display_width(line));
-    for (std::size_t row = 0; row < height; ++row) {
-      picture[row] += text::pad_right(row < lines.size() ? lines[row] : "", width);
+    for (std::size_t row = 0; row < picture.size(); ++row) {
       // ■ of one box is the next box.
-      if (&lines != &boxes.back()) picture[row] += row == 3 ? "  → " : "    ";
+      if (&lines != &boxes.front()) picture[row].push_back(row == 3 ? " →" : "");
+      picture[row].push_back(row < lines.size() ? lines[row] : "");
     }
   }
+  const std::vector<int> widths = text::widths_of(picture, picture[0].size());
   std::string text;
-  for (const std::string& line : picture) text += text::without_trailing_spaces(line) + "\n";
+  for (const text::Cells& cells : picture) text += text::in_columns(cells, widths);
   return text;
 }
 
