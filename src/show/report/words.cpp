@@ -58,12 +58,9 @@ std::string power(const model::DeviceState& state) {
 std::string throttling(const model::DeviceState& state) {
   if (!state.throttles) return "throttling not known";
   if (state.throttles->empty()) return "not throttled";
-  int readings = 0;
-  for (const model::Throttle& throttle : *state.throttles) {
-    readings = std::max(readings, throttle.readings);
-  }
+  const auto& most = std::ranges::max(*state.throttles, {}, &model::Throttle::readings);
   return "throttled by " + reasons_words(*state.throttles) +
-         text::printed(" in %d of %d readings", readings, state.readings);
+         text::printed(" in %d of %d readings", most.readings, state.readings);
 }
 
 }  // namespace
