@@ -29,12 +29,6 @@
 
 namespace page {
 
-std::string array_of(const std::vector<std::string>& items) {
-  std::string text = "[";
-  for (const std::string& item : items) text += (text.size() > 1 ? "," : "") + item;
-  return text + "]";
-}
-
 namespace {
 
 constexpr std::size_t kShortest = 3;         // a shorter repetition is no shorter as text
@@ -87,6 +81,13 @@ std::string packed(std::span<const std::int64_t> numbers) {
 }
 
 namespace {
+
+// As JSON.
+std::string array_of(const std::vector<std::string>& items) {
+  std::string text = "[";
+  for (const std::string& item : items) text += (text.size() > 1 ? "," : "") + item;
+  return text + "]";
+}
 
 using Numbers = std::vector<std::int64_t>;
 
@@ -362,11 +363,16 @@ std::string SceneData::json() {
 
 }  // namespace
 
-std::string scenes_data(const std::vector<ShownScene>& scenes) {
+std::string data_of(const LessonPage& lesson) {
   Dictionary texts;
-  const std::string shown =
-      list_of(scenes, [&](const ShownScene& scene) { return SceneData(scene, texts).json(); });
-  return "\"scenes\":" + shown + ",\"texts\":" + texts.json();
+  const std::string scenes = list_of(
+      lesson.scenes, [&](const ShownScene& scene) { return SceneData(scene, texts).json(); });
+  return "{\"title\":" + text::json_string(lesson.title) +
+         ",\"verdict\":" + text::json_string(lesson.verdict) +
+         ",\"complaints\":" + list_of(lesson.complaints, text::json_string) +
+         ",\"scenes\":" + scenes + ",\"texts\":" + texts.json() +
+         ",\"predictions\":" + array_of(lesson.predictions) +
+         ",\"calculators\":" + (lesson.calculators.empty() ? "null" : lesson.calculators) + "}";
 }
 
 namespace {
@@ -425,15 +431,15 @@ std::string kernel_json(const model::Stage& stage, const model::Variant& variant
 }  // namespace
 
 std::string calculator_data(const model::StageTable& traced) {
-  std::vector<std::string> gpus, kernels;
-  for (const model::Gpu& gpu : model::known_gpus()) gpus.push_back(gpu_json(gpu));
+  std::vector<std::string> kernels;
   for (const model::Stage& stage : traced.stages) {
     for (const model::Variant& variant : stage.variants) {
       if (variant.for_few_results) continue;  // they are no step of the lesson
       kernels.push_back(kernel_json(stage, variant));
     }
   }
-  return "{\"gpus\": " + array_of(gpus) + ",\"kernels\": " + array_of(kernels) + "}";
+  return "{\"gpus\": " + list_of(model::known_gpus(), gpu_json) +
+         ",\"kernels\": " + array_of(kernels) + "}";
 }
 
 namespace {

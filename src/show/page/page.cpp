@@ -19,7 +19,6 @@
 #include "simulator/simulator.h"
 #include "text/echoed.h"
 #include "text/file.h"
-#include "text/json.h"
 #include "text/numbers.h"
 
 // The page's own files, embedded in the program. page.mk recompiles this file when one of them
@@ -42,18 +41,6 @@ EMBED(
 namespace page {
 
 namespace {
-
-std::string data_of(const LessonPage& lesson) {
-  std::vector<std::string> complaints;
-  for (const std::string& complaint : lesson.complaints) {
-    complaints.push_back(text::json_string(complaint));
-  }
-  return "{\"title\":" + text::json_string(lesson.title) +
-         ",\"verdict\":" + text::json_string(lesson.verdict) +
-         ",\"complaints\":" + array_of(complaints) + "," + scenes_data(lesson.scenes) +
-         ",\"predictions\":" + array_of(lesson.predictions) +
-         ",\"calculators\":" + (lesson.calculators.empty() ? "null" : lesson.calculators) + "}";
-}
 
 // JSON within a script element: no text in it can end the element. Blanks between its parts go.
 std::string within_script(std::string_view json) {

@@ -24,12 +24,6 @@ struct ShownScene {
   step::StepScene scene;
 };
 
-// "scenes" and, because their sentences repeat, "texts". src/show/page/recording.js reads the
-// members and explains them.
-std::string scenes_data(const std::vector<ShownScene>& scenes);
-
-std::string array_of(const std::vector<std::string>& items);  // as JSON
-
 // A JSON array. A number is itself; [d, n] repeats n numbers, one by one, from d places before:
 // 4, 4, 4, 4 is [4,[1,3]]. src/show/page/recording.js reads it.
 std::string packed(std::span<const std::int64_t> numbers);
@@ -59,6 +53,10 @@ struct LessonPage {
   std::string charts;                    // HTML; empty: the page has none
   std::string pictures;                  // HTML below the player; users' text is escaped in it
 };
+
+// All of its data that scripts read, as JSON: of the scenes "scenes" and, because their sentences
+// repeat, "texts". src/show/page/recording.js reads the members and explains them.
+std::string data_of(const LessonPage& lesson);
 
 // Needs no server, no other file and no network.
 std::string lesson_html(const LessonPage& lesson);
