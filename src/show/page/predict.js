@@ -8,6 +8,7 @@ class Predict {
     this.names = names;
     this.asked = asked;
     this.answers = this.read();
+    this.right = new Set();  // the questions of which the first prediction is
     this.score = make("p", {class: "muted", role: "status"});
     root.replaceChildren(
       make("p", {class: "muted"}, say(words.predict.about, {...names, gpu, names: Object.keys(names).join(", ")})),
@@ -62,7 +63,9 @@ class Predict {
     let sentence = say(words.predict.is, {value: answer});
     if (typed.trim() !== "") {
       try {
-        sentence = judged(evaluateFormula(typed, this.names), value);
+        const guess = evaluateFormula(typed, this.names);
+        sentence = judged(guess, value);
+        if (isClose(guess, value) && typed === (this.answers[number] ?? typed)) this.right.add(number);
       } catch (problem) {
         setText(verdict, say(words.predict.again, {problem: problem.message}));
         return;
@@ -77,17 +80,8 @@ class Predict {
     this.count();
   }
 
-  isRight(number) {
-    try {
-      return isClose(evaluateFormula(this.answers[number] ?? "", this.names), this.asked[number][1]);
-    } catch {
-      return false;
-    }
-  }
-
   count() {
-    const right = this.asked.filter((_, number) => this.isRight(number)).length;
-    setText(this.score, say(words.predict.score, {right, asked: this.asked.length}));
+    setText(this.score, say(words.predict.score, {right: this.right.size, asked: this.asked.length}));
   }
 }
 
