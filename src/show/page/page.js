@@ -79,8 +79,14 @@ class Page {
     this.tell();
   }
 
+  // The number of that stage's scene; undefined if there is none.
+  sceneOf(stage) {
+    const at = this.scenes.findIndex((scene) => scene.stage === stage);
+    return at < 0 ? undefined : at;
+  }
+
   startPlayer(root, {stage, step, lane, warp}) {
-    const scene = Math.max(0, this.scenes.findIndex((scene) => scene.stage === stage));
+    const scene = this.sceneOf(stage) ?? 0;
     if (this.player) {
       this.player.block.side = 0;
       return this.player.load(scene, step ?? 0, lane ?? 0, warp ?? -1);
@@ -91,17 +97,12 @@ class Page {
   }
 
   startCompare(root, {left, right, share}) {
-    const place = (stage) => {
-      const at = this.scenes.findIndex((scene) => scene.stage === stage);
-      return at < 0 ? undefined : at;
-    };
-    this.compare = new Compare(root, this.scenes, this.data.predictions, {sides: [place(left), place(right)], share}, () => this.tell());
+    this.compare = new Compare(root, this.scenes, this.data.predictions, {sides: [this.sceneOf(left), this.sceneOf(right)], share}, () => this.tell());
   }
 
   // The questions about a stage: that of the address, else the player's.
   ask(root, {stage}) {
-    const named = this.scenes.findIndex((scene) => scene.stage === stage);
-    const number = named >= 0 ? named : this.player?.number ?? 0;
+    const number = this.sceneOf(stage) ?? this.player?.number ?? 0;
     const names = this.scenes.map(({name}) => name);
     const box = make("div");
     const show = (chosen) => {
