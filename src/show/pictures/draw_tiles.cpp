@@ -207,20 +207,21 @@ using Lanes = std::uint32_t;
 
 // All indices are relative to the warp's first row and column.
 struct WarpTile {
-  Owners lane;                 // [row][col] of C
+  std::vector<Cells> of_lane;  // of C
   std::map<int, Lanes> of_A;   // who asks for the float4 of A that begins at this row
   std::map<int, Lanes> of_B;   // who asks for the float4 of B that begins at this column
   int wide_A = 1, wide_B = 1;  // floats in one of them
 };
 
 WarpTile warp_tile_of(const TracedStage& stage) {
-  const model::Variant& v = *stage.row.variant;
   const BlockRequests& block = stage.block;
   const BlockTile of_block = tile_of(stage);
   const auto [top, left, rows, cols] = rectangles(of_block.warp_C).at(0);
-  WarpTile tile{Owners(v.WM, std::vector<int>(v.WN, -1)), {}, {}};
-  for (const auto& [row, col] : of_block.warp_C)
-    tile.lane.at(row - top).at(col - left) = block.warp.lane_of(of_block.owner[row][col]);
+  WarpTile tile{std::vector<Cells>(model::kWarpSize), {}, {}};
+  for (const auto& [row, col] : of_block.warp_C) {
+    const int lane = block.warp.lane_of(of_block.owner[row][col]);
+    tile.of_lane[lane].insert({row - top, col - left});
+  }
   for (const Moved& moved : elements_moved(block)) {
     if (!loads(block, moved, true) || block.warp.warp_of(moved.thread) != kWarp) continue;
     const std::uint32_t lane = 1u << block.warp.lane_of(moved.thread);
@@ -258,8 +259,9 @@ int most_lanes(const std::map<int, Lanes>& requests) {
   return most;
 }
 
-std::string finding_of(const TracedStage& stage, const WarpTile& tile, std::size_t pieces) {
+std::string finding_of(const TracedStage& stage, const WarpTile& tile) {
   const model::Variant& v = *stage.row.variant;
+  const std::size_t pieces = rectangles(tile.of_lane[kThreadLane]).size();
   return text::printed(
       "A warp of stage %d computes %d × %d of C, and each lane %d × %d of these, in %zu pieces. "
       "For "
@@ -275,7 +277,7 @@ std::string finding_of(const TracedStage& stage, const WarpTile& tile, std::size
 
 Drawing draw_lanes(const TracedStage& stage) {
   const WarpTile tile = warp_tile_of(stage);
-  const int rows = static_cast<int>(tile.lane.size()), cols = static_cast<int>(tile.lane[0].size());
+  const int rows = stage.row.variant->WM, cols = stage.row.variant->WN;
   constexpr double kLeft = 104, kTilesTop = 148, kBox = 62, kGap = 6;
   const double scale = std::min(672.0 / cols, 8.0);
   const Lanes with_A = together(tile.of_A), with_B = together(tile.of_B);
@@ -289,12 +291,6 @@ Drawing draw_lanes(const TracedStage& stage) {
       "Numbers in the tile are lanes. At the left and above: how many lanes ask for each float4 in "
       "one step of k.");
 
-  std::vector<Cells> of_lane(model::kWarpSize);
-  for (int row = 0; row < rows; ++row) {
-    for (int col = 0; col < cols; ++col) {
-      if (tile.lane[row][col] >= 0) of_lane[tile.lane[row][col]].insert({row, col});
-    }
-  }
   const auto fill_of = [&](int lane) {
     return lane == kThreadLane   ? Fill::one
            : with_A >> lane & 1u ? Fill::warp
@@ -302,7 +298,7 @@ Drawing draw_lanes(const TracedStage& stage) {
                                  : Fill::paper;
   };
   for (int lane = 0; lane < model::kWarpSize; ++lane) {
-    for (const Rectangle& r : rectangles(of_lane[lane])) {
+    for (const Rectangle& r : rectangles(tile.of_lane[lane])) {
       const double wide = r.cols * scale, high = r.rows * scale;
       const double left = kLeft + r.col * scale, top = kTilesTop + r.row * scale;
       svg.rect(left, top, wide, high, fill_of(lane));
@@ -327,7 +323,7 @@ Drawing draw_lanes(const TracedStage& stage) {
   }
   svg.text(24, kTilesTop + rows * scale / 2 + 4, "A", {.anchor = Anchor::middle, .bold = true});
   svg.right(kLeft - kGap - 4, kTilesTop - kGap - 7, "B, lanes");
-  const std::string finding = finding_of(stage, tile, rectangles(of_lane[kThreadLane]).size());
+  const std::string finding = finding_of(stage, tile);
   return svg.with(finding, kTilesTop + rows * scale + 34);
 }
 
