@@ -342,19 +342,17 @@ SectionParts explain_occupancy(const Explained& explained) {
     if (least) limited_by += (limited_by.empty() ? "" : " and ") + std::string(limit.name);
     const std::string blocks =
         limit.blocks == INT_MAX
-            ? " no limit"
-            : text::printed(" = %3d block%s", limit.blocks, limit.blocks == 1 ? "" : "s");
+            ? "no limit"
+            : text::printed("= %3d block%s", limit.blocks, limit.blocks == 1 ? "" : "s");
     std::vector<std::string> lines;
     for (const std::string& step : limit.steps) {
       for (const std::string& line : text::wrapped(step, steps)) lines.push_back(line);
     }
     for (const std::string& step : lines) {
-      text += text::repeated(" ", kIndent) +
-              text::pad_right(&step == &lines.front() ? limit.name : "", kLabel);
-      text += &step == &lines.back()
-                  ? text::pad_right(step, steps) + blocks + (least ? " <- least" : "")
-                  : step;
-      text += "\n";
+      text += text::in_columns(
+          {"", &step == &lines.front() ? limit.name : "", step,
+           &step == &lines.back() ? blocks + (least ? " <- least" : "") : ""},
+          {1, 1 - kLabel, -steps, 0});
     }
   }
   text += fact(
