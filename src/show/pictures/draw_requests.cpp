@@ -61,14 +61,10 @@ double draw_request(Svg& svg, double y, const BlockRequests& block, std::size_t 
                                         : Fill::warp);
       w = last;
     }
-    svg.path(
-        [&] {
-          std::string d;
-          for (int w = 1; w < words_of_sector; ++w)
-            d += "M" + pixels(x + w * kLaneWide) + " " + pixels(y) + "v" + pixels(kSectorHigh);
-          return d;
-        }(),
-        "hair");
+    std::string lines;
+    for (int w = 1; w < words_of_sector; ++w)
+      lines += "M" + pixels(x + w * kLaneWide) + " " + pixels(y) + "v" + pixels(kSectorHigh);
+    svg.path(lines, "hair");
     svg.centred(
         x + words_of_sector * kLaneWide / 2, y + kSectorHigh + 14,
         (std::popcount(sector.lanes) == 1 ? "lane " : "lanes ") +
