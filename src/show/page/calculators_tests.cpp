@@ -35,18 +35,14 @@ struct Random : testing::Fuzz {
   }
 };
 
-const std::string& data() {
-  static const std::string json = calculator_data(stage_table_traced);
-  return json;
-}
-
-// A page with the rules, and with `data`.
+// A page with the rules, and with the calculators' `data`.
 Browser& with_rules() {
   const testing::Folder folder;
   folder.write(
       "rules.html",
       "<!DOCTYPE html><meta charset=utf-8><title>rules</title><script>'use strict';\n" +
-          contents("src/show/page/rules.js") + "\nconst data = " + data() + ";\n</script>");
+          contents("src/show/page/rules.js") +
+          "\nconst data = " + calculator_data(stage_table_traced) + ";\n</script>");
   Browser& browser = testing::shared_browser();
   browser.open(folder / "rules.html");
   REQUIRE(browser.complaints() == std::vector<std::string>{});
