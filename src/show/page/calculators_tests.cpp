@@ -195,8 +195,11 @@ std::string random_formula(Random& random, int depth) {
   switch (random.from(0, 5)) {
     case 0:
       return "ceil(" + left + ")";
-    case 1:
-      return "max(" + left + ", " + random_formula(random, depth - 1) + ")";
+    case 1: {
+      std::string values = left;
+      while (random.one_in(2)) values += ", " + random_formula(random, depth - 1);
+      return (random.one_in(2) ? "min(" : "max(") + values + ")";
+    }
     case 2:
       return "(" + left + ")";
     case 3:

@@ -85,11 +85,11 @@ function wavefrontsOf({addresses, bytes, warp: {lanes, banks}}, isLoad) {
   return wavefronts;
 }
 
-// model::evaluate (src/model/stage.cpp): the value of a formula with numbers, names,
-// + - * / ( ), ceil(x) and max(x, y). `names` is {K: 256, ...}. Throws an Error with the reason.
+// model::evaluate (src/model/stage.cpp): the value of a formula with numbers, names, + - * / ( ),
+// ceil(x), min(x, y, ...) and max(x, y, ...). `names` is {K: 256, ...}. Throws an Error with the reason.
 //   sum     = product { (+|-) product }
 //   product = factor { (*|/) factor }
-//   factor  = { - } ( number | name | ceil ( sum ) | max ( sum , sum ) | ( sum ) )
+//   factor  = { - } ( number | name | ceil ( sum ) | (min|max) ( sum { , sum } ) | ( sum ) )
 function evaluateFormula(formula, names) {
   const parts = formula.match(/[0-9.]+(?:[eE][+-]?[0-9]+)?|\w+|\S/g) ?? [];
   const take = (...wanted) => wanted.includes(parts[0]) ? parts.shift() : "";
@@ -108,18 +108,20 @@ function evaluateFormula(formula, names) {
     }
     return value;
   };
-  // What follows each of these signs, up to the closing bracket.
-  const inBrackets = (...signs) => {
+  const inBrackets = (canBeSeveral) => {
     const expect = (sign) => take(sign) || fail(sign);
-    const values = signs.map((sign) => expect(sign) && sum());
+    expect("(");
+    const values = [sum()];
+    while (canBeSeveral && take(",")) values.push(sum());
     expect(")");
     return values;
   };
   const factor = () => {
     if (take("-")) return -factor();
-    if (parts[0] === "(") return inBrackets("(")[0];
-    if (take("ceil")) return Math.ceil(inBrackets("(")[0]);
-    if (take("max")) return Math.max(...inBrackets("(", ","));
+    if (parts[0] === "(") return inBrackets(false)[0];
+    if (take("ceil")) return Math.ceil(inBrackets(false)[0]);
+    if (take("min")) return Math.min(...inBrackets(true));
+    if (take("max")) return Math.max(...inBrackets(true));
     const value = Object.hasOwn(names, parts[0]) ? names[parts[0]] : Number(parts[0]);
     return Number.isFinite(value) && parts.shift() ? value : fail("a number or a name");
   };
