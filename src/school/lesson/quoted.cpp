@@ -374,14 +374,14 @@ Lines renew_blocks(Lines& text, const Built& built) {
   for (const Chapter& chapter : chapters(text)) {
     for (const Command& command : inline_commands(chapter)) {
       const bool is_long = command.text == "./gemm_steps --experiment one-change";
-      const Output& output = output_of(command.text + (is_long ? " --size 8" : ""), built);
+      const Output output = output_of(command.text + (is_long ? " --size 8" : ""), built);
       leave(chapter.line, command.text, fault_of(command, output));
     }
     for (const FencedBlock& block : chapter.blocks) {
       if (block.info == "diff") {
         const std::string of =
             block.lines.at(0).substr(4) + " " + block.lines.at(1).substr(4);  // behind --- and +++
-        const Output& diff = output_of("src/school/lesson/diff.sh " + of, built);
+        const Output diff = output_of("src/school/lesson/diff.sh " + of, built);
         leave(block.line, of, difference(within_others(block.lines, true), diff.lines));
       }
       if (block.info.starts_with("c++ ")) {

@@ -555,7 +555,7 @@ bool Worker::wait_for_phase(
   thread.wait.place = place;
   thread.may_give_up = may_give_up;
   if (!barrier.may_pass(parity)) pause(State::kAtPhase);
-  return barrier.may_pass(parity);
+  return !may_give_up || barrier.may_pass(parity);  // by now the next phase may be complete, too
 }
 
 void Worker::meet_warpgroup(AsyncWait::Together together, int value, const void* place) {
