@@ -65,7 +65,7 @@ class ArrayView {
     const part = this.recording.partAt(array, word);
     const place = {name: this.name, row: Math.floor(word / array.columns), column: word % array.columns, word, bank: word % this.recording.scene.banks};
     const warp = !array.shared && array.name === "C" ? life.warpOf[word] : -1;
-    const {matrix, word: of} = this.held?.[word] ?? {}, {columns} = matrix ?? {};
+    const {matrix, word: of} = (this.recording.scene.M > 0 && this.held?.[word]) || {}, {columns} = matrix ?? {};
     const holds = matrix ? say(text.holds, {name: matrix.name, row: Math.floor(of / columns), column: of % columns}) : "";
     return say(text.element, place) + (array.shared ? say(text.bank, place) : "") + holds + (part ? ": " + part.name : "") + (warp >= 0 ? ". " + life.sumsText(warp, this.step) : "");
   }
@@ -464,7 +464,7 @@ function ringTable({places, steps}, step) {
   const latest = new Map(steps.slice(0, step + 1).flatMap(({ring}) => ring).map((change) => [change.place, change]));
   const rows = places.map((name, i) => {
     const {number, isHere, waited} = latest.get(i) ?? {number: -1};
-    return [name, ...(number < 0 ? ["–", words.player.empty, "–"] : [String(number), isHere ? text.full : words.player.coming, numberRanges(waited) || "–"])];
+    return [name, ...(number < 0 ? ["–", words.player.empty, "–"] : [String(number), isHere ? text.full : words.player.coming, waited || "–"])];
   });
   const element = table(text.title, text.heads, rows);
   element.className = "ring";

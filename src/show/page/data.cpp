@@ -285,7 +285,8 @@ std::string SceneData::ring() {
     const bool is_empty = change.kind == step::Ring::Change::empty;
     changes.push_back(numbers(
         change.at - std::exchange(before, change.at), change.place,
-        is_empty ? -1 : static_cast<std::int64_t>(change.number), change.is_here, change.waited));
+        is_empty ? -1 : static_cast<std::int64_t>(change.number), change.is_here,
+        text_of(text::ranges_of(change.waited))));
   }
   return list(
       list_of(scene_.ring.places, text::json_string), by_columns(changes),

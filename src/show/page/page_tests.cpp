@@ -632,7 +632,7 @@ TEST_CASE("the ring shows what is in each place, which warps have waited for it,
   // The fifth tile comes to the place that the first has left.
   CHECK(ring_of(browser, 16, "150") == "0 full 4–11,0 full 4,0 coming –,0 coming –");
   CHECK(ring_of(browser, 16, "320") == "– empty –,0 full 4–11,0 full 4–8,0 coming –");
-  CHECK(ring_of(browser, 16, "400") == "1 coming –,0 full 4–11,0 full 4–11,0 full 4–5");
+  CHECK(ring_of(browser, 16, "400") == "1 coming –,0 full 4–11,0 full 4–11,0 full 4, 5");
   CHECK(browser.text("page.player.life.roles") == "Warp 0 copies; warps 4–11 multiply.");
   // Six of eight warps have begun the fourth group; the others follow before the next barrier.
   CHECK(ring_of(browser, 10, "700") == "0 full 0–7,1 full 0–7,2 full 0–7,3 coming –");

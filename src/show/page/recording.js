@@ -101,11 +101,10 @@ class Recording {
   // What happens to the places for tiles, and which parts of arrays they are.
   readRing([places, columns, parts]) {
     const [distances, placeOf, numbers, isHere, waited] = unpackColumns(columns);
-    const warpsOf = (mask) => [...Array(this.warps).keys()].filter((warp) => mask >>> warp & 1);
     let at = 0;
     this.places = places;
     distances.forEach((distance, i) =>
-      this.steps[at += distance].ring.push({place: placeOf[i], number: numbers[i], isHere: isHere[i], waited: warpsOf(waited[i])}));
+      this.steps[at += distance].ring.push({place: placeOf[i], number: numbers[i], isHere: isHere[i], waited: Recording.texts[waited[i]]}));
     this.parts = parts.map(([array, first, end, name]) => ({array: this.arrays[array], first, end, name}));
   }
 

@@ -162,8 +162,8 @@ Line chosen_lane(const StepScene& scene, const StepState& state) {
       static_cast<unsigned long long>(word % columns));
   if (scene.recording.array_of(event).shared) {
     text += text::printed(", bank %d", static_cast<int>(word % scene.recording.warp.banks));
-    const std::string element =
-        element_in(scene, state.at, scene.recording.site_of(event).array, word);
+    const int array = scene.recording.site_of(event).array;
+    const std::string element = scene.is_product ? element_in(scene, state.at, array, word) : "";
     text += element.empty() ? "" : ": " + element;
   }
   return {{text}};
@@ -278,11 +278,9 @@ std::vector<Line> picture_of_ring(const StepScene& scene, std::size_t at) {
       text = (place < ring.boxes ? "phase " : "group ") + std::to_string(last->number) + ": " +
              text::grouped(static_cast<std::int64_t>(last->bytes)) + " B are " +
              (last->is_here ? "here" : "coming");
-      std::set<int> waited;
-      model::for_each_lane(last->waited, [&](int warp) { waited.insert(warp); });
-      const bool is_one = waited.size() == 1;
-      if (!waited.empty())
-        text += (is_one ? "; warp " : "; warps ") + text::ranges_of(waited) +
+      const bool is_one = last->waited.size() == 1;
+      if (!last->waited.empty())
+        text += (is_one ? "; warp " : "; warps ") + text::ranges_of(last->waited) +
                 (is_one ? " has" : " have") + " waited for them";
     }
     lines.push_back({{"  " + text::pad_right(ring.places[place], 10) + text}});

@@ -313,7 +313,7 @@ Ring ring_of(const StepScene& scene) {
     }
     change.is_here |= change.kind == Ring::Change::here;
     if (change.kind == Ring::Change::here || change.kind == Ring::Change::waits)
-      change.waited |= 1u << change.warp;
+      change.waited.insert(change.warp);
     before = &change;
   }
   std::ranges::sort(

@@ -38,9 +38,9 @@ struct Ring {
     std::size_t at;  // the event
     int warp, place;
     std::uint64_t number, bytes;  // of the phase or group
-    // Afterwards: whether it has come, and the warps that have waited for it, as a mask.
+    // Afterwards: whether it has come, and the warps that have waited for it.
     bool is_here = false;
-    std::uint32_t waited = 0;
+    std::set<int> waited = {};
   };
   struct Part {  // of a place: the tile of one matrix
     int place, array, matrix;
@@ -56,6 +56,7 @@ struct Ring {
 struct StepScene {
   std::string name;                       // "stage 3, shared-memory tiling (32x32)"
   std::string problem;                    // "C (32 x 64), K = 64"
+  bool is_product = false;                // else nobody knows whether tiles are copied as they are
   model::Recording recording;             // with lines; at least one event
   std::vector<std::string> source;        // the lines of the kernel's file
   int source_first = 0, source_last = 0;  // the kernel's lines, from 1; 0 if unknown

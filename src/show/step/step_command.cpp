@@ -65,8 +65,9 @@ StepScene scene_of(
   scene.name = name;
   scene.fault = fault;
   const auto& [x, y, z] = recording.grid;
-  scene.problem = M > 0 ? text::printed("C (%d x %d), K = %d", M, N, K)
-                        : text::printed("grid %u x %u x %u", x, y, z);
+  scene.is_product = M > 0;
+  scene.problem = scene.is_product ? text::printed("C (%d x %d), K = %d", M, N, K)
+                                   : text::printed("grid %u x %u x %u", x, y, z);
   const trace::SourceRange lines = trace::kernel_lines(recording.kernel);
   trace::resolve_lines(recording, lines);
   scene.source = text::shown_lines(trace::source_text(lines.file));

@@ -47,6 +47,7 @@ StepScene scene() {
   StepScene s;
   s.name = "stage 0, test";
   s.problem = "C (1 x 1), K = 1";
+  s.is_product = true;
   s.source = {"__global__ void test() {",  "  load A;", "  As = A;",  "  __syncthreads();",
               "  C = As[threadIdx.x][0];", "}",         "// \xc3\xa9"};
   s.source_first = 1;
