@@ -51,7 +51,7 @@ std::optional<Choice> choice_of(
     if (other == nullptr || spread(v).clocks < spread(*other).clocks) other = &v;
   }
   if (other == nullptr) return std::nullopt;
-  return Choice{&chosen, other, is_first, spread(chosen), spread(*other)};
+  return Choice{&chosen, other, spread(chosen), spread(*other)};
 }
 
 // `loads`: those of all warps of a block.

@@ -111,7 +111,6 @@ struct SharedOut : model::ShareOut {
 // chosen, the one for small C with which the busiest SM is done first.
 struct Choice {
   const model::Variant *chosen, *other;
-  bool is_first;  // `chosen` is the stage's
   model::Spread now, instead;
 };
 

@@ -274,7 +274,7 @@ std::string problem(const lab::Run& run) {
 // Why this variant runs, where the stage has several to choose from.
 std::string choice(const Known& known) {
   if (!known.choice) return "";
-  const auto& [chosen, other, is_first, now, instead] = *known.choice;
+  const auto& [chosen, other, now, instead] = *known.choice;
   const int sms = known.run.gpu.sms;
   const std::string name = chosen->name, of_other = other->name;
   if (known.row.variant != chosen) {
@@ -282,7 +282,7 @@ std::string choice(const Known& known) {
   }
   const bool cuts = chosen->share_out != nullptr;
   std::string why = name + " was chosen: with " + of_other + (cuts ? " and no tile cut, " : ", ");
-  if (!is_first && instead.tiles < sms) {
+  if (!known.is_first && instead.tiles < sms) {
     why += text::printed("only %lld of %d SMs would have a block, and ", instead.tiles, sms);
   }
   const std::string results = text::grouped(instead.results) + " results";
@@ -290,7 +290,7 @@ std::string choice(const Known& known) {
          (instead.results == now.results
               ? "also compute " + results
               : "compute " + results + " instead of " + text::grouped(now.results));
-  if (!is_first && instead.results == now.results) {
+  if (!known.is_first && instead.results == now.results) {
     why += text::printed(", but with %lld warps instead of %lld", instead.warps, now.warps);
   }
   const bool tensor = chosen->multiplier != model::Multiplier::ffma;
@@ -302,9 +302,9 @@ std::string choice(const Known& known) {
   }
   const std::string at_most = tensor ? "7/10" : "3/4";
   return fact(
-      "choice",
-      why + (is_first ? ". A smaller tile is chosen only where they are at most " + at_most + "."
-                      : ". --variant " + of_other + " overrides."));
+      "choice", why + (known.is_first ? ". A smaller tile is chosen only where they are at most " +
+                                            at_most + "."
+                                      : ". --variant " + of_other + " overrides."));
 }
 
 // "2 slices of 459 and 53 K tiles", "8 slices of 4 K tiles"; uneven ones end in ", the last of 4".
