@@ -453,11 +453,6 @@ function laneText(recording, step, lane, warp) {
     (isLine ? "" : say(text.column, {column: word % array.columns})) + (array.shared ? say(text.bank, {bank: word % banks}) : "") + ".";
 }
 
-// The ring of places for tiles, and who fills it.
-function actionLines(recording, replay, life) {
-  return [recording.places.length > 0 && ringTable(recording, replay.step), life.roles && make("div", {class: "muted"}, life.roles)].filter(Boolean);
-}
-
 // What is in each place of the ring, and which warps have waited for it.
 function ringTable({places, steps}, step) {
   const text = words.ring;
@@ -642,7 +637,8 @@ class BlockView {
       view.draw(replay, lane, this.colours, isSecret);
       view.canvas.setAttribute("aria-label", `${view.array.name}: ${this.sentence}`);
     }
-    this.actions.replaceChildren(...actionLines(recording, replay, this.life));
+    const ring = recording.places.length > 0 ? ringTable(recording, replay.step) : "";
+    this.actions.replaceChildren(ring, make("div", {class: "muted"}, this.life.roles));
     this.counters.replaceChildren(...countersOf(replay));
     if (!this.registers.hidden) this.registersView.draw(replay.step, Math.max(step.warp >= 0 ? step.warp : this.warp ?? 0, 0), lane);
     for (const cell of this.fragments.querySelectorAll("td")) {
