@@ -28,7 +28,6 @@ BlockRequests requests_of_block(
 struct ArrayWord {
   int array = -1;
   std::uint64_t word = 0;
-  bool operator==(const ArrayWord&) const = default;
 };
 
 // Which words of global memory the words of a block's shared memory hold. A word is assumed to hold

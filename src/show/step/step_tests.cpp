@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 
 #include "lab/measure.h"
@@ -258,6 +259,19 @@ TEST_CASE("frames of a made-up block are those of their golden file") {
     outputs.emplace_back("7n, in 40 rows", frame(s, press(s, begin(s), "7n"), 40, 80, style));
   }
   testing::compare_with_golden("frames", outputs);
+}
+
+TEST_CASE("a word's element is named in products alone") {
+  StepScene s = scene();
+  CHECK(testing::contains(frame(s, press(s, begin(s), "4n")), "bank 0: A[1][0]"));
+  s.is_product = false;
+  CHECK(testing::contains(frame(s, press(s, begin(s), "4n")), "bank 0\n"));
+}
+
+TEST_CASE("any number of warps may wait for a place of the ring") {
+  StepScene s = copying_scene();
+  for (model::RecordedEvent& event : s.recording.events) event.warp = 63;
+  CHECK(ring_of(s).changes.back().waited == std::set{63});
 }
 
 TEST_CASE("colour only repeats what signs show") {
