@@ -65,12 +65,24 @@ struct WarpAccess {
   // Of the source of a cp.async: the lanes that read nothing, because the instruction fills their
   // part with zeros. They are not in `active`, but have an address.
   std::uint32_t filling = 0;
+
+  // The address of the lowest lane; 0 without any.
+  std::uint64_t first() const { return active == 0 ? 0 : address[std::countr_zero(active)]; }
 };
 
 // Calls visit(lane) for each lane of the mask, lowest first.
 template <class Visit>
 void for_each_lane(std::uint32_t lanes, Visit visit) {
   for (; lanes != 0; lanes &= lanes - 1) visit(std::countr_zero(lanes));
+}
+
+// The word that ldmatrix gives a lane of one of its matrices: of the row that which lane names. PTX
+// ISA 9.0, ldmatrix.
+struct MatrixWord {
+  int lane, word;
+};
+constexpr MatrixWord matrix_word(int lane, int matrix) {
+  return {8 * matrix + lane / 4, lane % 4};
 }
 
 // Calls visit(word) for each word (address / 4) that the lane accesses.

@@ -472,13 +472,20 @@ function numberRanges(numbers) {
   return runs.map(([first, count]) => count === 1 ? String(first) : `${first}–${first + count - 1}`).join(", ");
 }
 
+// "Warps ended: 0–3; running: 6.", if there are several.
+function warpsText(doing) {
+  const warps = new Map([...doing].sort().map((what) => [what, []]));
+  doing.forEach((what, warp) => warps.get(what).push(warp));
+  return doing.length < 2 ? "" : say(words.counters.warps, {doing: [...warps].map(([what, of]) => `${what}: ${numberRanges(of)}`).join("; ")});
+}
+
 // The block's requests so far: the sums of `--step`, as a table.
-function countersOf({counts, conflicts, barriers}) {
+function countersOf({counts, conflicts, barriers, doing}) {
   const text = words.counters;
   const element = table(text.caption, ["", text.requests, text.pieces, text.each], counts.map(({requests, pieces}, i) =>
     [text.names[i], grouped(requests), grouped(pieces), requests > 0 ? (pieces / requests).toFixed(2) : "–"]));
   element.className = "counters";
-  return [element, make("p", {}, say(text.conflicts, {conflicts: grouped(conflicts), barriers: grouped(barriers)}))];
+  return [element, make("p", {}, say(text.conflicts, {conflicts: grouped(conflicts), barriers: grouped(barriers)})), make("p", {}, warpsText(doing))];
 }
 
 // Which lane holds which element of the tiles that tensor cores multiply.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cctype>
 #include <cstddef>
 #include <cstdint>
@@ -132,12 +131,6 @@ class Dictionary {
   std::vector<std::string> texts_;
 };
 
-// The first active lane's address, to which the others' are relative.
-std::int64_t base_of(const model::WarpAccess& access) {
-  if (access.active == 0) return 0;
-  return static_cast<std::int64_t>(access.address[std::countr_zero(access.active)]);
-}
-
 // The first block of a scene. What scenes have in common is a number in `texts`: sentences, lines
 // of source, patterns, and columns of numbers.
 class SceneData {
@@ -162,6 +155,7 @@ class SceneData {
   std::string steps();
   std::string changes();
   std::string ring();
+  std::string warps();
   std::string hazards() const;
   std::string fragments() const;
 
@@ -189,7 +183,7 @@ std::string SceneData::by_columns(const std::vector<Numbers>& rows) {
 std::string SceneData::pattern_of(std::size_t at) const {
   const model::RecordedEvent& event = recording_.events[at];
   Numbers steps, wavefronts;
-  std::int64_t before = base_of(event.access);
+  auto before = static_cast<std::int64_t>(event.access.first());
   model::for_each_lane(event.access.active, [&](int lane) {
     const auto address = static_cast<std::int64_t>(event.access.address[lane]);
     steps.push_back(address - std::exchange(before, address));
@@ -238,7 +232,7 @@ std::string SceneData::steps() {
       operations.back()[4] -= last[4];
       last = now;
     }
-    const std::int64_t base = base_of(event.access);
+    const auto base = static_cast<std::int64_t>(event.access.first());
     const std::int64_t before = std::exchange(latest[{event.warp, event.site}], base);
     steps.push_back(numbers(number->second, event.warp, base - before));
   }
@@ -295,6 +289,15 @@ std::string SceneData::ring() {
             number_of(part.array), part.begin / 4, part.end / 4,
             text::json_string(step::name_of(scene_, part.array, &part)));
       }));
+}
+
+// What warps do from a step on, in steps as above.
+std::string SceneData::warps() {
+  std::vector<Numbers> changes;
+  std::size_t before = block_.begin;
+  for (const auto& [at, warp, doing] : step::warp_changes(scene_, block_))
+    changes.push_back(numbers(at - std::exchange(before, at), warp, text_of(doing)));
+  return by_columns(changes);
 }
 
 // The sentence; its steps, or -1; and the word that it marks, from step to step.
@@ -358,20 +361,26 @@ std::string SceneData::json() {
          ",\"idea\":" + text::json_string(shown_.idea) +
          ",\"fault\":" + text::json_string(scene_.fault) + ",\"source\":" + lines +
          ",\"arrays\":" + array_of(arrays) + ",\"sites\":" + sites + "," + steps() +
-         ",\"changes\":" + changes() + ",\"ring\":" + ring() + ",\"hazards\":" + hazards() +
-         ",\"fragments\":" + fragments() + "}";
+         ",\"changes\":" + changes() + ",\"ring\":" + ring() + ",\"warps\":" + warps() +
+         ",\"hazards\":" + hazards() + ",\"fragments\":" + fragments() + "}";
 }
 
 }  // namespace
 
 std::string data_of(const LessonPage& lesson) {
   Dictionary texts;
+  Numbers matrix_words;  // lane, word
+  for (int i = 0; i < 4 * model::kWarpSize; ++i) {
+    const auto [lane, word] = model::matrix_word(i / 4, i % 4);
+    matrix_words.insert(matrix_words.end(), {lane, word});
+  }
   const std::string scenes = list_of(
       lesson.scenes, [&](const ShownScene& scene) { return SceneData(scene, texts).json(); });
   return "{\"title\":" + text::json_string(lesson.title) +
          ",\"verdict\":" + text::json_string(lesson.verdict) +
          ",\"complaints\":" + list_of(lesson.complaints, text::json_string) +
          ",\"scenes\":" + scenes + ",\"texts\":" + texts.json() +
+         ",\"matrixWords\":" + packed(matrix_words) +
          ",\"predictions\":" + array_of(lesson.predictions) +
          ",\"calculators\":" + (lesson.calculators.empty() ? "null" : lesson.calculators) + "}";
 }

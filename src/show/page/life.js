@@ -43,8 +43,7 @@ class Registers {
     });
   }
 
-  // A load brings elements to the lanes of a warp. An ldmatrix gives each lane a word of the row
-  // that another lane names. `held` says what the words of shared memory hold.
+  // A load brings elements to the lanes of a warp. `held` says what the words of shared memory hold.
   bring(step, at, held) {
     const {recording} = this, {matrices, bytes} = step.pattern;
     const count = matrices || Math.ceil(bytes / 4), elements = new Int32Array(recording.lanes * count).fill(-1);
@@ -64,8 +63,8 @@ class Registers {
     };
     if (matrices === 0) recording.forEachWord(step, give);
     for (let i = 0; i < 32 * matrices; ++i) {
-      const lane = Math.floor(i / matrices), matrix = i % matrices;
-      give(recording.address(step, 8 * matrix + (lane >> 2)) / 4 + lane % 4, lane);
+      const lane = Math.floor(i / matrices), at = 2 * (4 * lane + i % matrices);
+      give(recording.address(step, Recording.matrixWords[at]) / 4 + Recording.matrixWords[at + 1], lane);
     }
     if (isKnown) this.loads[step.warp].push({at, elements, count});
   }

@@ -21,6 +21,7 @@ class Page {
     this.data = data;
     this.scenes = data.scenes;
     Recording.texts = data.texts;
+    Recording.matrixWords = unpack(data.matrixWords);
     const text = words.page;
     const header = make("header", {}, make("h1", {}, data.title),
       ...(data.verdict ? [make("p", {class: "verdict"}, data.verdict)] : []),

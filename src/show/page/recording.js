@@ -39,6 +39,7 @@ function unpackColumns(columns) {
 
 class Recording {
   static texts = [];  // what recorded blocks have in common: sentences, lines of source, columns of numbers
+  static matrixWords = [];  // model::matrix_word, of each lane and matrix
 
   constructor(scene) {
     this.scene = scene;
@@ -57,6 +58,7 @@ class Recording {
     this.readSteps(scene);
     this.readChanges(scene.changes);
     this.readRing(scene.ring);
+    this.readWarps(scene.warps);
     this.readTiles();
     this.usedArrays = this.arrays.filter(({words}) => words > 0);
   }
@@ -77,7 +79,7 @@ class Recording {
       const base = (latest.get(key) ?? 0) + bases[i];
       latest.set(key, base);
       epoch += what.kind === Kind.barrier ? 1 : 0;
-      return {...what, operation, warp: warps[i], base, epoch, changes: [], ring: []};
+      return {...what, operation, warp: warps[i], base, epoch, changes: [], ring: [], doing: []};
     });
     this.last = this.steps.length - 1;
   }
@@ -106,6 +108,13 @@ class Recording {
     distances.forEach((distance, i) =>
       this.steps[at += distance].ring.push({place: placeOf[i], number: numbers[i], isHere: isHere[i], waited: Recording.texts[waited[i]]}));
     this.parts = parts.map(([array, first, end, name]) => ({array: this.arrays[array], first, end, name}));
+  }
+
+  // What warps do from a step on.
+  readWarps(columns) {
+    const [distances, warps, doing] = unpackColumns(columns);
+    let at = 0;
+    distances.forEach((distance, i) => this.steps[at += distance].doing.push([warps[i], Recording.texts[doing[i]]]));
   }
 
   // The part of the ring in which a word of an array is; undefined if it is in none.
@@ -185,6 +194,7 @@ class Replay {
     this.counts = Array.from({length: 4}, () => ({requests: 0, pieces: 0, bytes: 0}));
     this.conflicts = 0;
     this.barriers = 0;
+    this.doing = [];    // what each warp does
     this.boxBytes = 0;  // that were requested from the copy engine
   }
 
@@ -198,6 +208,7 @@ class Replay {
   advance() {
     const step = this.recording.steps[++this.step];
     for (const change of step.changes) this.change(change, step.action === ActionKind.box);
+    for (const [warp, doing] of step.doing) this.doing[warp] = doing;
     if (step.kind === Kind.barrier) ++this.barriers;
     if (step.kind === Kind.request) this.count(step);
   }

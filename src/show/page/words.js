@@ -193,6 +193,7 @@ const words = {
     pieces: "sectors, wavefronts",
     each: "per request",
     conflicts: "bank conflicts {conflicts}, barriers {barriers}",
+    warps: "Warps {doing}.",
     caption: "What this block has asked for so far",
   },
   compare: {

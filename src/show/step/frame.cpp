@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "model/recording.h"
@@ -141,17 +142,17 @@ std::string element_in(const StepScene& scene, std::size_t at, int array, std::u
 }
 
 // The chosen lane's part in the step.
-Line chosen_lane(const StepScene& scene, const StepState& state) {
+std::string chosen_lane(const StepScene& scene, const StepState& state) {
   const model::RecordedEvent& event = scene.recording.events[state.at];
   const int warp = event.warp >= 0 ? event.warp : state.warp;
   const int thread = scene.recording.warp.thread_of(warp, state.lane);
   std::string text = text::printed("lane %d", state.lane);
-  if (thread >= scene.recording.threads()) return {{text + ": the block has no such thread"}};
+  if (thread >= scene.recording.threads()) return text + ": the block has no such thread";
   const model::RecordedExtent block = scene.recording.block;
   if (state.lane >= 10) text += text::printed(" (%c)", pictures::lane_sign(state.lane));
   text += " is thread " + report::place_in(thread, {block.x, block.y, block.z});
-  if (event.kind != Kind::request) return {{text}};
-  if (!(event.access.active >> state.lane & 1u)) return {{text + " and does not take part"}};
+  if (event.kind != Kind::request) return text;
+  if (!(event.access.active >> state.lane & 1u)) return text + " and does not take part";
   const std::uint64_t byte = event.access.address[state.lane];
   const int columns = std::max(1, scene.row_words[scene.recording.site_of(event).array]);
   const auto word = byte / model::kWordBytes;
@@ -161,11 +162,18 @@ Line chosen_lane(const StepScene& scene, const StepState& state) {
       static_cast<unsigned long long>(word % columns));
   if (scene.recording.array_of(event).shared) {
     text += text::printed(", bank %d", static_cast<int>(word % scene.recording.warp.banks));
-    const int array = scene.recording.site_of(event).array;
-    const std::string element = scene.is_product ? element_in(scene, state.at, array, word) : "";
-    text += element.empty() ? "" : ": " + element;
+    const int array = scene.recording.site_of(event).array, matrices = event.access.matrices;
+    const auto holds = [&](std::uint64_t of, const char* before) {
+      const std::string element = scene.is_product ? element_in(scene, state.at, array, of) : "";
+      text += element.empty() ? "" : before + element;
+    };
+    if (matrices == 0) holds(word, ": ");
+    for (int matrix = 0; matrix < matrices; ++matrix) {
+      const auto [row, of_row] = model::matrix_word(state.lane, matrix);
+      holds(event.access.address[row] / model::kWordBytes + of_row, matrix == 0 ? "; gets " : " ");
+    }
   }
-  return {{text}};
+  return text;
 }
 
 std::vector<Line> hazards_now(const StepScene& scene, const StepState& state, int columns) {
@@ -228,6 +236,21 @@ std::vector<Line> counts_so_far(const StepScene& scene, std::size_t at) {
       {{"SMEM loads " + text::pad_right(sums[1][0].text("wavefronts"), 30) + " stores " +
         sums[1][1].text("wavefronts")}},
       {{"bank conflicts " + text::grouped(conflicts) + ", barriers " + text::grouped(barriers)}}};
+}
+
+// What the warps of the block do after the step, if there are several.
+std::vector<Line> warps_now(const StepScene& scene, std::size_t at, int columns) {
+  if (scene.recording.warps() < 2) return {};
+  std::map<int, std::string> doing;
+  for (const auto& [when, warp, what] : warp_changes(scene, steps_of_block(scene.recording, at))) {
+    if (when <= at) doing[warp] = what;
+  }
+  std::map<std::string, std::set<int>> warps;
+  for (const auto& [warp, what] : doing) warps[what].insert(warp);
+  std::string text;
+  for (const auto& [what, of] : warps)
+    text += (text.empty() ? "warps " : "; ") + what + ": " + text::ranges_of(of);
+  return wrapped(text, columns, {});
 }
 
 // A sign for each word of the array: . empty, ~ an async copy is in flight, o filled, # accessed in
@@ -413,14 +436,16 @@ std::vector<std::string> render(
     lines = help_lines();
   } else {
     const int line = scene.recording.line_of(scene.recording.events[state.at]);
-    const std::vector<Line> counts = counts_so_far(scene, state.at);
+    std::vector<Line> counts = warps_now(scene, state.at, columns);
+    append(counts, counts_so_far(scene, state.at));
+    const std::vector<Line> lane = wrapped(chosen_lane(scene, state), columns, {});
     std::vector<Line> hazards = hazards_now(scene, state, columns);
     std::vector<Line> access = picture_of_access(scene, state);
     const StepWindow window = window_of(scene, state);
 
-    // Header, action, lane, counts, footer, and the lines for the reason and for hazards; the
-    // pictures share the rest.
-    const int taken = 2 + 1 + 1 + static_cast<int>(counts.size()) + 1;
+    // Header, action, lane, warps and counts, footer, and the lines for the reason and for hazards;
+    // the pictures share the rest.
+    const int taken = 2 + 1 + static_cast<int>(lane.size() + counts.size()) + 1;
     hazards.resize(std::min<std::size_t>(hazards.size(), std::max(0, (rows - taken) / 3)));
     const std::vector<Line> because = reason(scene, state.at, columns, (rows - taken) / 5);
     const int left = std::max(0, rows - taken - static_cast<int>(hazards.size() + because.size()));
@@ -436,7 +461,7 @@ std::vector<std::string> render(
     append(lines, source_around(scene, line, for_source));
     append(lines, {action(scene, state.at)});
     append(lines, because);
-    append(lines, {chosen_lane(scene, state)});
+    append(lines, lane);
     if (static_cast<int>(access.size()) > for_access && for_access > 0) {
       const std::size_t more = access.size() - (for_access - 1);
       access.resize(for_access - 1);

@@ -1,7 +1,6 @@
 #include "show/step/scene.h"
 
 #include <algorithm>
-#include <bit>
 #include <charconv>
 #include <cstdint>
 #include <functional>
@@ -15,28 +14,13 @@
 
 namespace step {
 
-namespace {
-
-// In these functions the state's count says how many times to move, and its message says why it
-// could not move that far. `by` is 1 for forward, -1 for back.
-
-using IsWanted = std::function<bool(const model::RecordedEvent& event)>;
-
-using Kind = model::RecordedEvent::Kind;
-
-}  // namespace
-
 StepWindow window_of(const StepScene& scene, const StepState& state) {
+  using Kind = model::RecordedEvent::Kind;
   const model::Recording& recording = scene.recording;
   // What a step accesses: an array, and the first byte of it; -1 if it accesses none.
   const auto accessed = [&](std::size_t at) -> std::pair<int, std::uint64_t> {
     const model::RecordedEvent& event = recording.events[at];
-    if (event.kind == Kind::request) {
-      const std::uint32_t active = event.access.active;
-      return {
-          recording.sites[event.site].array,
-          active == 0 ? 0 : event.access.address[std::countr_zero(active)]};
-    }
+    if (event.kind == Kind::request) return {recording.site_of(event).array, event.access.first()};
     if (event.kind != Kind::action) return {-1, 0};
     const model::RecordedAction& action = recording.actions_at(at).front();
     return {action.kind == model::RecordedAction::Kind::init ? -1 : action.array, action.to};
@@ -77,6 +61,12 @@ StepWindow window_of(const StepScene& scene, const StepState& state) {
 }
 
 namespace {
+
+// In these functions the state's count says how many times to move, and its message says why it
+// could not move that far. `by` is 1 for forward, -1 for back.
+
+using IsWanted = std::function<bool(const model::RecordedEvent& event)>;
+using Kind = model::RecordedEvent::Kind;
 
 // Selects the next array that some step accesses. After the last comes the choice to follow each
 // access.
@@ -411,13 +401,13 @@ StepState move_to(
   return state;
 }
 
-std::vector<ScriptStep> parse_script(std::string_view text) {
+std::vector<std::optional<Key>> parse_script(std::string_view text) {
   constexpr std::pair<std::string_view, Key> kNames[] = {
       {"right", kRightKey},   {"left", kLeftKey},         {"up", kUpKey},     {"down", kDownKey},
       {"pageup", kPageUpKey}, {"pagedown", kPageDownKey}, {"home", kHomeKey}, {"end", kEndKey},
       {"enter", kEnterKey},   {"escape", kEscapeKey},     {"space", Key{' '}}};
   constexpr std::string_view kKeys = "0123456789npbBsSoOwWlLfgGxXa<>r?hq";
-  std::vector<ScriptStep> steps;
+  std::vector<std::optional<Key>> steps;
   std::istringstream lines{std::string(text)};
   std::string line;
   for (int number = 1; std::getline(lines, line); ++number) {
@@ -432,14 +422,14 @@ std::vector<ScriptStep> parse_script(std::string_view text) {
         std::getline(words, rest);
         word += rest;
         word.erase(word.find_last_not_of(" \r") + 1);
-        for (const char typed : word) steps.push_back({Key{typed}});
-        steps.push_back({Key{kEnterKey}});
+        for (const char typed : word) steps.push_back(typed);
+        steps.push_back(kEnterKey);
       } else if (word == "print") {
-        steps.push_back({std::nullopt});
+        steps.push_back(std::nullopt);
       } else if (named != std::end(kNames)) {
-        steps.push_back({named->second});
+        steps.push_back(named->second);
       } else if (wrong == word.npos) {
-        for (const char key : word) steps.push_back({Key{key}});
+        for (const char key : word) steps.push_back(key);
       } else {
         const std::string rest = word.substr(wrong);
         const std::size_t length = std::max<std::size_t>(1, text::utf8_length(rest));

@@ -262,11 +262,10 @@ void follow_copies(const model::Recording& recording, Ring& ring) {
     const auto change = [&](Ring::Change::Kind kind, const Group& group, std::uint64_t of) {
       ring.changes.push_back({kind, at, event.warp, group.place, of, group.bytes});
     };
-    const int lowest = std::countr_zero(event.access.active);
     if (event.kind == model::RecordedEvent::Kind::commit) ++number;
     if (event.kind == model::RecordedEvent::Kind::wait) {
       for (auto& [of, group] : groups) {
-        if (of.first != event.block || of.second + event.access.address[lowest] >= number) continue;
+        if (of.first != event.block || of.second + event.access.first() >= number) continue;
         if (group.warps.erase(event.warp) == 0) continue;
         change(group.warps.empty() ? Ring::Change::here : Ring::Change::waits, group, of.second);
       }
@@ -278,7 +277,7 @@ void follow_copies(const model::Recording& recording, Ring& ring) {
     Group& group = of->second;
     if (is_new) {
       const int next = ring.boxes + static_cast<int>(places.size());
-      group.place = places.try_emplace({array, event.access.address[lowest]}, next).first->second;
+      group.place = places.try_emplace({array, event.access.first()}, next).first->second;
     }
     const model::RecordedEvent* const source = pictures::other_side(recording, at);
     model::for_each_lane(event.access.active, [&](int lane) {
@@ -341,6 +340,36 @@ std::string name_of(const StepScene& scene, int array, const Ring::Part* part) {
          text::printed(", place %d", part->place);
 }
 
+std::vector<WarpChange> warp_changes(const StepScene& scene, BlockSteps steps) {
+  const model::Recording& recording = scene.recording;
+  const std::vector<model::RecordedEvent>& events = recording.events;
+  std::vector<std::vector<std::size_t>> own(recording.warps());  // the steps of each warp
+  for (std::size_t at = steps.begin; at < steps.end; ++at) {
+    if (events[at].warp >= 0) own[events[at].warp].push_back(at);
+  }
+  std::vector<WarpChange> changes;
+  const auto pauses = [&](int warp, std::size_t at) {
+    const auto next = std::ranges::upper_bound(own[warp], at);
+    std::string doing = next == own[warp].end() ? "ended" : "ready";
+    if (next != own[warp].end()) {
+      const auto actions = recording.actions_at(*next);
+      if (events[*next].epoch > events[at].epoch)
+        doing = "waiting for the barrier";
+      else if (!actions.empty() && actions.front().kind == ActionKind::wait)
+        doing = "waiting for " + name_of_barrier(recording, actions.front());
+    }
+    changes.push_back({at, warp, doing});
+  };
+  for (std::size_t at = steps.begin; at < steps.end; ++at) {
+    const int warp = events[at].warp, before = at == steps.begin ? -1 : events[at - 1].warp;
+    for (int all = 0; warp < 0 && all < recording.warps(); ++all) pauses(all, at);
+    if (warp < 0 || warp == before) continue;
+    if (before >= 0) pauses(before, at);
+    changes.push_back({at, warp, "running"});
+  }
+  return changes;
+}
+
 std::string step_text(const StepScene& scene, std::size_t at, bool names_parts) {
   using Kind = model::RecordedEvent::Kind;
   const model::RecordedEvent& event = scene.recording.events[at];
@@ -359,9 +388,7 @@ std::string step_text(const StepScene& scene, std::size_t at, bool names_parts) 
     case Kind::commit:
       return warp + "commit: the copies so far become a group";
     case Kind::wait: {
-      int groups = 0;
-      model::for_each_lane(
-          event.access.active, [&](int l) { groups = static_cast<int>(event.access.address[l]); });
+      const auto groups = static_cast<int>(event.access.first());
       if (groups == 0) return warp + "wait for all their copies";
       return warp + "wait for their copies, except the last " + counted(groups, "group");
     }
@@ -371,9 +398,8 @@ std::string step_text(const StepScene& scene, std::size_t at, bool names_parts) 
       break;
   }
   const int array = scene.recording.site_of(event).array;
-  const std::uint64_t first =
-      event.access.active == 0 ? 0 : event.access.address[std::countr_zero(event.access.active)];
-  const Ring::Part* const part = names_parts ? part_at(scene.ring, array, first) : nullptr;
+  const Ring::Part* const part =
+      names_parts ? part_at(scene.ring, array, event.access.first()) : nullptr;
   return text::printed("warp %d, ", event.warp) +
          pictures::request_text(scene.recording, at, name_of(scene, array, part));
 }

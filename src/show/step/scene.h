@@ -112,6 +112,14 @@ struct WordChange {
 };
 std::vector<WordChange> word_changes(const StepScene& scene, BlockSteps steps);
 
+// What a warp does from a step on: "running", "ready", "waiting for full[2]" or "ended".
+struct WarpChange {
+  std::size_t at;  // the event
+  int warp;
+  std::string doing;
+};
+std::vector<WarpChange> warp_changes(const StepScene& scene, BlockSteps steps);
+
 // A tile that the lanes of a warp hold together when they multiply: the lane of each element, row
 // by row.
 struct Fragment {
@@ -185,15 +193,11 @@ StepState first_state(const StepScene& scene, StepState state);
 StepState move_to(
     const StepScene& scene, StepState state, const std::string& text, const std::string& requested);
 
-// One step of a script.
-struct ScriptStep {
-  std::optional<Key> key;  // empty: print the frame
-};
-// A script consists of words separated by blanks: a run of keys ("nn", "12n"), the name of a key
-// (right, left, up, down, pageup, pagedown, home, end, enter, escape, space), or print. A word that
-// begins with / searches for the rest of its line, and # begins a comment. Throws a Refusal for a
-// word that is not a key.
-std::vector<ScriptStep> parse_script(std::string_view text);
+// The keys of a script; none: print the frame. A script consists of words separated by blanks: a
+// run of keys ("nn", "12n"), the name of a key (right, left, up, down, pageup, pagedown, home, end,
+// enter, escape, space), or print. A word that begins with / searches for the rest of its line, and
+// # begins a comment. Throws a Refusal for a word that is not a key.
+std::vector<std::optional<Key>> parse_script(std::string_view text);
 
 struct StepStyle {
   bool colour = false;

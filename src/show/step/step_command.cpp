@@ -408,8 +408,8 @@ int step_as_text(const flags::Flags& flags, Stepper& stepper, std::FILE* out) {
     }
   };
   if (!flags.script.empty()) {
-    for (const ScriptStep& step : parse_script(keys_in(flags.script))) {
-      step.key ? stepper.press(*step.key) : print();
+    for (const std::optional<Key> key : parse_script(keys_in(flags.script))) {
+      key ? stepper.press(*key) : print();
       if (stepper.has_quit()) break;
     }
   }

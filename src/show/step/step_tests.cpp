@@ -77,7 +77,7 @@ StepState begin(const StepScene& s) {
 }
 
 StepState press(const StepScene& s, StepState state, const std::string& keys) {
-  for (const ScriptStep& step : parse_script(keys)) state = apply(s, state, step.key.value());
+  for (const std::optional<Key> key : parse_script(keys)) state = apply(s, state, key.value());
   return state;
 }
 
@@ -143,6 +143,20 @@ TEST_CASE("each request, copy, wait and product of a block is in one step, which
           waited[{change.place, change.number}] |= change.is_here;
       }
       for (const auto& [of, is_waited_for] : waited) CHECK(is_waited_for);
+      // The warp of a step runs, and no other one; one that has ended has no step any more.
+      std::map<int, std::string> doing;
+      const std::vector<WarpChange> changes = warp_changes(s, steps_of_block(recording, 0));
+      auto change = changes.begin();
+      for (std::size_t at = 0; at < recording.events.size(); ++at) {
+        const int warp = recording.events[at].warp;
+        const bool has_ended = warp >= 0 && at > 0 && doing[warp] == "ended";
+        for (; change != changes.end() && change->at == at; ++change)
+          doing[change->warp] = change->doing;
+        const auto runs = [](const auto& of) { return of.second == "running"; };
+        const bool is_right = warp < 0 || doing[warp] == "running";
+        if (!is_right || has_ended || std::ranges::count_if(doing, runs) != (warp >= 0))
+          FAIL_CHECK("step ", at);
+      }
     }
     const model::Counts& counts = *traced.counts;
     CHECK(multiplied == counts.mmas);
@@ -206,8 +220,8 @@ TEST_CASE("keys and places lead to the steps of their golden file") {
   for (const char* script :
        {"12n b\t# a comment\nprint q", "/As[row] = \nn", "", "pagedown", "n\nnz"}) {
     try {
-      for (const ScriptStep& step : parse_script(script)) {
-        text += step.key ? text::printed("%d ", *step.key) : "print ";
+      for (const std::optional<Key> key : parse_script(script)) {
+        text += key ? text::printed("%d ", *key) : "print ";
       }
       text += "\n";
     } catch (const model::Refusal& refusal) {

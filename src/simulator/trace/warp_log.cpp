@@ -211,7 +211,7 @@ std::uint64_t key_of(std::uint64_t fours, int warp, std::uint32_t site) {
 void RepeatedWords::request(Site& site, const model::WarpAccess& access, int warp) {
   const bool loads = site.traffic == kSmemLoads;
   if (!loads && site.traffic != kSmemStores) return;
-  const std::uint64_t address = access.address[std::countr_zero(access.active)];
+  const std::uint64_t address = access.first();
   const int first = static_cast<int>(address / 4 % 4), words = (access.bytes + 3) / 4;
   const auto wanted = static_cast<std::uint8_t>(((1u << words) - 1) << first);
   std::uint8_t& of_warp = of_warps_[key_of(address / 16, warp, 0)];
@@ -275,7 +275,7 @@ RequestCost compute(int traffic, const model::WarpAccess& access) {
 
 const RequestCost& RequestCosts::of(int traffic, const model::WarpAccess& access) {
   // A loop repeats the distances between the lanes' addresses and, sooner or later, the alignment.
-  const std::uint64_t base = access.address[std::countr_zero(access.active)];
+  const std::uint64_t base = access.first();
   RememberedRequest request{
       access.active,
       access.bytes,

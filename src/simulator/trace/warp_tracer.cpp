@@ -285,7 +285,7 @@ void WarpTracer::count(int thread, const machine::Action& action, Token token, T
 
 void WarpTracer::access(
     const model::WarpAccess& access, Token token, Together together, const StoredValues* values) {
-  const std::uintptr_t address = access.address[std::countr_zero(access.active)];
+  const std::uintptr_t address = access.first();
   const Token path = together[0]->path;
   watch_.atomic_access(token, access, warp_);
   if (Site* site = sites_.find(path, token, address)) {
@@ -310,7 +310,7 @@ void WarpTracer::copy(
   const auto side = [&](const model::WarpAccess& access, const model::WarpAccess& other,
                         const RequestCost& cost) {
     if (access.active == 0) return;
-    const std::uintptr_t address = access.address[std::countr_zero(access.active)];
+    const std::uintptr_t address = access.first();
     if (Site* site = sites_.find(path, token, address)) {
       request(*site, access, cost, together, nullptr, &other);
     } else {
