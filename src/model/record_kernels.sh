@@ -21,13 +21,28 @@ trap 'rm -rf "$work" "$output.new"' EXIT
 # kernels.cu includes this file.
 "$root/src/experiments/changed_kernels.sh" changed_kernels.cuh >"$work/changed_kernels.cuh"
 
+PATH=$PATH:$(dirname "$(command -v "$nvcc")")
+disassemble=$(command -v cuobjdump >/dev/null && echo "cuobjdump -sass" ||
+  { command -v nvdisasm >/dev/null && echo "nvdisasm -c -hex"; } || :)
+
+# Main loops, one per line: "kernel", compute capability|{one iteration}, {one of the inner loop}
+main_loops() {
+  for cubin in "$work/$1"/*; do $disassemble "$cubin"; done | awk -f "$root/src/model/sass_mix.awk" | c++filt -p |
+    awk -F '\t' -v capability="${1%a}" '
+      function mix(counts) { return counts ~ /[1-9]/ ? "{" counts "}" : "{}" }
+      { sub(/^\(anonymous namespace\)::/, "", $1) }
+      $2 == "loop" { loop[$1] = mix($3) }
+      $2 == "inner" { printf "\"%s\", %d|%s, %s\n", $1, capability, loop[$1], mix($3) }'
+}
+
 jobs=
 for arch in $architectures; do
   mkdir "$work/$arch"
   (for source; do
     "$nvcc" -std=c++20 -Xcompiler="-iquote,$root,-iquote,$root/src,-iquote,$work" -arch="sm_$arch" -cubin -Xptxas -v \
       -o "$work/$arch/$(basename "$source").cubin" "$source" || exit
-  done) >"$work/$arch.log" 2>&1 &
+  done >"$work/$arch.log" 2>&1
+  [ -z "$disassemble" ] || main_loops "$arch" >"$work/$arch.loops") &
   jobs="$jobs $arch:$!"
 done
 for job in $jobs; do
@@ -41,21 +56,8 @@ done
 
 version=$("$nvcc" --version | sed -n 's/.*release.*V\([0-9.]*\).*/\1/p')
 loops_version=$version
-PATH=$PATH:$(dirname "$(command -v "$nvcc")")
-disassemble=$(command -v cuobjdump >/dev/null && echo "cuobjdump -sass" ||
-  { command -v nvdisasm >/dev/null && echo "nvdisasm -c -hex"; } || :)
-
-# Main loops, one per line: "kernel", compute capability|{one iteration}, {one of the inner loop}
-: >"$work/loops"
 if [ -n "$disassemble" ]; then
-  for arch in $architectures; do
-    for cubin in "$work/$arch"/*; do $disassemble "$cubin"; done | awk -f "$root/src/model/sass_mix.awk" | c++filt -p |
-      awk -F '\t' -v capability="${arch%a}" '
-        function mix(counts) { return counts ~ /[1-9]/ ? "{" counts "}" : "{}" }
-        { sub(/^\(anonymous namespace\)::/, "", $1) }
-        $2 == "loop" { loop[$1] = mix($3) }
-        $2 == "inner" { printf "\"%s\", %d|%s, %s\n", $1, capability, loop[$1], mix($3) }'
-  done >"$work/loops"
+  cat "$work"/*.loops >"$work/loops"
   [ -s "$work/loops" ] || {
     echo "$0: $disassemble shows no loop that multiplies in $*" >&2
     exit 1
