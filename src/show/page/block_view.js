@@ -469,7 +469,7 @@ function ringTable({places, steps}, step) {
 // "0-3, 8"
 function numberRanges(numbers) {
   const runs = runsOf([...numbers].sort((a, b) => a - b));
-  return runs.map(([first, count]) => count === 1 ? String(first) : `${first}–${first + count - 1}`).join(", ");
+  return runs.map(([first, count]) => count === 1 ? String(first) : `${first}${count === 2 ? ", " : "–"}${first + count - 1}`).join(", ");
 }
 
 // "Warps ended: 0–3; running: 6.", if there are several.
