@@ -124,9 +124,11 @@ std::vector<model::Hazard> BarrierWatch::barrier(
   return found;
 }
 
-void WatchedCells::watch(std::size_t array, std::size_t bytes, bool stays) {
-  if (arrays_.size() <= array) arrays_.resize(array + 1);
-  arrays_[array] = {std::vector<Page*>(bytes / 4 / kPageWords + 1, nullptr), bytes, stays};
+WatchedCells::WatchedCells(const std::vector<machine::KernelArray>& arrays) {
+  for (const machine::KernelArray& array : arrays) {
+    const std::size_t bytes = array.shared || array.watched ? array.bytes : 0;
+    arrays_.push_back({std::vector<Page*>(bytes / 4 / kPageWords + 1), bytes, array.shared});
+  }
 }
 
 void WatchedCells::begin_block() {
@@ -212,25 +214,15 @@ void add(
 
 }  // namespace
 
-void HazardWatch::watch(std::size_t array, std::size_t bytes, bool shared, std::uintptr_t begin) {
-  cells_.watch(array, bytes, shared);
-  if (is_shared_.size() <= array) is_shared_.resize(array + 1);
-  if (begins_.size() <= array) begins_.resize(array + 1);
-  begins_[array] = begin;
-  is_copied_from_.resize(begins_.size());
-  is_shared_[array] = shared;
-}
-
 void HazardWatch::end_block() {
   barrier();
   report_races_with_flags();
 }
 
 void HazardWatch::report_races_with_flags() {
-  for (const Found& race : races_with_flags_) {
-    const MoreOfCell* const more = cells_.more(cells_.at(race.array, race.byte));
-    if (more != nullptr && more->is_flag) continue;
-    report(race.kind, race.first, race.second, race.array, race.byte);
+  for (const Found& found : races_with_flags_) {
+    const MoreOfCell* const more = cells_.more(cells_.at(found.array, found.byte));
+    if (more == nullptr || !more->is_flag) report(found);
   }
   races_with_flags_.clear();
 }
@@ -245,7 +237,7 @@ void HazardWatch::begin_block(std::int64_t block, int threads) {
   bytes_in_flight_.assign(geometry_.warps_of(threads), 0);
   arrivals_.clear();
   agent_copies_.clear();
-  is_copied_from_.assign(begins_.size(), false);
+  is_copied_from_.assign(arrays_.size(), false);
   arrived_.clear();
 }
 
@@ -279,15 +271,21 @@ HazardWatch::Actor HazardWatch::unordered_agent_load(const Cell& cell, int threa
   return kNobody;
 }
 
-HazardWatch::Actor HazardWatch::unfenced_store(const Cell& cell, int thread) const {
-  if (cell.is_stored_by_agent()) return kNobody;
-  if (order_.is_fenced(cell.store_moment(), cell.store_thread(), thread)) return kNobody;
+HazardWatch::Actor HazardWatch::copier(const Cell& cell) const {
+  if (cell.pending_in != cells_.serial()) return kNobody;
   return {cell.store_thread(), cell.store_site};
 }
 
+HazardWatch::Actor HazardWatch::unfenced_store(
+    const Cell& cell, int thread, bool of_barrier) const {
+  if (cell.is_stored_by_agent()) return kNobody;
+  const bool fenced =
+      order_.is_fenced(cell.store_moment(), cell.store_thread(), thread, of_barrier);
+  return fenced ? kNobody : Actor{cell.store_thread(), cell.store_site};
+}
+
 model::HazardKind HazardWatch::kind_of_unordered(const Cell& cell) {
-  return cell.is_stored_by_agent() ? model::HazardKind::tile_not_waited_for
-                                   : model::HazardKind::race;
+  return cell.is_stored_by_agent() ? tile_not_waited_for : race;
 }
 
 HazardWatch::Actor HazardWatch::unordered(
@@ -389,21 +387,16 @@ void HazardWatch::load(const Access& access, How how) {
   const auto& [array, byte, bytes, actor] = access;
   const std::uint32_t serial = cells_.serial();
   const std::uintptr_t begin = begin_of(array);
+  const bool strong = how != How::plain;
   cells_.for_each(array, byte, bytes, [&](Cell& cell, std::uint64_t at, const Cell& word) {
-    if (cell.pending_in == serial) {
-      const Actor copier{cell.store_thread(), cell.store_site};
-      report(model::HazardKind::copy_not_waited_for, copier, access, at);
-    } else if (const Actor other = unordered_store(cell, actor.thread, begin + at);
-               is_somebody(other)) {
-      if (cell.is_stored_by_agent()) {
-        report(model::HazardKind::tile_not_waited_for, other, access, at);
-      } else {
-        report_race(other, access, how != How::plain, at);
-      }
-    } else if (const Actor atomic = unordered_atomic(cell, actor.thread, how, begin + at);
-               is_somebody(atomic)) {
-      report_race(atomic, access, how != How::plain, at);
-    } else if (is_shared_[array] && !(bytes < 4 ? cell : word).is_initialized(serial)) {
+    const bool hazard =
+        reports(access, at, copy_not_waited_for, copier(cell)) ||
+        reports(
+            access, at, kind_of_unordered(cell), unordered_store(cell, actor.thread, begin + at),
+            strong) ||
+        reports(access, at, race, unordered_atomic(cell, actor.thread, how, begin + at), strong);
+    const bool is_stored = (bytes < 4 ? cell : word).is_initialized(serial);
+    if (arrays_[array].shared && !is_stored && !hazard) {
       reads_of_nothing_.push_back({{array, at, 1, actor}, false});
     }
     note_load(cell, actor, how, order_.now(actor.thread));
@@ -443,18 +436,12 @@ HazardWatch::Actor HazardWatch::reading(const Access& access) const {
   return kNobody;
 }
 
-// If one of the two is an atomic or volatile access that `may_be_of_a_flag`, nobody knows yet.
-void HazardWatch::report_race(
-    Actor other, const Access& access, bool may_be_of_a_flag, std::uint64_t byte) {
-  if (!may_be_of_a_flag) return report(model::HazardKind::race, other, access, byte);
-  const bool is_known =
-      std::any_of(races_with_flags_.begin(), races_with_flags_.end(), [&](const Found& known) {
-        return known.array == access.array && known.byte == byte &&
-               known.first.site == other.site && known.second.site == access.actor.site;
-      });
-  if (is_known) return;
-  races_with_flags_.push_back(
-      {model::HazardKind::race, other, access.actor, access.array, byte, block_, false});
+void HazardWatch::report_race_with_flag(const Found& found) {
+  const bool is_known = std::ranges::any_of(races_with_flags_, [&](const Found& known) {
+    return known.array == found.array && known.byte == found.byte &&
+           known.first.site == found.first.site && known.second.site == found.second.site;
+  });
+  if (!is_known) races_with_flags_.push_back(found);
 }
 
 void HazardWatch::store(const Access& access, How how, std::uint64_t value) {
@@ -463,9 +450,8 @@ void HazardWatch::store(const Access& access, How how, std::uint64_t value) {
   if (how == How::is_volatile && order_.has_fenced(actor.thread)) how = How::atomic;
   const std::uint32_t serial = cells_.serial();
   const std::uintptr_t begin = begin_of(array);
-  if (const Actor copier = reading(access); is_somebody(copier) && value != kUnchanged) {
-    report(model::HazardKind::source_changed, copier, access, byte);
-  }
+  const bool reads = value == kUnchanged;
+  if (!reads) reports(access, byte, source_changed, reading(access));
   cells_.for_each(array, byte, bytes, [&](Cell& cell, std::uint64_t at, Cell& word) {
     const std::uint32_t content = content_of(value, bytes, at - byte);
     const Actor agent = unordered_agent_load(cell, actor.thread);
@@ -476,34 +462,23 @@ void HazardWatch::store(const Access& access, How how, std::uint64_t value) {
     const bool set_again =
         is_somebody(writer) && !by_agent && content != kNoContent && content == cell.value;
     const bool together = set_again && cell.request == request_;
-    const bool reads = value == kUnchanged;
-    const auto loader = [&](bool only_plain) {
-      return reads ? kNobody : unordered_load(cell, actor.thread, how, begin + at, only_plain);
+    const auto races_with_load = [&](bool only_plain) {
+      const Actor loader =
+          reads ? kNobody : unordered_load(cell, actor.thread, how, begin + at, only_plain);
+      const bool copies = is_somebody(loader) && copy_sites_.contains(loader.site);
+      const bool may_be_of_a_flag = !only_plain && how == How::plain;
+      if (!reports(access, at, copies ? source_changed : race, loader, may_be_of_a_flag))
+        return false;
+      forget_loads(cell, loader.site);
+      return true;
     };
+    const Actor own_copy = cell.store_thread() == actor.thread ? copier(cell) : kNobody;
     if (set_again) cells_.make_more(cell).is_flag = true;
-    if (is_somebody(agent)) {
-      report(model::HazardKind::tile_in_use, agent, access, at);
-    } else if (by_agent) {
-      report(model::HazardKind::tile_not_waited_for, storer, access, at);
-    } else if (cell.pending_in == serial && cell.store_thread() == actor.thread) {
-      const Actor copier{cell.store_thread(), cell.store_site};
-      report(model::HazardKind::copy_not_waited_for, copier, access, at);
-    } else if (is_somebody(storer) && !set_again) {
-      report_race(storer, access, reads, at);
-    } else if (const Actor plain = loader(true); is_somebody(plain)) {
-      report(
-          copy_sites_.contains(plain.site) ? model::HazardKind::source_changed
-                                           : model::HazardKind::race,
-          plain, access, at);
-      forget_loads(cell, plain.site);
-    } else if (const Actor strong = loader(false); is_somebody(strong)) {
-      report_race(strong, access, how == How::plain, at);
-      forget_loads(cell, strong.site);
-    } else if (is_somebody(writer) && !set_again) {
-      report_race(writer, access, reads, at);
-    } else if (set_again && !together) {
-      report(model::HazardKind::same_value, writer, access, at);
-    }
+    reports(access, at, tile_in_use, agent) || reports(access, at, copy_not_waited_for, own_copy) ||
+        reports(access, at, kind_of_unordered(cell), set_again ? kNobody : storer, reads) ||
+        races_with_load(true) || races_with_load(false) ||
+        reports(access, at, race, set_again ? kNobody : writer, reads) ||
+        reports(access, at, same_value, set_again && !together ? writer : kNobody);
     if (reads) return note_load(cell, actor, how, order_.now(actor.thread));
     cell.initialized_in = word.initialized_in = serial;
     if (how != How::plain) {
@@ -525,7 +500,7 @@ void HazardWatch::store(const Access& access, How how, std::uint64_t value) {
 
 void HazardWatch::update(const Access& access) {
   const auto& [array, byte, bytes, actor] = access;
-  if (!is_shared_[array]) return;
+  if (!arrays_[array].shared) return;
   const std::uint32_t serial = cells_.serial();
   cells_.for_each(array, byte, bytes, [&](const Cell&, std::uint64_t at, const Cell& word) {
     if (word.is_initialized(serial)) return;
@@ -536,12 +511,10 @@ void HazardWatch::update(const Access& access) {
 void HazardWatch::copy(const Access& access) {
   const auto& [array, byte, bytes, actor] = access;
   cells_.for_each(array, byte, bytes, [&](Cell& cell, std::uint64_t at, const Cell&) {
-    Actor other = unordered_store(cell, actor.thread);
-    if (!is_somebody(other)) other = unordered_load(cell, actor.thread, How::plain);
-    if (!is_somebody(other)) other = unordered_atomic(cell, actor.thread, How::plain);
-    if (is_somebody(other)) report(model::HazardKind::race, other, access, at);
-    const Actor agent = unordered_agent_load(cell, actor.thread);
-    if (is_somebody(agent)) report(model::HazardKind::tile_in_use, agent, access, at);
+    reports(access, at, race, unordered_store(cell, actor.thread)) ||
+        reports(access, at, race, unordered_load(cell, actor.thread, How::plain)) ||
+        reports(access, at, race, unordered_atomic(cell, actor.thread, How::plain));
+    reports(access, at, tile_in_use, unordered_agent_load(cell, actor.thread));
     note_plain_store(cell, actor);
     cell.pending_in = cells_.serial();
   });
@@ -552,14 +525,9 @@ void HazardWatch::use_barrier(const Access& access, bool by_copies) {
   const auto& [array, byte, bytes, actor] = access;
   cells_.for_each(array, byte, bytes, [&](const Cell& cell, std::uint64_t at, const Cell&) {
     if (at != byte) return;
-    if (const Actor other = unordered_store(cell, actor.thread); is_somebody(other)) {
-      report(kind_of_unordered(cell), other, access, at);
-    } else if (
-        by_copies && !cell.is_stored_by_agent() &&
-        !order_.is_fenced(cell.store_moment(), cell.store_thread(), actor.thread, true)) {
-      const Actor initializer{cell.store_thread(), cell.store_site};
-      report(model::HazardKind::not_fenced, initializer, access, at);
-    }
+    const Actor unfenced = by_copies ? unfenced_store(cell, actor.thread, true) : kNobody;
+    reports(access, at, kind_of_unordered(cell), unordered_store(cell, actor.thread)) ||
+        reports(access, at, not_fenced, unfenced);
   });
 }
 
@@ -569,16 +537,10 @@ void HazardWatch::agent_store(const Access& access, AgentAction by) {
   thread_of_site_[actor.site] = actor.thread;
   const std::uint32_t serial = cells_.serial();
   cells_.for_each(array, byte, bytes, [&](Cell& cell, std::uint64_t at, Cell& word) {
-    if (const Actor reader = unordered_agent_load(cell, actor.thread); is_somebody(reader)) {
-      report(model::HazardKind::tile_in_use, reader, access, at);
-    } else if (const Actor other = unordered_store(cell, actor.thread); is_somebody(other)) {
-      report(kind_of_unordered(cell), other, access, at);
-    } else if (const Actor loads = unordered_load(cell, actor.thread, How::plain);
-               is_somebody(loads)) {
-      report(model::HazardKind::race, loads, access, at);
-    } else if (const Actor unfenced = unfenced_store(cell, actor.thread); is_somebody(unfenced)) {
-      report(model::HazardKind::not_fenced, unfenced, access, at);
-    }
+    reports(access, at, tile_in_use, unordered_agent_load(cell, actor.thread)) ||
+        reports(access, at, kind_of_unordered(cell), unordered_store(cell, actor.thread)) ||
+        reports(access, at, race, unordered_load(cell, actor.thread, How::plain)) ||
+        reports(access, at, not_fenced, unfenced_store(cell, actor.thread));
     note_plain_store(cell, actor);
     cell.stored = by.moment << Cell::kThreadBits | std::uint64_t(Cell::kFirstAgent + by.agent);
     cell.pending_in = 0;
@@ -592,16 +554,12 @@ void HazardWatch::agent_load(const Access& access, AgentAction by) {
   thread_of_site_[actor.site] = actor.thread;
   const std::uint32_t serial = cells_.serial();
   cells_.for_each(array, byte, bytes, [&](Cell& cell, std::uint64_t at, const Cell& word) {
-    if (cell.pending_in == serial) {
-      const Actor copier{cell.store_thread(), cell.store_site};
-      report(model::HazardKind::copy_not_waited_for, copier, access, at);
-    } else if (const Actor other = unordered_store(cell, actor.thread); is_somebody(other)) {
-      report(kind_of_unordered(cell), other, access, at);
-    } else if (!(bytes < 4 ? cell : word).is_initialized(serial)) {
-      reads_of_nothing_.push_back({{array, at, 1, actor}, false});
-    } else if (const Actor unfenced = unfenced_store(cell, actor.thread); is_somebody(unfenced)) {
-      report(model::HazardKind::not_fenced, unfenced, access, at);
-    }
+    const bool hazard =
+        reports(access, at, copy_not_waited_for, copier(cell)) ||
+        reports(access, at, kind_of_unordered(cell), unordered_store(cell, actor.thread)) ||
+        reports(access, at, not_fenced, unfenced_store(cell, actor.thread));
+    const bool is_stored = (bytes < 4 ? cell : word).is_initialized(serial);
+    if (!is_stored && !hazard) reads_of_nothing_.push_back({{array, at, 1, actor}, false});
     std::vector<MoreOfCell::AgentRead>& reads = cells_.make_more(cell).agent_reads;
     const auto known = std::ranges::find(
         reads, by.agent, [](const MoreOfCell::AgentRead& read) { return read.by.agent; });
@@ -661,32 +619,27 @@ void HazardWatch::barrier() {
     const MoreOfCell* const more = read.by_atomic ? nullptr : cells_.more(cell);
     const bool added_since = more != nullptr && !more->atomics.empty();
     if (stored_since || added_since) continue;
-    report(model::HazardKind::uninitialized, read.actor, kNobody, read.array, read.byte);
+    report({uninitialized, read.actor, kNobody, read.array, read.byte, block_});
   }
   reads_of_nothing_.clear();
   order_.barrier();
 }
 
-void HazardWatch::misaligned(const Access& access) {
-  report(model::HazardKind::misaligned, access.actor, kNobody, access.array, access.byte);
+void HazardWatch::note_misaligned(const Access& access) {
+  report({misaligned, access.actor, kNobody, access.array, access.byte, block_});
 }
 
-void HazardWatch::report(
-    model::HazardKind kind, Actor other, const Access& access, std::uint64_t byte) {
-  report(kind, other, access.actor, access.array, byte);
-}
-
-void HazardWatch::report(
-    model::HazardKind kind, Actor first, Actor second, std::size_t array, std::uint64_t byte) {
-  const bool of_warps = geometry_.warp_of(first.thread) != geometry_.warp_of(second.thread);
-  const auto known = std::find_if(found_.begin(), found_.end(), [&](const Found& found) {
-    return found.kind == kind && found.array == array && found.first.site == first.site &&
-           found.second.site == second.site;
+void HazardWatch::report(Found found, bool may_be_of_a_flag) {
+  if (may_be_of_a_flag && found.kind == race) return report_race_with_flag(found);
+  found.of_warps = geometry_.warp_of(found.first.thread) != geometry_.warp_of(found.second.thread);
+  const auto known = std::ranges::find_if(found_, [&](const Found& one) {
+    return one.kind == found.kind && one.array == found.array &&
+           one.first.site == found.first.site && one.second.site == found.second.site;
   });
   if (known == found_.end()) {
-    found_.push_back({kind, first, second, array, byte, block_, of_warps});
+    found_.push_back(found);
   } else {
-    known->of_warps |= of_warps;
+    known->of_warps |= found.of_warps;
   }
 }
 

@@ -17,6 +17,7 @@
 
 #include "model/warp_access.h"
 #include "simulator/machine/async_copies.h"
+#include "simulator/machine/memory.h"
 #include "simulator/trace/hooks.h"
 #include "simulator/trace/thread_order.h"
 #include "simulator/trace/warp_log.h"
@@ -129,7 +130,7 @@ struct MoreOfCell {
 // their part of an array, because a block touches little of global memory.
 class WatchedCells {
  public:
-  void watch(std::size_t array, std::size_t bytes, bool stays);
+  explicit WatchedCells(const std::vector<machine::KernelArray>& arrays);
   void begin_block();
   std::uint32_t serial() const { return serial_; }
 
@@ -210,15 +211,14 @@ class HazardWatch {
     std::size_t array;
     std::uint64_t byte;  // from the start of the array
     std::int64_t block;
-    bool of_warps;  // of different warps, at least once
+    bool of_warps = false;  // of different warps, at least once
   };
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
-  explicit HazardWatch(model::WarpGeometry geometry = {}) : geometry_(geometry), order_(geometry) {}
-
-  // Watches an array of this size under the caller's number, from that address on. A block may load
-  // from shared memory only what it stored there.
-  void watch(std::size_t array, std::size_t bytes, bool shared = true, std::uintptr_t begin = 0);
+  // Watches shared memory, from which a block may load only what it stored there, and what is to be
+  // watched of global memory. `arrays` must outlive this object.
+  HazardWatch(model::WarpGeometry geometry, const std::vector<machine::KernelArray>& arrays)
+      : geometry_(geometry), arrays_(arrays), order_(geometry), cells_(arrays) {}
 
   void begin_block(std::int64_t block, int threads);
   void load(const Access& access, How how = How::plain);
@@ -255,12 +255,14 @@ class HazardWatch {
   void agent_store(const Access& access, AgentAction by);
   void agent_load(const Access& access, AgentAction by);
   void end_block();
-  void misaligned(const Access& access);
+  void note_misaligned(const Access& access);
 
   // The first hazard for each kind, array and pair of sites.
   const std::vector<Found>& found() const { return found_; }
 
  private:
+  using enum model::HazardKind;
+
   struct CopyUnderWay : Access {
     bool reads = false;       // its source; otherwise what it stores
     AgentAction by = {};      // or the moment of a cp.async
@@ -293,30 +295,38 @@ class HazardWatch {
   Actor unordered_agent_load(const Cell& cell, int thread) const;
   // The kind of an unordered store: a race, or a copy that was not waited for.
   static model::HazardKind kind_of_unordered(const Cell& cell);
-  Actor unfenced_store(const Cell& cell, int thread) const;
+  // The thread that has a cp.async to these bytes in flight.
+  Actor copier(const Cell& cell) const;
+  Actor unfenced_store(const Cell& cell, int thread, bool of_barrier = false) const;
   Actor unordered(const Together& others, int thread, std::uint64_t place) const;
   Actor unordered_atomic(const Cell& cell, int thread, How how, std::uint64_t place = 0) const;
   Actor unordered_load(
       const Cell& cell, int thread, How how, std::uint64_t place = 0,
       bool only_plain = false) const;
   std::uintptr_t begin_of(std::size_t array) const {
-    return order_.has_edges() ? begins_[array] : 0;
+    return order_.has_edges() ? arrays_[array].begin : 0;
   }
   bool may_meet(const Together& others, int thread, How how) const;
   void note_load(Cell& cell, Actor actor, How how, ThreadOrder::Moment moment);
   void forget_loads(Cell& cell, std::uint32_t site);
   void note_plain_store(Cell& cell, Actor actor);
   void report_races_with_flags();
-  void report_race(Actor other, const Access& access, bool may_be_of_a_flag, std::uint64_t byte);
-  void report(model::HazardKind kind, Actor other, const Access& access, std::uint64_t byte);
-  void report(
-      model::HazardKind kind, Actor first, Actor second, std::size_t array, std::uint64_t byte);
+  // Reports a hazard with another access, if it is somebody's; false: it is nobody's. If one of the
+  // two accesses of a race is an atomic or volatile one that `may_be_of_a_flag`, nobody knows yet.
+  bool reports(
+      const Access& access, std::uint64_t byte, model::HazardKind kind, Actor other,
+      bool may_be_of_a_flag = false) {
+    if (other.site == kNone) return false;
+    report({kind, other, access.actor, access.array, byte, block_}, may_be_of_a_flag);
+    return true;
+  }
+  void report(Found found, bool may_be_of_a_flag = false);
+  void report_race_with_flag(const Found& found);
 
   const model::WarpGeometry geometry_;
+  const std::vector<machine::KernelArray>& arrays_;
   ThreadOrder order_;
   WatchedCells cells_;
-  std::vector<bool> is_shared_;                                 // by array
-  std::vector<std::uintptr_t> begins_;                          // by array
   std::vector<machine::AsyncGroups<CopyUnderWay>> copies_;      // per thread
   std::vector<std::int64_t> bytes_in_flight_;                   // per warp
   std::map<std::uint32_t, std::vector<CopyArrival>> arrivals_;  // by barrier

@@ -38,13 +38,8 @@ Watch::Watch(
       paths_(paths),
       launch_(launch),
       locals_(machine::thread_locals()),
-      threads_(geometry),
-      barriers_(geometry) {
-  for (std::size_t i = 0; i < memory.arrays.size(); ++i) {
-    const machine::KernelArray& array = memory.arrays[i];
-    if (array.shared || array.watched) threads_.watch(i, array.bytes, array.shared, array.begin);
-  }
-}
+      threads_(geometry, memory.arrays),
+      barriers_(geometry) {}
 
 // Whether each thread of the block came to the place of one of the two accesses: then a barrier may
 // stand there.
@@ -282,7 +277,8 @@ void Watch::request(
   if (any_address_bit % access.bytes != 0) {
     machine::for_each_lane(access.active, [&](int l) {
       if (access.address[l] % access.bytes == 0) return;
-      threads_.misaligned(access_of(site, access.address[l], access.bytes, thread_of(warp, l)));
+      threads_.note_misaligned(
+          access_of(site, access.address[l], access.bytes, thread_of(warp, l)));
       fatal_ = true;
     });
   }
