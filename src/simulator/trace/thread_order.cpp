@@ -57,7 +57,6 @@ void ThreadOrder::begin_block(int threads) {
   known_.assign(threads, {});
   locks_.assign(threads, {});
   proxy_fences_.assign(threads, {});
-  barrier_fences_.assign(threads, {});
   known_actions_.assign(threads, {});
   released_actions_.clear();
   has_agents_ = false;
@@ -178,24 +177,18 @@ Fenced ThreadOrder::fenced_before(int thread, bool wide) const {
   return fenced;
 }
 
-void ThreadOrder::proxy_fence(int thread) {
-  proxy_fences_[thread].push_back(now_[thread]);
+void ThreadOrder::proxy_fence(int thread, bool only_barriers) {
+  proxy_fences_[thread].push_back({now_[thread], only_barriers});
   now_[thread] = ++clock_;
 }
 
-void ThreadOrder::barrier_fence(int thread) {
-  barrier_fences_[thread].push_back(now_[thread]);
-  now_[thread] = ++clock_;
-}
-
-bool ThreadOrder::is_fenced(Moment moment, int other, int thread, bool or_barrier_fence) const {
+bool ThreadOrder::is_fenced(Moment moment, int other, int thread, bool of_barrier) const {
   if (moment < began_) return true;
   // If the first fence after that moment does not come before the access, no later one does.
-  const auto one_of = [&](const std::vector<Moment>& fences) {
-    const auto fence = std::lower_bound(fences.begin(), fences.end(), moment);
-    return fence != fences.end() && is_before(*fence, other, thread);
-  };
-  return one_of(proxy_fences_[other]) || (or_barrier_fence && one_of(barrier_fences_[other]));
+  const std::vector<ProxyFence>& fences = proxy_fences_[other];
+  auto fence = std::ranges::lower_bound(fences, moment, {}, &ProxyFence::at);
+  while (fence != fences.end() && fence->only_barriers && !of_barrier) ++fence;
+  return fence != fences.end() && is_before(fence->at, other, thread);
 }
 
 void ThreadOrder::arrive(int thread, std::uint64_t place) {

@@ -58,8 +58,7 @@ class ThreadOrder {
   void fence(int thread, bool wide = false);
   // A fence between the thread's accesses and those of agents; for a barrier's initialization only,
   // or for all.
-  void proxy_fence(int thread);
-  void barrier_fence(int thread);
+  void proxy_fence(int thread, bool only_barriers);
   // An arrival; a wait that has passed is an atomic_load(). Each phase of each barrier is a place
   // of its own.
   void arrive(int thread, std::uint64_t place);
@@ -104,9 +103,9 @@ class ThreadOrder {
   bool knows(int thread, AgentAction action) const {
     return action.moment < began_ || known_actions_of(thread, action.agent) >= action.moment;
   }
-  // Whether `other`, after what it did at `moment`, crossed a proxy fence that comes before what
-  // `thread` does now.
-  bool is_fenced(Moment moment, int other, int thread, bool or_barrier_fence = false) const;
+  // Whether `other`, after what it did at `moment`, perhaps to a barrier, crossed a proxy fence
+  // that comes before what `thread` does now.
+  bool is_fenced(Moment moment, int other, int thread, bool of_barrier) const;
 
   // Whether the actions of `other` at `moment` come before the current actions of `thread`. A lock
   // orders nothing at its own place.
@@ -162,9 +161,13 @@ class ThreadOrder {
   // By place, since the block's last barrier.
   std::unordered_map<std::uint64_t, std::shared_ptr<Known>> released_;
 
-  std::vector<std::vector<Moment>> proxy_fences_, barrier_fences_;  // by thread, in order
-  std::vector<Known> known_actions_;                                // by thread, of each agent
-  std::unordered_map<std::uint64_t, Known> released_actions_;       // by place
+  struct ProxyFence {
+    Moment at;
+    bool only_barriers;
+  };
+  std::vector<std::vector<ProxyFence>> proxy_fences_;          // by thread, in order
+  std::vector<Known> known_actions_;                           // by thread, of each agent
+  std::unordered_map<std::uint64_t, Known> released_actions_;  // by place
   bool has_agents_ = false;
 
   std::vector<std::vector<Fence>> fences_;  // by thread, in order; of earlier epochs the last

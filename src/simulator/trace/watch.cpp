@@ -526,9 +526,8 @@ void Watch::act(
       threads_.order().atomic_load(thread, phase);
       return learn(thread, agents_.number(AsyncAgents::Kind::copies, action.number), action.copies);
     case Act::barrier_fence:
-      return threads_.order().barrier_fence(thread);
     case Act::proxy_fence:
-      return threads_.order().proxy_fence(thread);
+      return threads_.order().proxy_fence(thread, action.kind == Act::barrier_fence);
     case Act::load:
       return load_tile(thread, action, path, token);
     case Act::store:
