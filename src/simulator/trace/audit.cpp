@@ -34,8 +34,8 @@ struct Pages {
   bool hold(std::uintptr_t address) const { return begin <= address && address < end; }
 };
 
-Pages pages_of(std::uintptr_t begin, std::size_t bytes) {
-  return {begin / kPage * kPage, (begin + bytes + kPage - 1) / kPage * kPage};
+Pages pages_of(machine::MemoryRange range) {
+  return {range.begin / kPage * kPage, (range.begin + range.bytes + kPage - 1) / kPage * kPage};
 }
 
 void protect(const Pages& pages, int how) {
@@ -70,12 +70,11 @@ struct Statement {
 struct AuditState {
   model::Audit* into = nullptr;
   double most_used_s = std::numeric_limits<double>::infinity();
-  bool audits_now = false;    // an audited thread runs
-  std::vector<Pages> arrays;  // matrices and shared memory
+  bool audits_now = false;                   // an audited thread runs
+  std::vector<machine::MemoryRange> arrays;  // matrices and shared memory
   Pages stacks{};
-  Pages own_stack{};          // of the audited thread that runs or ran last, which is open
-  std::vector<Pages> opened;  // arrays and stacks, until an audited thread runs
-  std::vector<machine::MemoryRange> watched;
+  Pages own_stack{};                  // of the audited thread that runs or ran last, which is open
+  std::vector<Pages> opened;          // arrays and stacks, until an audited thread runs
   std::vector<Statement> statements;  // by thread
   Pages stepped[4];                   // opened for one instruction
   int steps = 0;
@@ -116,9 +115,8 @@ void settle(Statement& statement, std::int64_t thread) {
 }
 
 bool is_watched(std::uintptr_t address) {
-  return state.stacks.hold(address) || std::any_of(
-                                           state.watched.begin(), state.watched.end(),
-                                           [&](const auto& range) { return range.holds(address); });
+  const auto holds = [&](const machine::MemoryRange& array) { return array.holds(address); };
+  return state.stacks.hold(address) || std::ranges::any_of(state.arrays, holds);
 }
 
 // The kernel's call path, from the frames of its functions. Code outside of the program is skipped.
@@ -172,10 +170,10 @@ std::optional<Pages> closed_at(std::uintptr_t address) {
   if (state.own_stack.hold(address)) return {};
   if (state.stacks.hold(address)) {
     const std::uintptr_t within = (address - state.stacks.begin) % machine::kStackBytes;
-    return pages_of(address - within, machine::kStackBytes);
+    return pages_of({address - within, machine::kStackBytes});
   }
-  for (const Pages& pages : state.arrays) {
-    if (pages.hold(address)) return pages;
+  for (const machine::MemoryRange& array : state.arrays) {
+    if (pages_of(array).hold(address)) return pages_of(array);
   }
   return {};
 }
@@ -188,7 +186,7 @@ void close_opened() {
 }
 
 void finish() {
-  for (const Pages& pages : state.arrays) open(pages);
+  for (const machine::MemoryRange& array : state.arrays) open(pages_of(array));
   open(state.stacks);
   an_audit_runs = state.audits_now = hooks.audited = false;
 }
@@ -225,7 +223,7 @@ void on_fault(int number, siginfo_t* info, void* context) {
       return finish();
     }
   }
-  const Pages page = pages_of(address, 1);
+  const Pages page = pages_of({address, 1});
   open(page);
   state.stepped[state.steps++] = page;
   registers[REG_EFL] |= kTrapFlag;
@@ -273,8 +271,7 @@ std::string tried() {
   audit.surprises.reserve(4);
   state = {};
   state.into = &audit;
-  state.arrays = {pages_of(at, kPage)};
-  state.watched = {{at, kPage}};
+  state.arrays = {{at, kPage}};
   state.statements.resize(1);
   state.statements[0].announced[0] = {at + 8, 4, true, false, 0};
   state.statements[0].count = 1;
@@ -308,18 +305,16 @@ AuditedBlock::AuditedBlock(const machine::KernelMemory& memory, int threads, mod
   into.surprises.reserve(kMostSurprises);
   state = {};
   state.into = &into;
-  state.stacks = pages_of(memory.stacks.begin, memory.stacks.bytes);
+  state.stacks = pages_of(memory.stacks);
   state.statements.resize(threads);
   for (const machine::KernelArray& array : memory.arrays) {
-    if (array.bytes == 0 || !array.own_pages) continue;
-    state.watched.push_back({array.begin, array.bytes});
-    state.arrays.push_back(pages_of(array.begin, array.bytes));
+    if (array.bytes > 0 && array.own_pages) state.arrays.push_back({array.begin, array.bytes});
   }
   state.opened.reserve(state.arrays.size() + threads);
   install_handlers();
   state.most_used_s = machine::used_s() + state.into->most_s;
   an_audit_runs = true;
-  for (const Pages& pages : state.arrays) close(pages);
+  for (const machine::MemoryRange& array : state.arrays) close(pages_of(array));
   close(state.stacks);
 }
 
@@ -331,7 +326,7 @@ AuditedBlock::~AuditedBlock() {
 
 void AuditedBlock::resume(std::span<const char> stack) {
   if (!an_audit_runs) return;
-  const Pages pages = pages_of(reinterpret_cast<std::uintptr_t>(stack.data()), stack.size());
+  const Pages pages = pages_of({reinterpret_cast<std::uintptr_t>(stack.data()), stack.size()});
   const auto thread = (pages.begin - state.stacks.begin) / machine::kStackBytes;
   state.audits_now = hooks.audited = thread % state.into->every == 0;
   if (!state.audits_now) return;
