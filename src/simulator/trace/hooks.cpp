@@ -104,7 +104,7 @@ inline void enter(const void* caller, const void* here, const void* const* frame
   if (reinterpret_cast<std::uintptr_t>(frame) < hooks.stack_floor) {
     fault_of_stack(caller);
   }
-  if (reinterpret_cast<std::uintptr_t>(here) - hooks.kernel < hooks.kernel_bytes) {
+  if (hooks.kernel.holds(reinterpret_cast<std::uintptr_t>(here))) {
     hooks.above_kernel =
         hooks.stack_top - reinterpret_cast<std::uintptr_t>(frame[0]) - 2 * sizeof(void*);
   }
@@ -114,8 +114,8 @@ inline void enter(const void* caller, const void* here, const void* const* frame
 
 // All other thread-local variables belong to the tracer, which would not survive a store to them.
 inline void require_shared(std::uintptr_t address, Token log2_bytes) {
-  const std::size_t first = (address - hooks.locals) / 4;
-  const std::size_t last = (address - hooks.locals + (std::size_t{1} << log2_bytes) - 1) / 4;
+  const std::size_t first = (address - hooks.locals.begin) / 4;
+  const std::size_t last = (address - hooks.locals.begin + (std::size_t{1} << log2_bytes) - 1) / 4;
   if (!hooks.is_shared[first] || !hooks.is_shared[last]) machine::go_astray();
 }
 
@@ -176,7 +176,7 @@ void __attribute__((noinline)) look_into_copy(std::uintptr_t address, std::size_
 inline __attribute__((always_inline)) void look_for_unwritten(
     const void* pointer, std::size_t bytes, const void* return_address) {
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
-  if (address - hooks.device >= hooks.device_bytes) return;
+  if (!hooks.device.holds(address)) return;
   if (hooks.log == nullptr || hooks.outside_kernel) return;
   look_into_device(address, bytes, return_address);
 }
@@ -215,9 +215,9 @@ inline __attribute__((always_inline)) void log_access(
     *log->next_address++ = address;
     append(*log, token);
   }
-  if (address - hooks.stacks < hooks.stack_bytes) machine::go_astray();
-  if (address - hooks.locals < hooks.locals_bytes) require_shared(address, log2_bytes);
-  if (is_load(kind) && made_next && address - hooks.device < hooks.device_bytes) {
+  if (hooks.stacks.holds(address)) machine::go_astray();
+  if (hooks.locals.holds(address)) require_shared(address, log2_bytes);
+  if (is_load(kind) && made_next && hooks.device.holds(address)) {
     look_into_device(address, std::size_t{1} << log2_bytes, return_address);
   }
 }
@@ -352,7 +352,7 @@ void WarpTracer::async_copy(
   *log->next_address++ = reinterpret_cast<std::uintptr_t>(shared);
   append(*log, make_token(place(at), Kind::kAsyncCopy, std::countr_zero(bytes)));
   const auto to = reinterpret_cast<std::uintptr_t>(shared);
-  if (to - hooks.locals < hooks.locals_bytes) require_shared(to, std::countr_zero(bytes));
+  if (hooks.locals.holds(to)) require_shared(to, std::countr_zero(bytes));
 }
 
 void WarpTracer::access(

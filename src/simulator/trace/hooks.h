@@ -164,27 +164,23 @@ class Watch;
 struct Hooks {
   LaneLog* log;  // null while no traced thread runs
   // The stacks of all fibers: registers and local memory, which are not counted.
-  std::uintptr_t stacks;
-  std::size_t stack_bytes;
+  machine::MemoryRange stacks;
   // The stack of the running fiber. Below the floor, too little is left for the hooks.
   std::uintptr_t stack_floor, stack_top;
   // From here on up, a load from the running thread's own stack may be of a sum to which wgmma
   // adds; the stack's top if wgmma adds to none.
   std::uintptr_t sums;
   // The kernel's code, and how much of the stack was in use when the kernel was called.
-  std::uintptr_t kernel;
-  std::size_t kernel_bytes;
+  machine::MemoryRange kernel;
   std::ptrdiff_t above_kernel;
   std::ptrdiff_t deepest;  // the deepest use of any stack
   std::uintptr_t exit;     // where the last function returned
   // The program's thread-local variables, including shared memory, and for each of their words
   // whether it is shared memory of the kernel.
-  std::uintptr_t locals;
-  std::size_t locals_bytes;
+  machine::MemoryRange locals;
   const char* is_shared;
   // The GPU's own memory; none if hazards are not looked for.
-  std::uintptr_t device;
-  std::size_t device_bytes;
+  machine::MemoryRange device;
   bool outside_kernel;  // the running thread has not yet entered it: nothing is counted
   bool looks_for_hazards;
   bool audited;  // every access is also reported to audit_announced()

@@ -35,18 +35,13 @@ WarpTracer::WarpTracer(
 
 void WarpTracer::go_on() {
   if (!audited_ && an_audit_runs) AuditedBlock::leave_unfinished();
-  hooks.stacks = memory_.stacks.begin;
-  hooks.stack_bytes = memory_.stacks.bytes;
-  const machine::MemoryRange locals = machine::thread_locals();
-  hooks.locals = locals.begin;
-  hooks.locals_bytes = locals.bytes;
+  hooks.stacks = memory_.stacks;
+  hooks.locals = machine::thread_locals();
   hooks.is_shared = is_shared_.data();
   hooks.looks_for_hazards = watch_.looks();
-  const machine::MemoryRange device = machine::device_addresses();
-  hooks.device = device.begin;
-  hooks.device_bytes = watch_.looks_for_unwritten() ? device.bytes : 0;
-  hooks.kernel = memory_.code.begin;
-  hooks.kernel_bytes = memory_.code.bytes;
+  hooks.device = machine::device_addresses();
+  if (!watch_.looks_for_unwritten()) hooks.device.bytes = 0;
+  hooks.kernel = memory_.code;
   hooks.watch = &watch_;
   hooks.local_stores = &local_stores_;
 }
