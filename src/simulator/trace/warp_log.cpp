@@ -91,16 +91,6 @@ std::vector<Token> last_steps(const Party& party) {
 
 }  // namespace
 
-std::unique_ptr<WarpLog::Lanes> WarpLog::empty_lanes() {
-  auto lanes = std::make_unique<Lanes>();
-  for (Lane& lane : *lanes) {
-    lane.tokens.resize(kTokens);
-    lane.addresses.resize(2 * kTokens);
-    lane.log = {lane.tokens.data(), lane.tokens.data() + kTokens, lane.addresses.data()};
-  }
-  return lanes;
-}
-
 void WarpLog::select(int warp) {
   if (warp == warp_) return;
   const bool all_used = std::all_of(lanes_->begin(), lanes_->end(), [](const Lane& lane) {
@@ -108,15 +98,13 @@ void WarpLog::select(int warp) {
   });
   if (!all_used) set_aside_[warp_] = std::exchange(lanes_, nullptr);
   if (auto before = set_aside_.extract(warp)) lanes_ = std::move(before.mapped());
-  if (lanes_ == nullptr) lanes_ = empty_lanes();
+  if (lanes_ == nullptr) lanes_ = std::make_unique<Lanes>();
   warp_ = warp;
 }
 
 void WarpLog::begin_block(int threads) {
   set_aside_.clear();
-  for (Lane& lane : *lanes_) {
-    lane.log = {lane.tokens.data(), lane.tokens.data() + kTokens, lane.addresses.data()};
-  }
+  for (Lane& lane : *lanes_) lane.clear();
   warp_ = 0;
   paths_.assign(threads, 0);
   last_places_.assign(threads, {});
@@ -319,7 +307,8 @@ std::optional<double> BlockCounts::Requests::mean() const {
 }
 
 void BlockCounts::end_block(bool is_cut) {
-  for (const Tally& thread : threads_) {
+  for (Tally& thread : threads_) {
+    thread.add_copies();
     const bool first = counts_.threads_traced++ == 0;
     for (int t = 0; t < kTraffics; ++t) {
       model::Traffic& traffic = counts_.*kTraffic[t];
@@ -372,17 +361,12 @@ void BlockCounts::request(
   if (site.traffic == kAsyncSmem && access.bytes == 16) {
     counts_.wavefronts_beyond_fills += cost.pieces - model::wavefronts_of_store(access).size();
   }
-  const auto tally = [&](Tally& of) {
-    of.add(site.traffic, access.bytes);
-    if (site.traffic == kAsyncGmem) of.add(kGmemLoads, access.bytes);
-    if (site.traffic == kAsyncSmem) of.add(kSmemStores, access.bytes);
-  };
   for (Party* party : together) {
     if ((party->lanes & ~access.active) == 0) {
-      tally(party->tally);
+      party->tally.add(site.traffic, access.bytes);
     } else {
       machine::for_each_lane(party->lanes & access.active, [&](int l) {
-        tally(threads_[geometry_.thread_of(warp, l)]);
+        threads_[geometry_.thread_of(warp, l)].add(site.traffic, access.bytes);
       });
     }
   }
@@ -396,20 +380,14 @@ void BlockCounts::box(Site& site, const model::BoxCost& cost, int thread) {
   total.ideal_pieces += cost.ideal_sectors;
   total.uncoalesced += cost.sectors - cost.ideal_sectors;
   total.lines += cost.lines;
-  Tally& tally = threads_[thread];
-  const auto bytes = static_cast<int>(cost.bytes);
-  tally.add(site.traffic, bytes);
+  threads_[thread].add(site.traffic, static_cast<int>(cost.bytes));
   if (site.traffic == kAsyncGmem) {
-    tally.add(kGmemLoads, bytes);
     sectors_.add(static_cast<int>(cost.sectors));
     counts_.box_requests += 1;
     counts_.box_sectors += cost.sectors;
     counts_.box_sectors_delivered += cost.delivered;
   }
-  if (site.traffic == kAsyncSmem) {
-    conflicts_.add(0);
-    tally.add(kSmemStores, bytes);
-  }
+  if (site.traffic == kAsyncSmem) conflicts_.add(0);
 }
 
 void BlockCounts::box_outside(const model::BoxCost& cost) {
@@ -428,9 +406,6 @@ model::Counts BlockCounts::result(const Sites& sites) const {
     // Barriers and operands of wgmma in shared memory: only hazards are looked for there.
     if (site.counts.requests == 0 && site.array->shared) continue;
     add_requests(all.*kTraffic[site.traffic], site.counts);
-    // cp.async is both a global load and a shared store.
-    if (site.traffic == kAsyncGmem) add_requests(all.gmem_loads, site.counts);
-    if (site.traffic == kAsyncSmem) add_requests(all.smem_stores, site.counts);
     if (site.traffic == kGmemLoads && is_atomic(kind_of(site.token))) {
       all.atomic_requests += site.counts.requests;
       all.atomic_sectors += site.counts.pieces;
@@ -441,6 +416,9 @@ model::Counts BlockCounts::result(const Sites& sites) const {
     }
     all.lines.push_back(site.counts);
     all.lines.back().places = sites.places_of(site);
+  }
+  for (const auto& [copies, both] : kCopies) {
+    add_requests(all.*kTraffic[both], all.*kTraffic[copies]);
   }
   return all;
 }

@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "model/warp_access.h"
@@ -34,11 +35,21 @@ inline constexpr model::Traffic model::Counts::*kTraffic[kTraffics] = {
     &model::Counts::gmem_loads,  &model::Counts::gmem_stores, &model::Counts::smem_loads,
     &model::Counts::smem_stores, &model::Counts::async_gmem,  &model::Counts::async_smem};
 
+// A cp.async is both a load from global memory and a store to shared memory.
+inline constexpr std::pair<int, int> kCopies[] = {
+    {kAsyncGmem, kGmemLoads}, {kAsyncSmem, kSmemStores}};
+
 struct Tally {
   std::array<std::int64_t, kTraffics> accesses{}, bytes{};
   void add(int traffic, int access_bytes) {
     accesses[traffic] += 1;
     bytes[traffic] += access_bytes;
+  }
+  void add_copies() {
+    for (const auto& [copies, both] : kCopies) {
+      accesses[both] += accesses[copies];
+      bytes[both] += bytes[copies];
+    }
   }
   void add(const Tally& more) {
     for (int t = 0; t < kTraffics; ++t) {
@@ -144,17 +155,18 @@ class WarpLog {
  private:
   static constexpr int kTokens = 1024;  // per lane, so that a warp's logs stay in the cache
   struct Lane {
+    std::array<Token, kTokens> tokens;
+    std::array<std::uintptr_t, 2 * kTokens> addresses;
     LaneLog log;
-    std::vector<Token> tokens;
-    std::vector<std::uintptr_t> addresses;
+    Lane() { clear(); }
+    void clear() { log = {tokens.data(), tokens.data() + kTokens, addresses.data()}; }
   };
 
   using Lanes = std::array<Lane, model::kWarpSize>;  // a warp may have fewer
-  static std::unique_ptr<Lanes> empty_lanes();
   void select(int warp);
 
   const model::WarpGeometry geometry_;
-  std::unique_ptr<Lanes> lanes_ = empty_lanes();  // those of warp_
+  std::unique_ptr<Lanes> lanes_ = std::make_unique<Lanes>();  // those of warp_
   int warp_ = 0;
   // Logs of warps that let other warps run while some of their tokens could not be folded yet.
   std::map<int, std::unique_ptr<Lanes>> set_aside_;
