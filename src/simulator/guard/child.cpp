@@ -34,7 +34,6 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
-#include <type_traits>
 
 #include "simulator/guard/guard.h"
 
@@ -240,15 +239,13 @@ void on_crash(int signal, siginfo_t* info, void* context) {
 
 // Seconds since the alarm that ends the child, by its first call.
 double overdue() {
-  const auto now = [] {
-    timespec time{};
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-  };
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  const auto now = static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
   static std::atomic<double> first = 0;
   double never = 0;
-  first.compare_exchange_strong(never, now());
-  return now() - first;
+  first.compare_exchange_strong(never, now);
+  return now - first;
 }
 
 void alarm_soon() {
@@ -262,14 +259,14 @@ void ask_again(double most_s = 2) {
   if (overdue() > most_s) send_failure(Failure::kTimeout);
   alarm_soon();
 }
-void on_own_turn(int) {
+void on_own_turn(int, siginfo_t*, void*) {
   if (is_inside()) send_failure(Failure::kTimeout);
   ask_again();
 }
 // The parent's alarm may arrive on any thread. At first the watched code itself is asked for its
 // place: an alarm could find it between two turns each time. Code that does not answer is
 // interrupted.
-void on_alarm(int signal) {
+void on_alarm(int, siginfo_t*, void*) {
   if (!this_child.watching) return;  // it has just ended
   const auto call_inside = this_child.guard->watched.call_inside;
   if (call_inside != nullptr && overdue() < 0.2) {
@@ -279,16 +276,13 @@ void on_alarm(int signal) {
   const auto thread_to_ask = this_child.guard->watched.thread_to_ask;
   const std::optional<pthread_t> thread =
       thread_to_ask != nullptr ? thread_to_ask() : std::optional<pthread_t>();
-  if (!thread && overdue() > 0.5 && !pthread_equal(this_child.watched_thread, pthread_self())) {
+  if (thread) {
+    pthread_kill(*thread, SIGUSR1);  // perhaps to this one
+  } else if (overdue() > 0.5 && !pthread_equal(this_child.watched_thread, pthread_self())) {
     // An idle thread of OpenMP is not in the watched code, so its place would say nothing.
     pthread_kill(this_child.watched_thread, SIGALRM);
-    return;
-  }
-  if (!thread) return ask_again(0.5);
-  if (pthread_equal(*thread, pthread_self())) {
-    on_own_turn(signal);
   } else {
-    pthread_kill(*thread, SIGUSR1);
+    ask_again(0.5);
   }
 }
 void on_exit_of_watched() {
@@ -298,22 +292,17 @@ void on_exit_of_watched() {
 }  // namespace
 
 void install_handlers() {
-  const auto install = [](int signal, auto handler) {
+  const auto install = [](int signal, void (*handler)(int, siginfo_t*, void*)) {
     struct sigaction action {};
-    if constexpr (std::is_same_v<decltype(handler), void (*)(int)>) {
-      action.sa_handler = handler;
-    } else {
-      action.sa_sigaction = handler;
-      action.sa_flags = SA_SIGINFO;
-    }
-    action.sa_flags |= SA_ONSTACK;
+    action.sa_sigaction = handler;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
     sigaction(signal, &action, nullptr);
   };
   for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGXCPU, SIGSYS}) {
     install(signal, on_crash);
   }
-  install(SIGALRM, +on_alarm);
-  install(SIGUSR1, +on_own_turn);
+  install(SIGALRM, on_alarm);
+  install(SIGUSR1, on_own_turn);
   std::atexit(on_exit_of_watched);
   void* warm_up[1];
   backtrace(warm_up, 1);  // its first call loads a library, which a handler must not do
@@ -345,10 +334,6 @@ thread_local Frames thrown_at = {};
 // Watched code may have used up all memory when it fails, and a sentence needs some.
 std::unique_ptr<char[]> reserve;
 constexpr std::size_t kReserveBytes = std::size_t{1} << 20;
-
-}  // namespace
-
-namespace {
 
 void limit(int resource, rlim_t most) {
   const rlimit both{most, most};

@@ -81,21 +81,12 @@ Received::What read_all(int socket, void* to, std::size_t bytes, const Watch& wa
 }  // namespace
 
 std::size_t most_bytes(Message message) {
-  switch (message) {
-    case Message::kBegin:
-    case Message::kEnd:
-      return 0;
-    case Message::kReport:
-    case Message::kAnswer:
-      return std::size_t{1} << 26;
-    case Message::kQuestion:
-      return std::size_t{1} << 20;
-    case Message::kUnlocked:
-    case Message::kSentence:
-    case Message::kFailure:
-      return std::size_t{1} << 14;
-  }
-  return 0;
+  constexpr std::size_t kKB = 1024, kMB = 1024 * kKB;
+  using enum Message;
+  return message == kBegin || message == kEnd       ? 0
+         : message == kReport || message == kAnswer ? 64 * kMB
+         : message == kQuestion                     ? kMB
+                                                    : 16 * kKB;
 }
 
 bool send(
