@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -33,8 +34,7 @@ extern const std::vector<Misuse> hopper_mutants, hopper_misuses, ptx_misuses;
 // The same kernel in CUDA C++ and in PTX.
 struct PtxTwins {
   const char* text;
-  void (*written)();
-  void (*in_ptx)();
+  std::function<void()> written, in_ptx;
 };
 extern const std::vector<PtxTwins> ptx_twins;
 

@@ -518,10 +518,6 @@ std::vector<u32> added() {
   launch(kernel, dim3(1), dim3(64), 0, out.device);
   return out.fetch();
 }
-template <void (*kernel)(u32*)>
-void run_add() {
-  added<kernel>();
-}
 std::string adds_alike() {
   const std::vector<u32> written = added<add_written>(), in_ptx = added<add_in_ptx>();
   return in_ptx == written && in_ptx[0] == 2016 && in_ptx[3] == bits_of(32) && in_ptx[6] == 4 &&
@@ -878,10 +874,6 @@ std::vector<float> copied() {
   launch(kernel, dim3(1), dim3(kBlockThreads), 0, from.device, to.device);
   return to.fetch();
 }
-template <void (*kernel)(const float*, float*), int kBlockThreads>
-void run_copy() {
-  copied<kernel, kBlockThreads>();
-}
 
 std::string copies_alike() {
   if (copied<copy_written, 64>() != copied<copy_in_ptx, 64>()) return "ld and st";
@@ -957,9 +949,9 @@ extern const std::vector<trace::Check> trace::ptx_checks = {
 #ifndef PTX_MAIN
 
 extern const std::vector<trace::PtxTwins> trace::ptx_twins = {
-    {"ld and st", run_copy<copy_written, 64>, run_copy<copy_in_ptx, 64>},
-    {"cp.async", run_copy<copy_async_written, 32>, run_copy<copy_async_in_ptx, 32>},
-    {"atom and red", run_add<add_written>, run_add<add_in_ptx>},
+    {"ld and st", copied<copy_written, 64>, copied<copy_in_ptx, 64>},
+    {"cp.async", copied<copy_async_written, 32>, copied<copy_async_in_ptx, 32>},
+    {"atom and red", added<add_written>, added<add_in_ptx>},
 };
 
 // clang-format off

@@ -61,6 +61,14 @@ void check_accesses(const std::vector<Idiom>& all, const char* gpu = "RTX 3090")
   }
 }
 
+// The exchange whose text begins so.
+const Exchange& exchange_of(const std::string& text) {
+  const auto found = std::ranges::find_if(
+      exchanges, [&](const Exchange& e) { return std::string(e.text).starts_with(text); });
+  REQUIRE(found != exchanges.end());
+  return *found;
+}
+
 void check_results(const std::vector<Exchange>& all) {
   REQUIRE(!all.empty());
   for (const Exchange& exchange : all) {
@@ -94,11 +102,7 @@ TEST_CASE("traced code stands where the tracer's tokens have places for it") {
 }
 
 TEST_CASE("an ldmatrix is one request: each lane gives a row and receives as many bytes") {
-  const auto ldmatrix = std::find_if(exchanges.begin(), exchanges.end(), [](const Exchange& e) {
-    return std::string(e.text).starts_with("ldmatrix");
-  });
-  REQUIRE(ldmatrix != exchanges.end());
-  const model::Counts counts = trace_block(ldmatrix->run);
+  const model::Counts counts = trace_block(exchange_of("ldmatrix").run);
   check_equal_lanes(counts.smem_loads, 1, 16);
   CHECK(counts.smem_loads.requests == 1);
   CHECK(counts.smem_loads.pieces == 4);
@@ -106,12 +110,9 @@ TEST_CASE("an ldmatrix is one request: each lane gives a row and receives as man
 }
 
 TEST_CASE("an mma is counted once for its warp") {
-  const auto mma = std::find_if(exchanges.begin(), exchanges.end(), [](const Exchange& e) {
-    return std::string(e.text).starts_with("mma");
-  });
-  REQUIRE(mma != exchanges.end());
-  CHECK(trace_block(mma->run).mmas == 1);
-  CHECK(trace_block(mma->run).mma_products == 16 * 8 * 8);
+  const model::Counts counts = trace_block(exchange_of("mma").run);
+  CHECK(counts.mmas == 1);
+  CHECK(counts.mma_products == 16 * 8 * 8);
   CHECK(trace_block(idioms[0].run).mmas == 0);
 }
 
@@ -151,10 +152,7 @@ TEST_CASE("wmma fragments are loaded and stored by the requests that nvcc makes 
 
 TEST_CASE("on the paper GPU warpSize is 4, and lanes exchange within 4") {
   const auto result_of = [](const std::string& text) {
-    const auto wanted = std::find_if(
-        exchanges.begin(), exchanges.end(), [&](const Exchange& e) { return e.text == text; });
-    REQUIRE(wanted != exchanges.end());
-    trace_block(wanted->run, "paper");
+    trace_block(exchange_of(text).run, "paper");
     return std::vector<float>(arrays.out, arrays.out + 32);
   };
   CHECK(result_of("dim3 and warpSize")[0] == 32 + 4);
@@ -207,12 +205,8 @@ TEST_CASE("a kernel that cannot continue is a fault with its block and thread") 
     CHECK_THROWS_WITH(trace_block(fault.run), doctest::Contains(fault.says));
     CHECK_THROWS_WITH(trace_block(fault.run), doctest::Contains("block (0, 0, 0), thread ("));
   }
-  const auto of_warp = std::find_if(exchanges.begin(), exchanges.end(), [](const Exchange& e) {
-    return std::string(e.text).starts_with("mma");
-  });
-  REQUIRE(of_warp != exchanges.end());
   CHECK_THROWS_WITH(
-      trace_block(of_warp->run, "paper"),
+      trace_block(exchange_of("mma").run, "paper"),
       doctest::Contains("it waits at mma, which takes 32 lanes, but its warp has only 4"));
   // The next launch is not affected.
   CHECK(trace_block(idioms[0].run).gmem_loads.requests == 1);
