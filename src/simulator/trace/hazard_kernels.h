@@ -21,7 +21,7 @@ extern const std::vector<HazardKernel> hazards_in_shared_memory, hazards_of_warp
     hazards_of_pipelines, hazards_in_global_memory, hazards_of_order;
 
 // A block that calls `late`, which returns late, and then, if asked to, waits for a barrier.
-void run_until(void (*late)(), bool then_barrier);
+extern void (*const run_until)(void (*late)(), bool then_barrier);
 
 // "race uninitialized": each kind once.
 inline std::string names_of(const std::vector<model::Hazard>& hazards) {

@@ -1,6 +1,7 @@
 #!/bin/bash
 # keep_symbols.sh IN.o OUT.o SYMBOLS [OBJCOPY_FLAG...]: writes IN.o to OUT.o with only SYMBOLS
-# visible (separated by spaces), after the renamings in the flags. All other symbols become local.
+# visible (separated by spaces; they may be patterns), after the renamings in the flags. All other
+# symbols become local.
 # Otherwise the linker would silently merge two copies of one file in one program, function by
 # function. The word `variables` in SYMBOLS means all device variables of a user's file.
 #
@@ -9,7 +10,7 @@
 #
 # Every name of dynamic shared memory becomes the buffer of src/simulator/machine/kernel_memory.cpp; the standard
 # library's variables of threads, as of std::call_once, do not.
-set -e
+set -ef
 in=$1 out=$2 new=$2.new$$ symbols=" $3 "
 shift 3
 trap 'rm -f "$new"' EXIT
@@ -39,6 +40,6 @@ for name in $dynamic; do
   objcopy --redefine-sym "$name=simt_dynamic_shared" "$new"
 done
 kept=(${symbols/ variables / $variables })
-objcopy "$@" "${kept[@]/#/--keep-global-symbol=}" "$new"
+objcopy --wildcard "$@" "${kept[@]/#/--keep-global-symbol=}" "$new"
 trap - EXIT
 mv -f "$new" "$out"

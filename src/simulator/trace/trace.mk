@@ -1,15 +1,10 @@
 KEEP_SYMBOLS := src/simulator/trace/keep_symbols.sh
-# Kernels that only tests run, traced: what each file exports, as g++ names it.
-KEPT_idioms := 6idiomsE 11divergencesE 9exchangesE 6localsE 11unannouncedE 6faultsE
-KEPT_vocabulary := 10vocabularyE 13narrow_idiomsE 15matrix_requestsE
-KEPT_hopper_checks := 13hopper_checksE
-KEPT_hopper_mutants := 14hopper_mutantsE 14hopper_misusesE
+# Kernels that only tests run, traced. Each file exports its variables in namespace trace, as g++ names them.
 HAZARD_KERNELS := $(patsubst src/simulator/trace/%.cu,%,$(wildcard src/simulator/trace/hazard_kernels_*.cu))
-$(foreach file,$(HAZARD_KERNELS),$(eval KEPT_$(file) := 24hazards_in_shared_memoryE \
-	16hazards_of_warpsE 20hazards_of_pipelinesE 24hazards_in_global_memoryE 16hazards_of_orderE 9run_untilEPFvvEb))
+KEPT_OF_TESTS := '_ZN5trace*E'
 KERNELS_OF_TESTS := $(patsubst %,$(BUILD)/%_traced.o,idioms vocabulary hopper_checks hopper_mutants $(HAZARD_KERNELS))
 $(KERNELS_OF_TESTS): $(BUILD)/%_traced.o: $(BUILD)/traced/src/simulator/trace/%.o $(KEEP_SYMBOLS)
-	$(KEEP_SYMBOLS) $< $@ "$(addprefix _ZN5trace,$(KEPT_$*))" $(COUNTED)
+	$(KEEP_SYMBOLS) $< $@ $(KEPT_OF_TESTS) $(COUNTED)
 # One source for two machines. make hopper-checks runs it on the GPU.
 $(BUILD)/hopper_checks_plain.o: $(BUILD)/plain/src/simulator/trace/hopper_checks.o $(KEEP_SYMBOLS)
 	$(KEEP_SYMBOLS) $< $@ _ZN5trace19plain_hopper_checksE \
@@ -36,5 +31,4 @@ $(BUILD)/ptx_checks_raw.o: $(BUILD)/ptx_checks.ii $(ANNOUNCES) | $(ANNOUNCER)
 	$(call say,g++,src/simulator/trace/ptx_checks.cu (traced))
 	$(CXX) $(filter-out -x c++ -include src/simulator/cuda/cpu.h,$(AS_CPU)) $(TRACED) -x c++-cpp-output -c $< -o $(NEW) && mv -f $(NEW) $@
 $(BUILD)/ptx_checks_traced.o: $(BUILD)/ptx_checks_raw.o $(KEEP_SYMBOLS)
-	$(KEEP_SYMBOLS) $< $@ \
-		"$(addprefix _ZN5trace,10ptx_checksE 9ptx_twinsE 11ptx_misusesE)" $(COUNTED)
+	$(KEEP_SYMBOLS) $< $@ $(KEPT_OF_TESTS) $(COUNTED)
