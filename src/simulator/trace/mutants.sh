@@ -10,45 +10,21 @@ folder=$build/mutants
 every=${MUTANTS:-1} only=${STAGES:-}
 
 # Mutants without effect, because the kernel behaves the same. Each is named by its stage and by the
-# helper that contains or precedes it.
+# helper that contains or precedes it; @(a|b) is a or b, and * is anything.
+pipelines='@(copy_boxes|for_each_k_tile|low_part|multiply_scaled_parts)'  # helpers of the stages from 14 on
 equivalent=(
-  "stage 1, update_if_inside, unchecked: col >= N -- the kernel has returned before"
-  "stage 1, update_if_inside, unchecked: row >= M -- the kernel has returned before"
-  "stage 2, update_if_inside, unchecked: col >= N -- the kernel has returned before"
-  "stage 2, update_if_inside, unchecked: row >= M -- the kernel has returned before"
+  "stage @(1|2), update_if_inside, unchecked: @(col >= N|row >= M) -- the kernel has returned before"
   "stage 11, add_up_slices, up: __syncthreads(); before __threadfence() -- what is before the barrier is also before a fence that follows it"
-  "stage 14, copy_boxes, up: __syncthreads(); before initialize(empty, kThreads / 32) -- the thread that prepares the barriers also starts the copies, and the others use these only when one has come"
-  "stage 15, copy_boxes, up: __syncthreads(); before initialize(empty, kThreads / 128) -- the same"
-  "stage 16, for_each_k_tile, up: __syncthreads(); before initialize(empty, BN / 64) -- the same"
-  "stage 16:bf16-128x256x64, for_each_k_tile, up: __syncthreads(); before initialize(empty, BM / 64) -- the same"
-  "stage 17, low_part, up: __syncthreads(); before initialize(empty, BN / 64) -- the same"
-  "stage 18, low_part, up: __syncthreads(); before initialize(empty, BM / 64) -- the same"
-  "stage 19, low_part, up: __syncthreads(); before initialize(empty, BM / 128) -- the same"
-  "stage 20, multiply_scaled_parts, up: __syncthreads(); before initialize(empty, BM / 128) -- the same"
-  "stage 21, multiply_scaled_parts, up: __syncthreads(); before initialize(empty, BM / 128) -- the same"
-  "stage 14, copy_boxes, down: __syncthreads(); after } -- what follows only defines a function"
-  "stage 15, copy_boxes, down: __syncthreads(); after } -- the same"
-  "stage 16, for_each_k_tile, down: __syncthreads(); after int reads = 0 -- it only sets a variable of the thread's own"
-  "stage 16:bf16-128x256x64, for_each_k_tile, down: __syncthreads(); after int reads = 0 -- the same"
-  "stage 17, low_part, down: __syncthreads(); after int reads = 0 -- the same"
-  "stage 18, low_part, down: __syncthreads(); after int reads = 0 -- the same"
-  "stage 19, low_part, down: __syncthreads(); after int reads = 0 -- the same"
-  "stage 20, multiply_scaled_parts, down: __syncthreads(); after int reads = 0 -- the same"
-  "stage 21, multiply_scaled_parts, down: __syncthreads(); after int reads = 0 -- the same"
+  "stage @(1[4-9]|2[01]|16:bf16-128x256x64), $pipelines, up: __syncthreads(); before initialize(empty, *) -- the thread that prepares the barriers also starts the copies, and the others use these only when one has come"
+  "stage @(14|15), copy_boxes, down: __syncthreads(); after } -- what follows only defines a function"
+  "stage @(1[6-9]|2[01]|16:bf16-128x256x64), $pipelines, down: __syncthreads(); after int reads = 0 -- it only sets a variable of the thread's own"
 )
-# Mutants with an effect that the tracer cannot see (src/simulator/trace/launch_watch.h, cuda/wgmma.h). Each entry
-# excuses one mutant.
+# Mutants with an effect that the tracer cannot see (src/simulator/trace/launch_watch.h, cuda/wgmma.h). One
+# mutant of each stage is excused.
 unseen=(
   "stage 11, add_up_slices, unfenced: __threadfence() -- the fence of the block that reads is not missed"
-  "stage 15, copy_boxes, without: wgmma_fence_operand(sum) -- it is no instruction: it tells nvcc alone not to use the sums before the wait"
-  "stage 16, for_each_k_tile, without: wgmma_fence_operand(sum) -- the same"
-  "stage 16:bf16-128x256x64, for_each_k_tile, without: wgmma_fence_operand(sum) -- the same"
-  "stage 17, low_part, without: wgmma_fence_operand(partial) -- the same"
-  "stage 18, low_part, without: wgmma_fence_operand(partial) -- the same"
-  "stage 19, low_part, without: wgmma_fence_operand(partial) -- the same"
-  "stage 20, multiply_scaled_parts, without: wgmma_fence_operand(partial) -- the same"
-  "stage 21, multiply_scaled_parts, without: wgmma_fence_operand(partial) -- the same"
-  "stage 17, low_part, without: mbarrier_wait(&full[at % STAGES], at / STAGES % 2) -- the wait for split_up, which follows, is longer"
+  "stage @(1[5-9]|2[01]|16:bf16-128x256x64), $pipelines, without: wgmma_fence_operand(@(sum|partial)) -- it is no instruction: it tells nvcc alone not to use the sums before the wait"
+  "stage 17, low_part, without: mbarrier_wait(&full?at % STAGES?, at / STAGES % 2) -- the wait for split_up, which follows, is longer"
 )
 helper_at() { # line
   awk -v line="$1" '$1 == "device" && $4 <= line { name = $7 } END { print name }' "$folder/declarations"
@@ -121,13 +97,13 @@ try_mutants() {
       # Without the lines' numbers, which change.
       place="stage $stage, $(helper_at "$line"), $kind: $(sed -E 's/ line [0-9]+:/ /; s/  / /' <<< "${what%;}")"
       for mistake in "${equivalent[@]}"; do
-        [ "$place" = "${mistake%% -- *}" ] || continue
-        echo "the same    $mistake"
+        [[ $place == ${mistake%% -- *} ]] || continue
+        echo "the same    $place -- ${mistake#* -- }"
         continue 2
       done
       verdict="MISSED  stage $stage, line $line, $kind: ${what%;}" sizes=("${small[@]}" "${large[@]}")
       for mistake in "${unseen[@]}"; do
-        [ "$place" != "${mistake%% -- *}" ] || verdict="not seen  $mistake" sizes=("${small[@]}")
+        [[ $place != ${mistake%% -- *} ]] || verdict="not seen  $place -- ${mistake#* -- }" sizes=("${small[@]}")
       done
       for size in "${sizes[@]}"; do
         hazards_of "$number" "$stage" "$size" | grep -E "$expected" > /dev/null || continue
