@@ -227,6 +227,10 @@ extern const std::vector<trace::Misuse> trace::hopper_misuses = {
          mbarrier_arrive(barriers);
        }
      }>, "forever: 1 of 1 arrivals is missing in phase 0"},
+    {"nobody arrives, and two warps have stored the same number", SMALL(64) {
+       F[0] = 1;
+       mbarrier_wait(barriers, 0);
+     }>, "forever: 1 of 1 arrivals is missing in phase 0"},
     {"one lane waits at a barrier, and the others at __syncwarp", SMALL(32) {
        if (threadIdx.x == 0) mbarrier_wait(barriers, 0);
        __syncwarp();

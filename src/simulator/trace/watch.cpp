@@ -696,10 +696,9 @@ void Watch::barrier(std::span<const bool> left, const WarpLog& log) {
 }
 
 bool Watch::found_hazard() const {
-  return threads_.found().size() > threads_before_ ||
-         std::any_of(
-             others_.begin() + static_cast<std::ptrdiff_t>(others_before_), others_.end(),
-             [](const model::Hazard& hazard) { return !model::is_note(hazard.kind); });
+  const auto is_hazard = [](const auto& found) { return !model::is_note(found.kind); };
+  return std::ranges::any_of(std::span(threads_.found()).subspan(threads_before_), is_hazard) ||
+         std::ranges::any_of(std::span(others_).subspan(others_before_), is_hazard);
 }
 
 std::vector<model::Hazard> Watch::found() const {
