@@ -90,6 +90,8 @@ extern const std::vector<trace::HazardKernel> trace::hazards_in_shared_memory = 
      SHARED(64, int s[1], atomicAdd(s, 1), __syncthreads(), s[0])>, "uninitialized"},
     {"a counter that all threads set to zero", SHARED(64, int s[1],
        if (T == 0) s[0] = 0, __syncthreads(); atomicAdd(s, 1); __syncthreads(), s[0])>, ""},
+    {"warps store the same to some elements and different numbers to others", SHARED(64, int s[32],
+       s[T % 32] = T % 32 < 16 ? T : 0, __syncthreads(), s[T % 32])>, "race"},
     // Races between three threads or warps.
     {"two warps read, and one of them writes after a __syncwarp", AFTER_WARP_BARRIER(64,
        const float mine = s[0]; __syncwarp(); if (T == 32) s[0] = 1; out[T] = mine)>, "race"},

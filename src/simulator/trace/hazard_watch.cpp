@@ -629,6 +629,15 @@ void HazardWatch::note_misaligned(const Access& access) {
   report({misaligned, access.actor, kNobody, access.array, access.byte, block_});
 }
 
+bool HazardWatch::race_at_places_of(const Found& found) const {
+  const auto sites_of = [](const Found& one) {
+    return std::minmax({one.first.site, one.second.site});
+  };
+  return std::ranges::any_of(found_, [&](const Found& one) {
+    return one.kind == race && one.array == found.array && sites_of(one) == sites_of(found);
+  });
+}
+
 void HazardWatch::report(Found found, bool may_be_of_a_flag) {
   if (may_be_of_a_flag && found.kind == race) return report_race_with_flag(found);
   found.of_warps = geometry_.warp_of(found.first.thread) != geometry_.warp_of(found.second.thread);

@@ -259,6 +259,8 @@ class HazardWatch {
 
   // The first hazard for each kind, array and pair of sites.
   const std::vector<Found>& found() const { return found_; }
+  // Whether the same two places also race.
+  bool race_at_places_of(const Found& found) const;
 
  private:
   using enum model::HazardKind;

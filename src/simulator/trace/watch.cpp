@@ -705,6 +705,8 @@ std::vector<model::Hazard> Watch::found() const {
   std::vector<model::Hazard> all = others_;
   for (std::size_t i = 0; i < threads_.found().size(); ++i) {
     const HazardWatch::Found& found = threads_.found()[i];
+    // What is no flag everywhere needs no note.
+    if (found.kind == model::HazardKind::same_value && threads_.race_at_places_of(found)) continue;
     all.push_back(hazard_of(found, i < all_come_.size() ? all_come_[i] : all_come_to(found)));
   }
   return all;
