@@ -107,7 +107,7 @@ struct Cell {
   // struct is never stored.
   bool is_initialized(std::uint32_t serial) const { return initialized_in == serial; }
 
-  static constexpr int kThreadBits = 11;
+  static constexpr int kThreadBits = 24;  // a block may have used many barriers, which are agents
   static constexpr int kFirstAgent = 1 << 10;  // a block has no more threads
   ThreadOrder::Moment store_moment() const { return stored >> kThreadBits; }
   int store_thread() const { return static_cast<int>(stored & ((1u << kThreadBits) - 1)); }

@@ -997,6 +997,26 @@ extern const std::vector<trace::Misuse> trace::ptx_misuses = {
        if (threadIdx.x == 7 && tile[0] == 0) asm volatile("trap;");
        out[at % 8] = 0;
      }>, "its inline PTX comes to \"trap\""},
+    {"more barriers than a block can have threads, one after the other", SMALL {
+       __shared__ std::uint64_t barrier;
+       __shared__ __align__(16) float words[64];
+       const auto place = static_cast<u32>(__cvta_generic_to_shared(&barrier));
+       const auto to = static_cast<u32>(__cvta_generic_to_shared(words));
+       for (int i = 0; i < 1100; ++i) {
+         if (threadIdx.x == 0) {
+           asm volatile("mbarrier.init.shared.b64 [%0], 1; fence.proxy.async.shared::cta;\n"
+                        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 256;\n"
+                        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+                        "[%1], [%2], 256, [%0];" ::"r"(place), "r"(to), "l"(out));
+         }
+         __syncthreads();
+         asm volatile("{ .reg .pred p;\n"
+                      " W: mbarrier.try_wait.parity.shared.b64 p, [%0], 0; @!p bra W; }" ::"r"(place));
+         out[64 + threadIdx.x] = words[threadIdx.x] + tile[at % 8];
+         __syncthreads();
+         if (threadIdx.x == 0) asm volatile("mbarrier.inval.shared.b64 [%0];" ::"r"(place));
+       }
+     }>, ""},
     {"a barrier that waits for nobody", SMALL {
        __shared__ std::uint64_t barrier;
        const auto place = static_cast<u32>(__cvta_generic_to_shared(&barrier));
