@@ -193,16 +193,16 @@ void resolve(model::Hazard& hazard, const SourceRange& kernel) {
   }
 }
 
-// The line of the brace that closes the first brace opened on or after `first`.
-int closing_line(std::string_view source, int first) {
-  int line = 1, depth = 0;
-  for (const char c : source) {
-    if (c == '\n') ++line;
-    if (line < first) continue;
-    if (c == '{') ++depth;
-    if (c == '}' && --depth == 0) return line;
-  }
-  return 0;
+// The length of the comment, string or character with which the text begins; 1 if with none.
+std::size_t length_of_first(std::string_view text) {
+  const auto until = [&](const char* end) { return std::min(text.find(end, 2), text.size()); };
+  if (text.starts_with("//")) return until("\n");
+  if (text.starts_with("/*")) return until("*/");
+  const bool is_character = text.size() > 2 && (text[1] == '\\' || text[2] == '\'');
+  if (text[0] != '"' && (text[0] != '\'' || !is_character)) return 1;  // 1'000 has none
+  std::size_t end = 1;
+  while (end < text.size() && text[end] != text[0]) end += text[end] == '\\' ? 2 : 1;
+  return std::min(end + 1, text.size());
 }
 
 std::vector<std::string_view> lines_in(std::string_view source) {
@@ -245,6 +245,18 @@ std::function<std::string(const Places&)> addr2line_elsewhere;
 std::function<std::string(const std::string& file)> source_text_elsewhere;
 EmbeddedSource embedded_source;
 std::string users_file;
+
+int closing_line(std::string_view source, int first) {
+  int line = 1, depth = 0;
+  while (!source.empty()) {
+    const std::string_view text = source.substr(0, length_of_first(source));
+    line += static_cast<int>(std::ranges::count(text, '\n'));
+    if (line >= first && text == "{") ++depth;
+    if (line >= first && text == "}" && --depth == 0) return line;
+    source.remove_prefix(text.size());
+  }
+  return 0;
+}
 
 std::string file_unless(const std::string& own, const std::string& file) {
   namespace fs = std::filesystem;

@@ -35,6 +35,9 @@ struct SourceRange {
 // the file.
 SourceRange kernel_lines(const void* kernel);
 
+// The line of the brace that closes the first brace opened on or after `first`.
+int closing_line(std::string_view source, int first);
+
 // Where a kernel makes an access.
 struct CodeLine {
   // In the kernel: the innermost call on the way to the access that is still in it, so an access

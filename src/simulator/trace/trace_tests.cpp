@@ -324,6 +324,11 @@ TEST_CASE("without a recorder the counts are the same") {
   CHECK(counts.smem_loads.requests == record({0}).counts.smem_loads.requests);
 }
 
+TEST_CASE("a function ends at its own brace, not at one of a comment or a string") {
+  const char* const source = "void f() {\n  // {\n  g(\"\\\"}\", '}', '\"');  /* }\n */ 1'0;\n}\n}";
+  CHECK(closing_line(source, 1) == 5);
+}
+
 TEST_CASE("a user's gemm_steps.cu is read from its file, ours from the compiled text") {
   std::optional<testing::Folder> folder(std::in_place);
   const std::string file = *folder / "gemm_steps.cu";
