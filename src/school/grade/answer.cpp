@@ -227,7 +227,7 @@ std::string assembled(
         answer_name + ": nothing written yet; your code goes between the lines \"" + kRegionBegins +
         "\" and \"" + kRegionEnds + "\"");
   }
-  const std::set<std::string> helpers = helpers_in(frame);
+  const std::set<std::string> objects = objects_in(frame);
   std::string text;
   // The text that follows is line `line` of the answer. A #line directive cannot quote a name with
   // quotes or backslashes.
@@ -244,7 +244,7 @@ std::string assembled(
   std::size_t done = 0;
   std::ptrdiff_t shift = 0;  // from the skeleton's line numbers to the answer's
   for (std::size_t r = 0; r < holes.size(); ++r) {
-    check_kernel_code(own, regions[r], answer_name, helpers);
+    check_kernel_code(own, regions[r], answer_name, objects);
     shift = static_cast<std::ptrdiff_t>(regions[r].first - holes[r].first);
     says_line(static_cast<std::ptrdiff_t>(done) + shift);
     append(frame, done, holes[r].first);

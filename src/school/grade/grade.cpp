@@ -5,8 +5,8 @@
 // process prints it.
 //
 // So the kernel could try to change the verdict in memory. The defences:
-// - Only the text of the marked regions is compiled. kernel_rules.cpp allows no inline assembly, no
-//   attributes, no calls but CUDA's, and grade.sh no other external symbol.
+// - Only the text of the marked regions is compiled. kernel_rules.cpp allows no inline assembly and
+//   no attributes, and grade.sh no external symbol but CUDA's.
 // - Everything that is compiled has the tracer's hooks. An access of the heap or another stack is a
 //   hazard, and a hazard fails the answer; a store to the tracer's thread-local memory is not even
 //   made. (Static data are not protected, because a kernel's constants are static, too.)

@@ -146,7 +146,9 @@ if [ -e "$folder/kernel.cu" ]; then
     "") ;;
     $'\n'*) give_up "$answer: it has code that runs before the kernel does; a kernel has none" 2 ;;
     *) refused=${refused%%$'\n'*}
-      give_up "$answer: it calls $(c++filt "$refused" || echo "$refused"), which is not for kernels" 2 ;;
+      called=$(c++filt "$refused" || echo "$refused")
+      line=$(grep -nwm 1 -e "${called%%(*}" "$answer")
+      give_up "$answer${line:+:${line%%:*}}: it calls $called, which is not for kernels" 2 ;;
   esac
   compile src/simulator/trace/keep_symbols.sh "$work/raw.o" "$work/kernel.o" _Z3run5ShapePKfS1_Pf $COUNTED ||
     broken "the answer cannot be linked"

@@ -146,13 +146,6 @@ constexpr const char* kNoAllocating =
     "there is no allocating in a kernel; use __shared__ or a local array";
 constexpr const char* kNoExceptions = "there are no exceptions in a kernel";
 
-const Names kTypes = {"auto",     "bool",      "char",    "short",   "int",      "long",
-                      "unsigned", "signed",    "float",   "double",  "size_t",   "int8_t",
-                      "int16_t",  "int32_t",   "int64_t", "uint8_t", "uint16_t", "uint32_t",
-                      "uint64_t", "ptrdiff_t", "uint",    "uchar",   "ushort",   "float2",
-                      "float3",   "float4",    "int2",    "int3",    "int4",     "uint2",
-                      "uint3",    "uint4",     "double2", "dim3",    "void"};
-
 // Why a kernel may not use a name, as the end of a sentence; null if it may.
 const char* why_refused(std::string_view name) {
   static const std::map<std::string_view, const char*> kRefused = {
@@ -188,6 +181,9 @@ const char* why_refused(std::string_view name) {
     return "shuffles, votes and atomics hand values from thread to thread past what the targets "
            "count; use __shared__ and barriers";
   }
+  if (name.size() > 4 && name.starts_with("cuda") && std::isupper(name[4]) != 0) {
+    return "CUDA's functions for the host are not for kernels";
+  }
   const auto found = kRefused.find(name);
   return found == kRefused.end() ? nullptr : found->second;
 }
@@ -208,29 +204,6 @@ bool is_cuda(std::string_view name) {
   return kNames.contains(name);
 }
 
-// Whether a bracket may follow the name: a keyword, a type or a function of CUDA.
-bool may_be_called(std::string_view name) {
-  static const Names kNames = {
-      "if",          "else",        "for",         "while",       "do",
-      "switch",      "case",        "return",      "sizeof",      "alignof",
-      "alignas",     "decltype",    "constexpr",   "consteval",   "mutable",
-      "noexcept",    "operator",    "and",         "or",          "not",
-      "xor",         "bitand",      "bitor",       "compl",       "static_assert",
-      "min",         "max",         "abs",         "fma",         "fmaf",
-      "fmax",        "fmaxf",       "fmin",        "fminf",       "fabs",
-      "fabsf",       "make_float2", "make_float3", "make_float4", "make_int2",
-      "make_int3",   "make_int4",   "make_uint2",  "make_uint3",  "make_uint4",
-      "make_double2"};
-  return kNames.contains(name) || kTypes.contains(name) || is_cuda(name);
-}
-
-// Functions of a header, for the exercises that include it.
-const std::map<std::string_view, Names> kInstructions = {
-    {"simulator/cuda/instructions.h", {"ldmatrix_x4", "mma_m16n8k8_tf32", "cvt_rna_tf32"}},
-    {"simulator/cuda/hopper_instructions.h",
-     {"mbarrier_init", "fence_mbarrier_init", "mbarrier_arrive", "mbarrier_arrive_expect_tx",
-      "mbarrier_wait", "bar_sync", "bar_arrive"}}};
-
 // Types that may be written with std:: before them.
 bool is_standard_type(std::string_view name) {
   return name == "size_t" ||
@@ -238,64 +211,26 @@ bool is_standard_type(std::string_view name) {
           (name.starts_with("int") || name.starts_with("uint") || name.starts_with("ptrdiff")));
 }
 
-using OwnNames = std::set<std::string, std::less<>>;
-
-// All names that the code of a region declares, as far as its tokens show. They only decide whether
-// a call or a :: is accepted: grade.sh also checks in the object file what is really called.
-struct Declared {
-  OwnNames types, others;
-
-  explicit Declared(const std::vector<Token>& tokens) {
-    for (std::size_t i = 0; i < tokens.size(); ++i) add_types(tokens, i);
-    for (std::size_t i = 0; i < tokens.size(); ++i) add_other(tokens, i);
-  }
-
-  bool is_type(std::string_view name) const {
-    return types.contains(name) || kTypes.contains(name);
-  }
-
- private:
-  void add_types(const std::vector<Token>& tokens, std::size_t i) {
-    const Token& token = tokens[i];
+// The types that the code of a region declares, as far as its tokens show. They only decide whether
+// a :: is accepted.
+std::set<std::string> types_in(const std::vector<Token>& tokens) {
+  std::set<std::string> types;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
     const auto next = [&](std::size_t ahead) -> std::string_view {
       return i + ahead < tokens.size() ? std::string_view(tokens[i + ahead].text) : "";
     };
-    if (token.is("typedef")) {
+    if (tokens[i].is("typedef")) {
       for (std::size_t j = i + 1; j < tokens.size() && !tokens[j].is(";"); ++j) {
         if (tokens[j].is_name() && !why_refused(tokens[j].text)) types.insert(tokens[j].text);
       }
     }
     for (const char* word : {"using", "struct", "class", "union", "enum", "typename"}) {
-      if (!token.is(word)) continue;
+      if (!tokens[i].is(word)) continue;
       types.emplace(next(1) == "class" || next(1) == "struct" ? next(2) : next(1));
     }
   }
-
-  // In "const float* const& name(1), other(2);" the type comes before all of its names.
-  void add_other(const std::vector<Token>& tokens, std::size_t i) {
-    const Token& token = tokens[i];
-    depth_ += token.is("(") || token.is("[") || token.is("{");
-    depth_ -= token.is(")") || token.is("]") || token.is("}");
-    if (token.is(";")) list_depth_ = kNoList;
-    if (!token.is_name()) return;
-    std::size_t before = i;
-    while (before > 0 && is_part_of_declarator(tokens[before - 1])) --before;
-    if (before == 0) return;
-    const Token& type_or_comma = tokens[before - 1];
-    if (is_type(type_or_comma.text)) list_depth_ = depth_;
-    if (is_type(type_or_comma.text) || (list_depth_ == depth_ && type_or_comma.is(","))) {
-      others.insert(token.text);
-    }
-  }
-
-  static bool is_part_of_declarator(const Token& token) {
-    return token.is("*") || token.is("&") || token.is("const") || token.is("__restrict__") ||
-           token.is("__restrict") || token.is(".");
-  }
-
-  static constexpr int kNoList = -1;
-  int depth_ = 0, list_depth_ = kNoList;  // of brackets
-};
+  return types;
+}
 
 // The brackets that are open at this point of a region.
 class Brackets {
@@ -321,6 +256,13 @@ class Brackets {
   std::string open_;
 };
 
+// Whether a function begins at token `i`: `static float name(float x) {`.
+bool begins_function(const std::vector<Token>& tokens, std::size_t i) {
+  const auto ends = [](const Token& t) { return t.is(";") || t.is("=") || t.is("{"); };
+  while (i < tokens.size() && !ends(tokens[i])) ++i;
+  return i < tokens.size() && tokens[i].is("{") && tokens[i - 1].is(")");
+}
+
 // [[name, name]] from token `i` on, if it begins there.
 void check_attribute(const std::vector<Token>& tokens, std::size_t i, const std::string& name) {
   if (!tokens[i].is("[") || i + 1 == tokens.size() || !tokens[i + 1].is("[")) return;
@@ -338,52 +280,29 @@ bool is_reserved(const std::string& name) {
 
 }  // namespace
 
-std::set<std::string> helpers_in(const std::vector<std::string>& skeleton) {
-  std::set<std::string> helpers, not_for_kernels;
-  const std::vector<Token> tokens = [&] {
-    std::vector<std::string> code;
-    for (const std::string& line : skeleton) {
-      code.push_back(trimmed(line).starts_with('#') ? "" : line.substr(0, line.find("//")));
-      std::string& last = code.back();
-      std::erase_if(last, [](char c) { return c == '"' || c == '\\' || c == '\''; });
-    }
-    return tokens_of(code, {0, code.size()}, "skeleton");
-  }();
-  bool host_or_kernel = false;
-  std::set<std::string> classes;
-  for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
+std::set<std::string> objects_in(const std::vector<std::string>& skeleton) {
+  std::vector<std::string> code;
+  for (const std::string& line : skeleton) {
+    code.push_back(trimmed(line).starts_with('#') ? "" : line.substr(0, line.find("//")));
+    std::erase_if(code.back(), [](char c) { return c == '"' || c == '\\' || c == '\''; });
+  }
+  const std::vector<Token> tokens = tokens_of(code, {0, code.size()}, "skeleton");
+  std::set<std::string> classes, objects;
+  for (std::size_t i = 0; i + 2 < tokens.size(); ++i) {
     if (tokens[i].is("class")) classes.insert(tokens[i + 1].text);
-    if (classes.contains(tokens[i].text) && i + 2 < tokens.size() && tokens[i + 2].is(";")) {
-      helpers.insert(tokens[i + 1].text + ".");
-    }
-    if (tokens[i].is("__global__")) host_or_kernel = true;
-    if (!tokens[i].is_name() || !tokens[i + 1].is("(")) continue;
-    const bool host =
-        i > 0 && tokens[i - 1].is("void") && !(i > 1 && tokens[i - 2].is("__device__"));
-    if (host_or_kernel || host || tokens[i].is("launch")) {
-      if (!tokens[i].is("__launch_bounds__")) {
-        not_for_kernels.insert(tokens[i].text);
-        host_or_kernel = false;
-      }
-    } else {
-      helpers.insert(tokens[i].text);
+    if (classes.contains(tokens[i].text) && tokens[i + 2].is(";")) {
+      objects.insert(tokens[i + 1].text);
     }
   }
-  for (const std::string& name : not_for_kernels) helpers.erase(name);
-  for (const auto& [header, functions] : kInstructions) {
-    const std::string include = "#include \"" + std::string(header) + "\"";
-    if (std::ranges::find(skeleton, include) == skeleton.end()) continue;
-    helpers.insert(functions.begin(), functions.end());
-  }
-  return helpers;
+  return objects;
 }
 
 void check_kernel_code(
     const std::vector<std::string>& lines, LineRange range, const std::string& name,
-    const std::set<std::string>& helpers) {
+    const std::set<std::string>& objects) {
   const std::vector<Token> tokens = tokens_of(lines, range, name);
   Brackets brackets;
-  const Declared declared(tokens);
+  const std::set<std::string> types = types_in(tokens);
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const Token& token = tokens[i];
     const auto is_at = [&](std::size_t at, std::string_view what) {
@@ -395,16 +314,16 @@ void check_kernel_code(
     check_attribute(tokens, i, name);
     brackets.take(token, name);
     if (token.is("::") &&
-        (i == 0 || !(tokens[i - 1].is("std") || declared.types.contains(tokens[i - 1].text)))) {
+        (i == 0 || !(tokens[i - 1].is("std") || types.contains(tokens[i - 1].text)))) {
       refuse(name, token.line, "a kernel needs no ::, everything it may use has a plain name");
     }
     if (!token.is_name()) continue;
 
-    const bool is_constant =
+    const bool is_harmless =
         token.is("static") &&
-        (is_at(i + 1, "constexpr") || is_at(i + 1, "const") ||
+        (begins_function(tokens, i) || is_at(i + 1, "constexpr") || is_at(i + 1, "const") ||
          (i > 0 && (tokens[i - 1].is("constexpr") || tokens[i - 1].is("const"))));
-    if (const char* why = why_refused(token.text); why != nullptr && !is_constant && !is_standard) {
+    if (const char* why = why_refused(token.text); why != nullptr && !is_harmless && !is_standard) {
       refuse(name, token.line, token.text + ": " + why);
     }
     if (is_reserved(token.text) && !is_cuda(token.text)) {
@@ -415,16 +334,10 @@ void check_kernel_code(
       refuse(name, token.line, "mutable: only a lambda may be; leave it out");
     }
     const bool calls_member = is_at(i + 1, ".") && is_at(i + 3, "(");
-    if (helpers.contains(token.text + ".") && !is_member && !calls_member) {
+    if (objects.contains(token.text) && !is_member && !calls_member) {
       refuse(
           name, token.line,
           token.text + " may only be used by calls of its functions: " + token.text + ".name(...)");
-    }
-    if (is_at(i + 1, "(") && !is_member && !may_be_called(token.text) &&
-        !declared.types.contains(token.text) && !declared.others.contains(token.text) &&
-        !helpers.contains(token.text)) {
-      refuse(
-          name, token.line, token.text + "() is not among the functions that your code may call");
     }
   }
   if (const std::string& open = brackets.open(); !open.empty()) {

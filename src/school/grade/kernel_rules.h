@@ -10,17 +10,15 @@
 
 namespace grade {
 
-// The functions that a skeleton defines, calls or includes, except kernels and host functions. And
-// "name." for each object of a class of its own, which an answer may only use by calls of
-// functions.
-std::set<std::string> helpers_in(const std::vector<std::string>& skeleton);
+// The objects of a skeleton's own classes, which an answer may only use by calls of functions.
+std::set<std::string> objects_in(const std::vector<std::string>& skeleton);
 
 // Refuses lines of the file `name` that a kernel may not have: preprocessor lines except #pragma
-// unroll, inline PTX, attributes, names of the C++ library, calls of other functions than CUDA's,
-// the skeleton's helpers and the code's own, text in quotes, static variables, and unmatched
-// closing braces.
+// unroll, inline PTX, attributes, names of the C++ library and of the compiler, what exchanges
+// values between threads, text in quotes, static variables, and unmatched closing braces. What the
+// code calls is checked in its object file (refused.sh).
 void check_kernel_code(
     const std::vector<std::string>& lines, LineRange range, const std::string& name,
-    const std::set<std::string>& helpers);
+    const std::set<std::string>& objects);
 
 }  // namespace grade
