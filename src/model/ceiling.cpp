@@ -315,21 +315,11 @@ struct Extrapolate {
     (*this)(far.bytes, near.bytes);
     requests(far, near);
   }
-  void operator()(Merging::Wide& far, const Merging::Wide& near) const {
-    (*this)(far.requests, near.requests);
-    (*this)(far.wavefronts, near.wavefronts);
-  }
   void operator()(LineCounts& far, const LineCounts& near) const {
     requests(far, near);
-    (*this)(far.executions, near.executions);
-    (*this)(far.in_flight_bytes, near.in_flight_bytes);
-    Merging& merging = far.merging;
-    (*this)(merging.by_64, near.merging.by_64);
-    (*this)(merging.by_128, near.merging.by_128);
-    (*this)(merging.watched, near.merging.watched);
-    (*this)(merging.repeated, near.merging.repeated);
-    (*this)(merging.in_pairs, near.merging.in_pairs);
-    (*this)(merging.in_fours, near.merging.in_fours);
+    const auto sums = sums_of(far);
+    const auto of_near = sums_of(near);
+    for (std::size_t i = 0; i < sums.size(); ++i) (*this)(*sums[i], *of_near[i]);
   }
 };
 

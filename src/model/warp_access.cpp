@@ -396,21 +396,6 @@ void add(PerThread& to, const PerThread& from, bool first) {
   to.sum = sum;
 }
 
-void add(Merging::Wide& to, const Merging::Wide& from) {
-  to.requests += from.requests;
-  to.wavefronts += from.wavefronts;
-  to.most = std::max(to.most, from.most);
-}
-
-void add(Merging& to, const Merging& from) {
-  add(to.by_64, from.by_64);
-  add(to.by_128, from.by_128);
-  to.watched += from.watched;
-  to.repeated += from.repeated;
-  to.in_pairs += from.in_pairs;
-  to.in_fours += from.in_fours;
-}
-
 }  // namespace
 
 void add_requests(Requests& to, const Requests& from) {
@@ -455,11 +440,15 @@ void add(std::vector<LineCounts>& lines, const LineCounts& more) {
     lines.push_back(more);
     return;
   }
-  known->executions += more.executions;
-  known->in_flight_bytes += more.in_flight_bytes;
-  known->in_flight_most = std::max(known->in_flight_most, more.in_flight_most);
   add_requests(*known, more);
-  add(known->merging, more.merging);
+  const auto sums = sums_of(*known);
+  const auto of_more = sums_of(more);
+  for (std::size_t i = 0; i < sums.size(); ++i) *sums[i] += *of_more[i];
+  known->in_flight_most = std::max(known->in_flight_most, more.in_flight_most);
+  for (Merging::Wide Merging::*wide : {&Merging::by_64, &Merging::by_128}) {
+    int& most = (known->merging.*wide).most;
+    most = std::max(most, (more.merging.*wide).most);
+  }
   // The same example hazard, whichever thread came first.
   if (more.worst_pieces > known->worst_pieces ||
       (more.worst_pieces == known->worst_pieces && more.worst_block < known->worst_block)) {

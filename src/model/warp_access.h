@@ -333,6 +333,17 @@ struct LineCounts : Requests {
   std::vector<std::uint32_t> places;
 };
 
+// The counts of a line that are added up, over blocks and over tiles of K.
+template <class Line>
+auto sums_of(Line& line) {
+  auto& [by_64, by_128, watched, repeated, in_pairs, in_fours] = line.merging;
+  return std::array{&line.executions, &line.in_flight_bytes,
+                    &by_64.requests,  &by_64.wavefronts,
+                    &by_128.requests, &by_128.wavefronts,
+                    &watched,         &repeated,
+                    &in_pairs,        &in_fours};
+}
+
 #define HAZARD(name, severity, symptom, place, sentence) name,
 enum class HazardKind {
 #include "model/hazards.inc"
