@@ -19,26 +19,25 @@ constexpr CompiledKernel kRecords[] = {
 #include "model/compiled_kernels.inc"
 };
 
-std::string without_spaces(std::string_view text) {
-  std::string result(text);
-  std::erase(result, ' ');
-  return result;
-}
-
 std::optional<CompiledKernel> nearest(
     std::string_view kernel, int compute_capability, bool with_loop) {
-  const std::string wanted = without_spaces(kernel);
+  const std::string wanted = without_spaces(std::string(kernel));
   std::optional<CompiledKernel> best;
   for (const CompiledKernel& record : kRecords) {
     if (record.compute_capability > compute_capability) continue;
     if (best && record.compute_capability <= best->compute_capability) continue;
     if (with_loop && !record.has_loop()) continue;
-    if (without_spaces(record.kernel) == wanted) best = record;
+    if (without_spaces(std::string(record.kernel)) == wanted) best = record;
   }
   return best;
 }
 
 }  // namespace
+
+std::string without_spaces(std::string name) {
+  std::erase(name, ' ');
+  return name;
+}
 
 std::span<const CompiledKernel> compiled_kernels() {
   return kRecords;

@@ -66,6 +66,9 @@ struct CompiledKernel {
 // Every record of src/model/compiled_kernels.inc, which src/model/record_kernels.sh writes.
 std::span<const CompiledKernel> compiled_kernels();
 
+// A kernel's name as it is compared: compilers set spaces differently.
+std::string without_spaces(std::string name);
+
 // The record of `kernel` (compared without spaces) for the highest recorded compute capability up
 // to `compute_capability`. Nothing for a kernel that is not recorded, or only for newer GPUs.
 std::optional<CompiledKernel> find_compiled_kernel(std::string_view kernel, int compute_capability);

@@ -148,15 +148,6 @@ Options parse_options(int argc, char** argv) {
   return options;
 }
 
-namespace {
-
-std::string without_spaces(std::string text) {
-  std::erase(text, ' ');
-  return text;
-}
-
-}  // namespace
-
 std::string beside_the_program(const std::string& ending) {
   std::error_code no_link;
   return std::filesystem::read_symlink("/proc/self/exe", no_link).string() + ending;
@@ -175,6 +166,7 @@ std::string why_not_compiled() {
 }
 
 std::optional<int> compiled_registers(const std::string& kernel, int compute_capability) {
+  using model::without_spaces;
   std::ifstream records(beside_the_program(".registers"));
   std::optional<int> registers;
   int nearest = 0;
@@ -211,10 +203,10 @@ lab::SharedLoads shared_loads_of(
     kernels = model::read_sass(disassembly);
     read_from = code;
   }
-  const std::string wanted = without_spaces(kernel);
+  const std::string wanted = model::without_spaces(kernel);
   const auto found =
       std::find_if(kernels.begin(), kernels.end(), [&](const model::SassKernel& candidate) {
-        return without_spaces(machine::function_name_of(candidate.name)) == wanted;
+        return model::without_spaces(machine::function_name_of(candidate.name)) == wanted;
       });
   if (found == kernels.end()) {
     loads.why_unknown = "nvcc's code for " + loads.architecture + " has no kernel of that name.";
