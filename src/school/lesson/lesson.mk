@@ -5,7 +5,7 @@ $(BUILD)/examples/%: examples/%.cu $(BUILD)/src/school/lesson/on_cpu.o $(INSTRUM
 	$(call say,g++,$<)
 	mkdir -p $(@D)
 	sed -E 's/(\w+)<<<([^>]*)>>>\(/launch(\1, \2, 0, /' $< > $@.cpp
-	$(CXX) $(AS_CPU) -O2 -include src/school/lesson/on_cpu.h $(DEPENDENCIES) $@.cpp -x none $(filter %.o %.a,$^) $(LIBRARIES) -o $(NEW) $(KEEP)
+	$(CXX) $(AS_CPU) -O2 -Dmain=cuda_main -include src/simulator/cuda/launch.h $(DEPENDENCIES) $@.cpp -x none $(filter %.o %.a,$^) $(LIBRARIES) -o $(NEW) $(KEEP)
 
 LESSON := $(call OBJECTS,src/school/lesson/lesson.cpp)
 PROGRAMS += $(BUILD)/lesson/update

@@ -1,5 +1,6 @@
-// Runs the main of a CUDA program whose kernels were compiled for the CPU, within the limits of a
-// GPU.
+// Runs the main of a CUDA program such as examples/vector_add.cu, whose kernels were compiled for
+// the CPU, within the limits of a GPU. lesson.mk gives it this name, and its <<< >>> become
+// launch().
 #include <cstdio>
 #include <exception>
 
