@@ -205,7 +205,8 @@ TEST_CASE("shuffles, votes and atomics are refused in a sentence, and similar na
   CHECK(of_region("  __syncthreads(); __syncwarp();\n").exit_code == 0);
 }
 
-TEST_CASE("a region may have types of its own and constants, but no static variable and no ::") {
+TEST_CASE(
+    "a region may have types of its own and constants, but no static variable and no library") {
   for (const char* code :
        {"struct Place { int row; int next() const { return row + 1; } }; Place at{K}; at.next();",
         "using tile_t = float[4][4]; tile_t tile = {}; typedef int index_t; index_t(K);",
@@ -221,8 +222,8 @@ TEST_CASE("a region may have types of its own and constants, but no static varia
     CHECK(of_region(std::string("  ") + code + "\n").exit_code == 0);
   }
   for (const char* code :
-       {"std::min(1, 2);", "Step::one;", "namespace a = b;", "using std::abs;",
-        "cudaMalloc(&C, K);", "static int kept = 0;", "static int kept(0);", "static int kept{0};",
+       {"std::min(1, 2);", "namespace a = b;", "using std::abs;", "cudaMalloc(&C, K);",
+        "static int kept = 0;", "static int kept(0);", "static int kept{0};",
         "[[gnu::section(K)]] int x;", "int a = 1'a';"}) {
     CAPTURE(code);
     CHECK(of_region(std::string("  ") + code + "\n").exit_code == 2);

@@ -211,27 +211,6 @@ bool is_standard_type(std::string_view name) {
           (name.starts_with("int") || name.starts_with("uint") || name.starts_with("ptrdiff")));
 }
 
-// The types that the code of a region declares, as far as its tokens show. They only decide whether
-// a :: is accepted.
-std::set<std::string> types_in(const std::vector<Token>& tokens) {
-  std::set<std::string> types;
-  for (std::size_t i = 0; i < tokens.size(); ++i) {
-    const auto next = [&](std::size_t ahead) -> std::string_view {
-      return i + ahead < tokens.size() ? std::string_view(tokens[i + ahead].text) : "";
-    };
-    if (tokens[i].is("typedef")) {
-      for (std::size_t j = i + 1; j < tokens.size() && !tokens[j].is(";"); ++j) {
-        if (tokens[j].is_name() && !why_refused(tokens[j].text)) types.insert(tokens[j].text);
-      }
-    }
-    for (const char* word : {"using", "struct", "class", "union", "enum", "typename"}) {
-      if (!tokens[i].is(word)) continue;
-      types.emplace(next(1) == "class" || next(1) == "struct" ? next(2) : next(1));
-    }
-  }
-  return types;
-}
-
 // The brackets that are open at this point of a region.
 class Brackets {
  public:
@@ -302,7 +281,6 @@ void check_kernel_code(
     const std::set<std::string>& objects) {
   const std::vector<Token> tokens = tokens_of(lines, range, name);
   Brackets brackets;
-  const std::set<std::string> types = types_in(tokens);
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const Token& token = tokens[i];
     const auto is_at = [&](std::size_t at, std::string_view what) {
@@ -313,10 +291,6 @@ void check_kernel_code(
                              is_standard_type(tokens[i + 2].text);
     check_attribute(tokens, i, name);
     brackets.take(token, name);
-    if (token.is("::") &&
-        (i == 0 || !(tokens[i - 1].is("std") || types.contains(tokens[i - 1].text)))) {
-      refuse(name, token.line, "a kernel needs no ::, everything it may use has a plain name");
-    }
     if (!token.is_name()) continue;
 
     const bool is_harmless =
