@@ -255,6 +255,12 @@ extern const std::vector<trace::HazardKernel> trace::hazards_of_order = {
          done = true;
        }
      }>, ""},
+    {"a plain load that a compare-and-swap checks, after a fence", KERNEL(4, 32) {
+       __threadfence();
+       for (unsigned found = *flags, expected = ~found; found != expected;) {
+         found = atomicCAS(flags, expected = found, found + 1);
+       }
+     }>, ""},
     {"a lock of a block that a plain store releases", KERNEL(1, 64) {
        __shared__ int word;
        if (T == 0) word = 0;

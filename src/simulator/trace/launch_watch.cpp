@@ -287,8 +287,7 @@ void LaunchTouches::add_update(const std::vector<std::uint32_t>& places, bool al
 
 bool LaunchTouches::is_of_guess(const model::Hazard& hazard) const {
   using model::Remedy;
-  const bool with_atomic = hazard.remedy == Remedy::both_atomic ||
-                           hazard.remedy == Remedy::only_atomics ||
+  const bool with_atomic = hazard.remedy == Remedy::only_atomics ||
                            hazard.remedy == Remedy::barrier_or_atomics ||
                            hazard.remedy == Remedy::warp_barrier_or_atomics;
   return with_atomic && ((!hazard.first.stores && guesses_.contains(hazard.first.places)) ||
@@ -349,7 +348,11 @@ std::vector<model::Hazard> LaunchTouches::hazards(
   std::vector<model::Hazard> found;
   std::set<std::tuple<std::uint32_t, model::HazardKind, std::uint32_t, std::uint32_t>> known;
   std::map<std::pair<std::uint32_t, Way>, Reaching> reaching;
+  const auto is_guess = [&](const Touch& load, const Touch& other) {
+    return !stores(load) && is_atomic(other) && guesses_.contains(places[load.place]);
+  };
   const auto report = [&](const Touch& before, const Touch& touch, std::uint64_t byte) {
+    if (is_guess(before, touch) || is_guess(touch, before)) return;
     const bool read_only = is_read_only_and_stored(before, touch);
     // The lower block is named first, and within one block the load.
     const bool swap =
@@ -390,7 +393,6 @@ std::vector<model::Hazard> LaunchTouches::hazards(
     reaching.try_emplace({touch.place, touch.way}, Reaching(order.is_used()))
         .first->second.add(touch);
   }
-  std::erase_if(found, [&](const model::Hazard& hazard) { return is_of_guess(hazard); });
   // A flag with a hazard needs no note.
   std::vector<std::pair<std::string, std::uint64_t>> wrong;
   for (const model::Hazard& hazard : found) {

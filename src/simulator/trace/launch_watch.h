@@ -187,7 +187,7 @@ class LaunchTouches {
   void add_guess(const std::vector<std::uint32_t>& places);
   // Whether these places always are those of an update.
   void add_update(const std::vector<std::uint32_t>& places, bool always);
-  // Whether it is a race of such a load with an atomic.
+  // Whether it is a race of such a load with an atomic of its block.
   bool is_of_guess(const model::Hazard& hazard) const;
 
   // Everything that was touched.
