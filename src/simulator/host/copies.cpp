@@ -32,6 +32,9 @@ cudaError_t check(
   const Pointed place = place_of(pointer);
   const std::string named = place.name.empty() ? side : side + ", " + place.name + ",";
   if (place.freed) return call.hazard(cudaErrorInvalidValue, named + " was freed before");
+  if (!place.for_gpu && !place.for_host) {
+    return call.hazard(cudaErrorInvalidValue, side + " is in none of the GPU's arrays");
+  }
   if (for_gpu && !place.for_gpu) {
     return call.fails(
         cudaErrorInvalidValue, named + " must be memory of the GPU, and is memory of the host");

@@ -164,6 +164,8 @@ TEST_CASE("a copy goes in its direction, and not past the end of an array") {
       "cudaMemcpy: the destination, d_x, has 400 bytes from there on, and the call is for 401 "
       "bytes");
   CHECK(cudaMemcpy(d_x, d_y + 50, 204, cudaMemcpyDefault) == cudaErrorInvalidValue);
+  CHECK(cudaMemcpy(to.data(), d_y + 2000, 4, cudaMemcpyDeviceToHost) == cudaErrorInvalidValue);
+  CHECK(last_note() == "cudaMemcpy: the source is in none of the GPU's arrays");
   CHECK(cudaMemcpy(nullptr, d_y, 4, cudaMemcpyDefault) == cudaErrorInvalidValue);
   CHECK(cudaMemcpy(d_x, d_y, 4, static_cast<cudaMemcpyKind>(5)) == cudaErrorInvalidMemcpyDirection);
   CHECK(cudaMemset(d_x, 0, 401) == cudaErrorInvalidValue);
