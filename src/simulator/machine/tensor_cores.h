@@ -47,7 +47,6 @@ struct MmaShape {
   int a_words() const { return fragments().a.blocks(); }
   int b_words() const { return fragments().b.blocks(); }
   int d_words() const { return fragments().d.elements() / (d == simt::WmmaType::f16 ? 2 : 1); }
-  bool operator==(const MmaShape&) const = default;
 };
 
 // A lane's elements in its words, in the order of the shape's fragments.

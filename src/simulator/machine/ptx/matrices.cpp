@@ -82,40 +82,24 @@ void run_mma(Execution& thread) {
   for (const Operand& to : listed(i.operand(0))) thread.write(to, d[n++]);
 }
 
-std::optional<WmmaType> element_named(Type type) {
-  constexpr std::pair<Type, WmmaType> kElements[] = {
-      {{Base::real, 16}, WmmaType::f16},    {{Base::bf16, 16}, WmmaType::bf16},
-      {{Base::tf32, 32}, WmmaType::tf32},   {{Base::real, 32}, WmmaType::f32},
-      {{Base::real, 64}, WmmaType::f64},    {{Base::signed_, 8}, WmmaType::s8},
-      {{Base::unsigned_, 8}, WmmaType::u8}, {{Base::signed_, 32}, WmmaType::s32}};
-  for (const auto& [known, element] : kElements) {
-    if (known == type) return element;
-  }
-  return std::nullopt;
+// By WmmaType, as the names of instructions have them.
+constexpr std::string_view kElements[] = {"f16", "bf16", "tf32", "f32", "f64", "s8", "u8", "s32"};
+
+bool is_named(const MmaShape& shape, Modifiers modifiers) {
+  const std::string size = "m" + std::to_string(shape.rows) + "n" + std::to_string(shape.columns) +
+                           "k" + std::to_string(shape.depth);
+  if (!modifiers.take(size) || modifiers.take("satfinite") != shape.saturates) return false;
+  const auto has = [&](WmmaType type) { return modifiers.take(kElements[static_cast<int>(type)]); };
+  return has(shape.d) && has(shape.a) && has(shape.b) && has(shape.d) && modifiers.empty();
 }
 
 bool decode_mma(Instruction& i, Modifiers& modifiers) {
-  struct Size {
-    std::string_view name;
-    int rows, depth;
-  };
-  static constexpr Size kSizes[] = {{"m16n8k4", 16, 4},   {"m16n8k8", 16, 8}, {"m16n8k16", 16, 16},
-                                    {"m16n8k32", 16, 32}, {"m8n8k4", 8, 4},   {"m8n8k16", 8, 16}};
-  const Size* const size = std::find_if(
-      std::begin(kSizes), std::end(kSizes), [&](const Size& s) { return modifiers.take(s.name); });
-  if (size == std::end(kSizes)) return false;
-  const bool saturates = modifiers.take("satfinite");
-  Type d, a, b, c;
-  for (Type* type : {&d, &a, &b, &c}) {
-    if (!modifiers.take_type(*type)) return false;
-  }
-  const auto a_kind = element_named(a), b_kind = element_named(b), d_kind = element_named(d);
-  if (!a_kind || !b_kind || !d_kind || c != d) return false;
-  const MmaShape wanted{size->rows, size->depth, *a_kind, *b_kind, *d_kind, saturates};
-  const MmaShape* const shape = std::find(std::begin(kShapes), std::end(kShapes), wanted);
+  const auto* const shape = std::ranges::find_if(
+      kShapes, [&](const MmaShape& known) { return is_named(known, modifiers); });
   if (shape == std::end(kShapes) || i.line.operands.size() != 4) return false;
+  modifiers.clear();
   i.mode = static_cast<std::uint32_t>(shape - std::begin(kShapes));
-  i.type = d.base == Base::real && d.bits != 16 ? d : Type{Base::bits, 32};
+  i.type = {Base::bits, static_cast<std::uint8_t>(simt::bits_of(shape->d))};
   i.run = run_mma;
   const auto has = [&](int operand, int words, bool (*fits)(const Operand&)) {
     return is_list(i.operand(operand), static_cast<std::size_t>(words), fits);
@@ -147,7 +131,7 @@ float* variables_of(const Execution& thread, const Operand& d) {
 }
 
 // {d...}, a, descriptor of b, whether it adds, sign of a, sign of b {, whether a and b are
-// transposed}
+// transposed}. The mode is the WmmaType of a and b.
 void run_multiply(Execution& thread) {
   const Operand& from = thread.operand(1);
   Multiply multiply{
@@ -184,17 +168,9 @@ bool decode_multiply(Instruction& i, Modifiers& modifiers) {
   for (; !shape.empty() && shape[0] >= '0' && shape[0] <= '9'; shape.remove_prefix(1)) {
     columns = columns * 10 + static_cast<std::size_t>(shape[0] - '0');
   }
-  if (columns % 8 != 0 || columns < 8 || columns > 256) return false;
-  Type d, a, b;
-  for (Type* type : {&d, &a, &b}) {
-    if (!modifiers.take_type(*type)) return false;
-  }
-  if (d != Type{Base::real, 32} || a != b) return false;
-  const std::optional<WmmaType> element = element_named(a);
-  const bool is_tf32 = element == WmmaType::tf32;
-  if (!is_tf32 && element != WmmaType::f16 && element != WmmaType::bf16) return false;
+  const bool is_tf32 = i.mode == static_cast<std::uint32_t>(WmmaType::tf32);
+  if (columns % 8 != 0 || columns < 8 || columns > 256 || i.option != i.mode) return false;
   if (shape != (is_tf32 ? "k8" : "k16")) return false;
-  i.mode = static_cast<std::uint32_t>(*element);
   i.run = run_multiply;
   const std::vector<Operand>& operands = i.line.operands;
   if (operands.size() < 6 || operands[0].parts.size() != columns / 2) return false;
@@ -217,7 +193,7 @@ constexpr PtxRow kMatrices[] = {
     {"wgmma fence sync aligned", "", RUNS(wgmma_fence())},
     {"wgmma commit_group sync aligned", "", RUNS(wgmma_commit_group())},
     {"wgmma wait_group sync aligned", "s", RUNS(simt::wait_for_wgmma_groups(thread.number(0)))},
-    decoded("wgmma mma_async sync aligned", decode_multiply)};
+    decoded("wgmma mma_async sync aligned f32 =f16|bf16|tf32 #f16|bf16|tf32", decode_multiply)};
 
 }  // namespace
 

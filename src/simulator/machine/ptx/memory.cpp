@@ -246,44 +246,27 @@ void* global_at(const Execution& thread, std::size_t i) {
   return reinterpret_cast<void*>(thread.address(i));
 }
 
-enum Fill : std::uint32_t { kWhole, kSourceSize, kIgnoreSource };
-
-// [shared], [global], size {, the size of the source, or whether it is ignored} {, policy}
+// [shared], [global], size {, the size of the source, or whether it is ignored} {, policy}. The
+// mode: .cg; the option: it has a policy.
 void run_copy(Execution& thread) {
   const Instruction& i = *thread.now;
   const std::uint64_t size = thread.word(2);
   std::uint64_t zeros = 0;
-  if (i.mode == kSourceSize) {
-    const std::uint64_t bytes = thread.word(3);
-    if (bytes > size) {
+  if (thread.count() - i.option > 3) {
+    if (i.operand(3).predicate) {
+      zeros = thread.value(3) != 0 ? size : 0;
+    } else if (const std::uint64_t bytes = thread.word(3); bytes <= size) {
+      zeros = size - bytes;
+    } else {
       fault(
           "its cp.async copies " + std::to_string(bytes) + " bytes of " + std::to_string(size),
           thread.place);
     }
-    zeros = size - bytes;
-  } else if (i.mode == kIgnoreSource && thread.value(3) != 0) {
-    zeros = size;
   }
-  if (i.option != 0 && size != 16) {
+  if (i.mode != 0 && size != 16) {
     fault("its cp.async.cg copies " + std::to_string(size) + " bytes; it must be 16", thread.place);
   }
   start_async_copy(shared_at(thread, 0), global_at(thread, 1), size, zeros, thread.place);
-}
-
-bool decode_copy(Instruction& i, Modifiers& modifiers) {
-  const std::vector<Operand>& operands = i.line.operands;
-  i.option = i.mode;
-  const bool policy = take_cache_hints(modifiers);
-  const std::size_t count = operands.size() - (policy ? 1 : 0);
-  if (operands.size() < 3 || (count != 3 && count != 4)) return false;
-  if (!is_address(operands[0]) || !is_address(operands[1]) || !is_input(operands[2])) return false;
-  i.mode = kWhole;
-  if (count == 4) {
-    if (!is_input(operands[3])) return false;
-    i.mode = operands[3].predicate ? kIgnoreSource : kSourceSize;
-  }
-  i.run = run_copy;
-  return true;
 }
 
 // Boxes. [shared], [map, {x, y}], [barrier]; [map, {x, y}], [shared]
@@ -317,7 +300,8 @@ constexpr PtxRow kOfMemory[] = {
     // Without noinc the barrier expects one arrival more.
     {"cp async mbarrier arrive =noinc? shared|shared::cta? b64", "a",
      RUNS(arrive_when_copied(pointer_in_shared(thread, 0), thread.now->mode == 0, thread.place))},
-    decoded("cp async =ca|cg shared|shared::cta global", decode_copy),
+    {"cp async =ca|cg shared|shared::cta global #L2::cache_hint? L2::64B|L2::128B|L2::256B?",
+     "aas?ss", run_copy},
     {"cp async bulk commit_group", "", RUNS(cp_async_bulk_commit_group())},
     {"cp async bulk wait_group =read?", "s",
      RUNS(simt::wait_for_bulk_groups(thread.number(0), thread.now->mode == 1))},
