@@ -187,43 +187,40 @@ SIMT_OF_PARTS(__vcmpgtu4, std::uint8_t, x > y ? 255 : 0)
 #undef SIMT_OF_PARTS
 
 // Arithmetic and conversions that say in their name how they round: to nearest (rn), toward zero
-// (rz), up (ru) or down (rd). src/simulator/machine/arithmetic.cpp has them.
-
-#define SIMT_ROUNDED(rounding)                           \
-  float __fadd_##rounding(float a, float b);             \
-  double __dadd_##rounding(double a, double b);          \
-  float __fsub_##rounding(float a, float b);             \
-  double __dsub_##rounding(double a, double b);          \
-  float __fmul_##rounding(float a, float b);             \
-  double __dmul_##rounding(double a, double b);          \
-  float __fdiv_##rounding(float a, float b);             \
-  double __ddiv_##rounding(double a, double b);          \
-  float __frcp_##rounding(float a);                      \
-  double __drcp_##rounding(double a);                    \
-  float __fsqrt_##rounding(float a);                     \
-  double __dsqrt_##rounding(double a);                   \
-  float __fmaf_##rounding(float a, float b, float c);    \
-  double __fma_##rounding(double a, double b, double c); \
-  int __float2int_##rounding(float a);                   \
-  unsigned __float2uint_##rounding(float a);             \
-  long long __float2ll_##rounding(float a);              \
-  unsigned long long __float2ull_##rounding(float a);    \
-  int __double2int_##rounding(double a);                 \
-  unsigned __double2uint_##rounding(double a);           \
-  long long __double2ll_##rounding(double a);            \
-  unsigned long long __double2ull_##rounding(double a);  \
-  float __int2float_##rounding(int a);                   \
-  float __uint2float_##rounding(unsigned a);             \
-  float __ll2float_##rounding(long long a);              \
-  float __ull2float_##rounding(unsigned long long a);    \
-  double __ll2double_##rounding(long long a);            \
-  double __ull2double_##rounding(unsigned long long a);  \
-  float __double2float_##rounding(double a);
-SIMT_ROUNDED(rn)
-SIMT_ROUNDED(rz)
-SIMT_ROUNDED(ru)
-SIMT_ROUNDED(rd)
-#undef SIMT_ROUNDED
+// (rz), up (ru) or down (rd). X(type, name, parameters, arguments, result) for each, of which
+// src/simulator/machine/arithmetic.cpp computes the result.
+#define SIMT_ROUNDED_ARITHMETIC(X, T, letter, fma_name) \
+  X(T, __##letter##add, (T a, T b), (a, b), a + b)      \
+  X(T, __##letter##sub, (T a, T b), (a, b), a - b)      \
+  X(T, __##letter##mul, (T a, T b), (a, b), a* b)       \
+  X(T, __##letter##div, (T a, T b), (a, b), a / b)      \
+  X(T, __##letter##rcp, (T a), (a), 1 / a)              \
+  X(T, __##letter##sqrt, (T a), (a), std::sqrt(a))      \
+  X(T, fma_name, (T a, T b, T c), (a, b, c), std::fma(a, b, c))
+#define SIMT_ROUNDED_INTEGERS(X, T)                              \
+  X(int, __##T##2int, (T a), (a), to_integer<int>(a))            \
+  X(unsigned, __##T##2uint, (T a), (a), to_integer<unsigned>(a)) \
+  X(long long, __##T##2ll, (T a), (a), to_integer<long long>(a)) \
+  X(unsigned long long, __##T##2ull, (T a), (a), to_integer<unsigned long long>(a))
+#define SIMT_ROUNDED(X)                                   \
+  SIMT_ROUNDED_ARITHMETIC(X, float, f, __fmaf)            \
+  SIMT_ROUNDED_ARITHMETIC(X, double, d, __fma)            \
+  SIMT_ROUNDED_INTEGERS(X, float)                         \
+  SIMT_ROUNDED_INTEGERS(X, double)                        \
+  X(float, __int2float, (int a), (a), a)                  \
+  X(float, __uint2float, (unsigned a), (a), a)            \
+  X(float, __ll2float, (long long a), (a), a)             \
+  X(float, __ull2float, (unsigned long long a), (a), a)   \
+  X(double, __ll2double, (long long a), (a), a)           \
+  X(double, __ull2double, (unsigned long long a), (a), a) \
+  X(float, __double2float, (double a), (a), a)
+#define SIMT_DECLARE(T, name, parameters, arguments, result) \
+  T name##_rn parameters;                                    \
+  T name##_rz parameters;                                    \
+  T name##_ru parameters;                                    \
+  T name##_rd parameters;
+SIMT_ROUNDED(SIMT_DECLARE)
+#undef SIMT_DECLARE
 
 // Exact for every int.
 double __int2double_rn(int a);

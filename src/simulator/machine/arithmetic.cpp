@@ -15,31 +15,20 @@
 namespace machine {
 namespace {
 
-// The compiler does not know that the rounding mode changes, so the operands and the result pass
-// through memory while it is in force.
-template <class Compute, class... T>
-auto rounded(int mode, Compute compute, T... operands) {
-  const auto pass = [](auto value) {
-    volatile auto in_memory = value;
-    return in_memory;
-  };
-  if (mode == FE_TONEAREST) return compute(operands...);
-  std::fesetround(mode);
-  const auto result = pass(compute(pass(operands)...));
-  std::fesetround(FE_TONEAREST);
-  return result;
-}
+class InMode {
+ public:
+  explicit InMode(int rounding) { std::fesetround(rounding); }
+  ~InMode() { std::fesetround(FE_TONEAREST); }
+};
 
 // As on the GPU: what does not fit becomes the nearest integer that fits. A NaN becomes 0, or the
 // largest power of two in 64 bits (PTX ISA 9.0, "cvt").
 template <class Integer, class T>
-Integer to_integer(int mode, T value) {
+Integer to_integer(T value) {
   using Limits = std::numeric_limits<Integer>;
   constexpr int kBits = sizeof(Integer) * 8;
   if (std::isnan(value)) return kBits == 64 ? static_cast<Integer>(std::uint64_t{1} << 63) : 0;
-  const T whole = rounded(
-      mode, [](T x) { return std::nearbyint(x); }, value);
-  const T beyond = std::ldexp(T{1}, Limits::digits);
+  const T whole = std::nearbyint(value), beyond = std::ldexp(T{1}, Limits::digits);
   if (whole >= beyond) return Limits::max();
   if (whole < static_cast<T>(Limits::min())) return Limits::min();
   return static_cast<Integer>(whole);
@@ -48,62 +37,22 @@ Integer to_integer(int mode, T value) {
 }  // namespace
 }  // namespace machine
 
-#define BINARY(T, name, operation, mode)                     \
-  T name(T a, T b) {                                         \
-    return machine::rounded(                                 \
-        mode, [](T x, T y) { return x operation y; }, a, b); \
+using machine::to_integer;
+#define SIMT_IN_MODE(T, name, mode, parameters, call) \
+  T name parameters {                                 \
+    const machine::InMode in_mode(mode);              \
+    return call;                                      \
   }
-#define UNARY(T, name, result, mode)          \
-  T name(T a) {                               \
-    return machine::rounded(                  \
-        mode, [](T x) { return result; }, a); \
-  }
-#define ARITHMETIC(T, prefix, rounding, mode)      \
-  BINARY(T, prefix##add_##rounding, +, mode)       \
-  BINARY(T, prefix##sub_##rounding, -, mode)       \
-  BINARY(T, prefix##mul_##rounding, *, mode)       \
-  BINARY(T, prefix##div_##rounding, /, mode)       \
-  UNARY(T, prefix##rcp_##rounding, T{1} / x, mode) \
-  UNARY(T, prefix##sqrt_##rounding, std::sqrt(x), mode)
-#define CONVERSION(To, name, From, mode)                     \
-  To name(From a) {                                          \
-    return machine::rounded(                                 \
-        mode, [](From x) { return static_cast<To>(x); }, a); \
-  }
-#define TO_INTEGER(To, name, From, mode)     \
-  To name(From a) {                          \
-    return machine::to_integer<To>(mode, a); \
-  }
-#define ALL(rounding, mode)                                                             \
-  ARITHMETIC(float, __f, rounding, mode)                                                \
-  ARITHMETIC(double, __d, rounding, mode)                                               \
-  float __fmaf_##rounding(float a, float b, float c) {                                  \
-    return machine::rounded(                                                            \
-        mode, [](float x, float y, float z) { return std::fma(x, y, z); }, a, b, c);    \
-  }                                                                                     \
-  double __fma_##rounding(double a, double b, double c) {                               \
-    return machine::rounded(                                                            \
-        mode, [](double x, double y, double z) { return std::fma(x, y, z); }, a, b, c); \
-  }                                                                                     \
-  TO_INTEGER(int, __float2int_##rounding, float, mode)                                  \
-  TO_INTEGER(unsigned, __float2uint_##rounding, float, mode)                            \
-  TO_INTEGER(long long, __float2ll_##rounding, float, mode)                             \
-  TO_INTEGER(unsigned long long, __float2ull_##rounding, float, mode)                   \
-  TO_INTEGER(int, __double2int_##rounding, double, mode)                                \
-  TO_INTEGER(unsigned, __double2uint_##rounding, double, mode)                          \
-  TO_INTEGER(long long, __double2ll_##rounding, double, mode)                           \
-  TO_INTEGER(unsigned long long, __double2ull_##rounding, double, mode)                 \
-  CONVERSION(float, __int2float_##rounding, int, mode)                                  \
-  CONVERSION(float, __uint2float_##rounding, unsigned, mode)                            \
-  CONVERSION(float, __ll2float_##rounding, long long, mode)                             \
-  CONVERSION(float, __ull2float_##rounding, unsigned long long, mode)                   \
-  CONVERSION(double, __ll2double_##rounding, long long, mode)                           \
-  CONVERSION(double, __ull2double_##rounding, unsigned long long, mode)                 \
-  CONVERSION(float, __double2float_##rounding, double, mode)
-ALL(rn, FE_TONEAREST)
-ALL(rz, FE_TOWARDZERO)
-ALL(ru, FE_UPWARD)
-ALL(rd, FE_DOWNWARD)
+// The compiler does not know that the rounding mode changes, so it must not look into the function
+// that computes.
+#define SIMT_DEFINE(T, name, parameters, arguments, result)                  \
+  [[gnu::noipa]] T name##_rn parameters {                                    \
+    return static_cast<T>(result);                                           \
+  }                                                                          \
+  SIMT_IN_MODE(T, name##_rz, FE_TOWARDZERO, parameters, name##_rn arguments) \
+  SIMT_IN_MODE(T, name##_ru, FE_UPWARD, parameters, name##_rn arguments)     \
+  SIMT_IN_MODE(T, name##_rd, FE_DOWNWARD, parameters, name##_rn arguments)
+SIMT_ROUNDED(SIMT_DEFINE)
 
 double __int2double_rn(int a) {
   return a;
