@@ -120,114 +120,80 @@ __device__ __forceinline__ void wgmma_fence_operand(float (&d)[registers]) {
   for (int i = 0; i < registers; ++i) asm volatile("" : "+f"(d[i])::"memory");
 }
 
-// An instruction names every register of d.
+// An instruction names every register of d, and then those of its other operands: a and b or their
+// descriptors, and whether it adds.
 #define TEN(tens)                                                                         \
   "%" #tens "0, %" #tens "1, %" #tens "2, %" #tens "3, %" #tens "4, %" #tens "5, %" #tens \
   "6, "                                                                                   \
   "%" #tens "7, %" #tens "8, %" #tens "9, "
-#define EIGHT(d, i)                                                                           \
+#define THIRTY TEN() TEN(1) TEN(2)
+#define SIXTY THIRTY TEN(3) TEN(4) TEN(5)
+#define NINETY SIXTY TEN(6) TEN(7) TEN(8)
+#define EIGHT(i)                                                                              \
   "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), \
       "+f"(d[i + 6]), "+f"(d[i + 7])
-#define THIRTY_TWO(d, i) EIGHT(d, i), EIGHT(d, i + 8), EIGHT(d, i + 16), EIGHT(d, i + 24)
-#define INPUTS(a, b, adds) "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(int(adds))
+#define THIRTY_TWO(i) EIGHT(i), EIGHT(i + 8), EIGHT(i + 16), EIGHT(i + 24)
+#define IN_REGISTERS "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(int(adds))
+#define IN_MEMORY "l"(a), "l"(b), "r"(int(adds))
 // Whether it adds is a predicate. The two numbers after it: a and b have their own sign. The last
 // two, of 16-bit elements: whether a and b are transposed, which is not K-major.
-#define WGMMA(shape_and_types, adds, d_and_inputs, as_they_are) \
-  "{\n"                                                         \
-  ".reg .pred adds;\n"                                          \
-  "setp.ne.s32 adds, " adds                                     \
-  ", 0;\n"                                                      \
-  "wgmma.mma_async.sync.aligned." shape_and_types " " d_and_inputs ", adds, " as_they_are ";\n}"
-#define TF32(shape, adds, d_and_inputs) WGMMA(shape ".f32.tf32.tf32", adds, d_and_inputs, "1, 1")
-#define BF16(shape, adds, d_and_inputs) \
-  WGMMA(shape ".f32.bf16.bf16", adds, d_and_inputs, "1, 1, 0, 1")
-#define F16(shape, adds, d_and_inputs) WGMMA(shape ".f32.f16.f16", adds, d_and_inputs, "1, 1, 0, 0")
+#define WGMMA(name, A, inputs, types, as_they_are, count, shape, d_and_inputs, if_adds, ...)       \
+  __device__ __forceinline__ void name(float(&d)[count], A, std::uint64_t b, bool adds = true) {   \
+    SIMT_SM_90A(                                                                                   \
+        "{\n"                                                                                      \
+        ".reg .pred adds;\n"                                                                       \
+        "setp.ne.s32 adds, " if_adds                                                               \
+        ", 0;\n"                                                                                   \
+        "wgmma.mma_async.sync.aligned." shape types " " d_and_inputs ", adds, " as_they_are ";\n}" \
+        : __VA_ARGS__                                                                              \
+        : inputs);                                                                                 \
+  }
+#define TF32(...)                                                                        \
+  WGMMA(                                                                                 \
+      wgmma_m64nNk8_tf32, const unsigned(&a)[4], IN_REGISTERS, ".f32.tf32.tf32", "1, 1", \
+      __VA_ARGS__)
+#define BF16(...)                                                                      \
+  WGMMA(                                                                               \
+      wgmma_m64nNk16_bf16, std::uint64_t a, IN_MEMORY, ".f32.bf16.bf16", "1, 1, 0, 1", \
+      __VA_ARGS__)
+#define F16(...) \
+  WGMMA(wgmma_m64nNk16_f16, std::uint64_t a, IN_MEMORY, ".f32.f16.f16", "1, 1, 0, 0", __VA_ARGS__)
 
-__device__ __forceinline__ void wgmma_m64nNk8_tf32(
-    float (&d)[8], const unsigned (&a)[4], std::uint64_t b, bool adds = true) {
-  SIMT_SM_90A(TF32("m64n16k8", "%13", "{%0, %1, %2, %3, %4, %5, %6, %7}, {%8, %9, %10, %11}, %12")
-              : EIGHT(d, 0)
-              : INPUTS(a, b, adds));
-}
-__device__ __forceinline__ void wgmma_m64nNk8_tf32(
-    float (&d)[16], const unsigned (&a)[4], std::uint64_t b, bool adds = true) {
-  SIMT_SM_90A(
-      TF32("m64n32k8", "%21", "{" TEN() "%10, %11, %12, %13, %14, %15}, {%16, %17, %18, %19}, %20")
-      : EIGHT(d, 0), EIGHT(d, 8)
-      : INPUTS(a, b, adds));
-}
-__device__ __forceinline__ void wgmma_m64nNk8_tf32(
-    float (&d)[32], const unsigned (&a)[4], std::uint64_t b, bool adds = true) {
-  SIMT_SM_90A(
-      TF32("m64n64k8", "%37", "{" TEN() TEN(1) TEN(2) "%30, %31}, {%32, %33, %34, %35}, %36")
-      : THIRTY_TWO(d, 0)
-      : INPUTS(a, b, adds));
-}
-__device__ __forceinline__ void wgmma_m64nNk8_tf32(
-    float (&d)[64], const unsigned (&a)[4], std::uint64_t b, bool adds = true) {
-  SIMT_SM_90A(TF32(
-                  "m64n128k8", "%69",
-                  "{" TEN() TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) "%60, %61, %62, %63}, "
-                                                               "{%64, %65, %66, %67}, %68")
-              : THIRTY_TWO(d, 0), THIRTY_TWO(d, 32)
-              : INPUTS(a, b, adds));
-}
-__device__ __forceinline__ void wgmma_m64nNk8_tf32(
-    float (&d)[96], const unsigned (&a)[4], std::uint64_t b, bool adds = true) {
-  SIMT_SM_90A(TF32(
-                  "m64n192k8", "%101",
-                  "{" TEN() TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) TEN(6) TEN(7)
-                      TEN(8) "%90, %91, %92, %93, %94, %95}, {%96, %97, %98, %99}, %100")
-              : THIRTY_TWO(d, 0), THIRTY_TWO(d, 32), THIRTY_TWO(d, 64)
-              : INPUTS(a, b, adds));
-}
-__device__ __forceinline__ void wgmma_m64nNk8_tf32(
-    float (&d)[128], const unsigned (&a)[4], std::uint64_t b, bool adds = true) {
-  SIMT_SM_90A(
-      TF32(
-          "m64n256k8", "%133",
-          "{" TEN() TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) TEN(6) TEN(7) TEN(8) TEN(9) TEN(10) TEN(
-              11) "%120, %121, %122, %123, %124, %125, %126, %127}, {%128, %129, %130, %131}, %132")
-      : THIRTY_TWO(d, 0), THIRTY_TWO(d, 32), THIRTY_TWO(d, 64), THIRTY_TWO(d, 96)
-      : INPUTS(a, b, adds));
-}
-
-__device__ __forceinline__ void wgmma_m64nNk16_bf16(
-    float (&d)[32], std::uint64_t a, std::uint64_t b, bool adds = true) {
-  SIMT_SM_90A(BF16("m64n64k16", "%34", "{" TEN() TEN(1) TEN(2) "%30, %31}, %32, %33")
-              : THIRTY_TWO(d, 0)
-              : "l"(a), "l"(b), "r"(int(adds)));
-}
-__device__ __forceinline__ void wgmma_m64nNk16_bf16(
-    float (&d)[64], std::uint64_t a, std::uint64_t b, bool adds = true) {
-  SIMT_SM_90A(BF16(
-                  "m64n128k16", "%66",
-                  "{" TEN() TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) "%60, %61, %62, %63}, %64, %65")
-              : THIRTY_TWO(d, 0), THIRTY_TWO(d, 32)
-              : "l"(a), "l"(b), "r"(int(adds)));
-}
-__device__ __forceinline__ void wgmma_m64nNk16_bf16(
-    float (&d)[128], std::uint64_t a, std::uint64_t b, bool adds = true) {
-  SIMT_SM_90A(BF16(
-                  "m64n256k16", "%130",
-                  "{" TEN() TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) TEN(6) TEN(7) TEN(8) TEN(9) TEN(10)
-                      TEN(11) "%120, %121, %122, %123, %124, %125, %126, %127}, %128, %129")
-              : THIRTY_TWO(d, 0), THIRTY_TWO(d, 32), THIRTY_TWO(d, 64), THIRTY_TWO(d, 96)
-              : "l"(a), "l"(b), "r"(int(adds)));
-}
-
-__device__ __forceinline__ void wgmma_m64nNk16_f16(
-    float (&d)[64], std::uint64_t a, std::uint64_t b, bool adds = true) {
-  SIMT_SM_90A(F16("m64n128k16", "%66",
-                  "{" TEN() TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) "%60, %61, %62, %63}, %64, %65")
-              : THIRTY_TWO(d, 0), THIRTY_TWO(d, 32)
-              : "l"(a), "l"(b), "r"(int(adds)));
-}
+TF32(8, "m64n16k8", "{%0, %1, %2, %3, %4, %5, %6, %7}, {%8, %9, %10, %11}, %12", "%13", EIGHT(0))
+TF32(
+    16, "m64n32k8", "{" TEN() "%10, %11, %12, %13, %14, %15}, {%16, %17, %18, %19}, %20", "%21",
+    EIGHT(0), EIGHT(8))
+TF32(32, "m64n64k8", "{" THIRTY "%30, %31}, {%32, %33, %34, %35}, %36", "%37", THIRTY_TWO(0))
+TF32(
+    64, "m64n128k8", "{" SIXTY "%60, %61, %62, %63}, {%64, %65, %66, %67}, %68", "%69",
+    THIRTY_TWO(0), THIRTY_TWO(32))
+TF32(
+    96, "m64n192k8", "{" NINETY "%90, %91, %92, %93, %94, %95}, {%96, %97, %98, %99}, %100", "%101",
+    THIRTY_TWO(0), THIRTY_TWO(32), THIRTY_TWO(64))
+TF32(
+    128, "m64n256k8",
+    "{" NINETY TEN(9) TEN(10)
+        TEN(11) "%120, %121, %122, %123, %124, %125, %126, %127}, {%128, %129, %130, %131}, %132",
+    "%133", THIRTY_TWO(0), THIRTY_TWO(32), THIRTY_TWO(64), THIRTY_TWO(96))
+BF16(32, "m64n64k16", "{" THIRTY "%30, %31}, %32, %33", "%34", THIRTY_TWO(0))
+BF16(
+    64, "m64n128k16", "{" SIXTY "%60, %61, %62, %63}, %64, %65", "%66", THIRTY_TWO(0),
+    THIRTY_TWO(32))
+BF16(
+    128, "m64n256k16",
+    "{" NINETY TEN(9) TEN(10) TEN(11) "%120, %121, %122, %123, %124, %125, %126, %127}, %128, %129",
+    "%130", THIRTY_TWO(0), THIRTY_TWO(32), THIRTY_TWO(64), THIRTY_TWO(96))
+F16(64, "m64n128k16", "{" SIXTY "%60, %61, %62, %63}, %64, %65", "%66", THIRTY_TWO(0),
+    THIRTY_TWO(32))
 
 #undef TEN
+#undef THIRTY
+#undef SIXTY
+#undef NINETY
 #undef EIGHT
 #undef THIRTY_TWO
-#undef INPUTS
+#undef IN_REGISTERS
+#undef IN_MEMORY
 #undef WGMMA
 #undef TF32
 #undef BF16
