@@ -179,29 +179,34 @@ unsigned __isLocal(const void* pointer);
 
 // Counted as one load and one store each, because that is their effect on memory. (The GPU sends
 // one request, RED or ATOM, and counts it separately from loads and stores.)
-int atomicAdd(int* address, int value);
-unsigned atomicAdd(unsigned* address, unsigned value);
-unsigned long long atomicAdd(unsigned long long* address, unsigned long long value);
 float atomicAdd(float* address, float value);
 double atomicAdd(double* address, double value);
-int atomicSub(int* address, int value);
-unsigned atomicSub(unsigned* address, unsigned value);
-unsigned atomicInc(unsigned* address, unsigned value);
-unsigned atomicDec(unsigned* address, unsigned value);
-#define SIMT_ATOMIC(name)                           \
-  int name(int* address, int value);                \
-  unsigned name(unsigned* address, unsigned value); \
-  unsigned long long name(unsigned long long* address, unsigned long long value);
-SIMT_ATOMIC(atomicMin)
-SIMT_ATOMIC(atomicMax)
-SIMT_ATOMIC(atomicAnd)
-SIMT_ATOMIC(atomicOr)
-SIMT_ATOMIC(atomicXor)
-SIMT_ATOMIC(atomicExch)
+// Results for the old value and the one given. Signed sums wrap around, as on the GPU; atomicInc
+// and atomicDec count between 0 and the value, and wrap around, too.
+#define SIMT_OF_INTEGERS(each, name, result) \
+  each(name, int, result);                   \
+  each(name, unsigned, result);              \
+  each(name, unsigned long long, result)
+#define SIMT_ATOMICS(each)                                              \
+  each(atomicAdd, int, int(unsigned(old) + unsigned(value)));           \
+  each(atomicAdd, unsigned, old + value);                               \
+  each(atomicAdd, unsigned long long, old + value);                     \
+  each(atomicSub, int, int(unsigned(old) - unsigned(value)));           \
+  each(atomicSub, unsigned, old - value);                               \
+  each(atomicInc, unsigned, old >= value ? 0 : old + 1);                \
+  each(atomicDec, unsigned, old == 0 || old > value ? value : old - 1); \
+  each(atomicMin, long long, value < old ? value : old);                \
+  each(atomicMax, long long, old < value ? value : old);                \
+  SIMT_OF_INTEGERS(each, atomicMin, value < old ? value : old);         \
+  SIMT_OF_INTEGERS(each, atomicMax, old < value ? value : old);         \
+  SIMT_OF_INTEGERS(each, atomicAnd, old& value);                        \
+  SIMT_OF_INTEGERS(each, atomicOr, old | value);                        \
+  SIMT_OF_INTEGERS(each, atomicXor, old ^ value)
+#define SIMT_ATOMIC(name, T, result) T name(T* address, T value)
+SIMT_ATOMICS(SIMT_ATOMIC);
+SIMT_OF_INTEGERS(SIMT_ATOMIC, atomicExch, value);
 #undef SIMT_ATOMIC
 float atomicExch(float* address, float value);
-long long atomicMin(long long* address, long long value);
-long long atomicMax(long long* address, long long value);
 unsigned short atomicCAS(unsigned short* address, unsigned short expected, unsigned short value);
 int atomicCAS(int* address, int expected, int value);
 unsigned atomicCAS(unsigned* address, unsigned expected, unsigned value);
@@ -218,33 +223,27 @@ std::uint32_t atomic_add(
 
 // The variants for the whole system act here like those for the GPU; the race detector knows that
 // those for a block do not order blocks.
-#define SIMT_IN_BLOCK(name)                                           \
-  template <class... Arguments>                                       \
-  inline SIMT_ALWAYS_INLINE auto name##_block(Arguments... arguments) \
-      ->decltype(name(arguments...)) {                                \
-    simt::in_block();                                                 \
-    return name(arguments...);                                        \
+#define SIMT_SCOPES(name)                                              \
+  template <class... Arguments>                                        \
+  inline SIMT_ALWAYS_INLINE auto name##_block(Arguments... arguments)  \
+      ->decltype(name(arguments...)) {                                 \
+    simt::in_block();                                                  \
+    return name(arguments...);                                         \
+  }                                                                    \
+  template <class... Arguments>                                        \
+  inline SIMT_ALWAYS_INLINE auto name##_system(Arguments... arguments) \
+      ->decltype(name(arguments...)) {                                 \
+    return name(arguments...);                                         \
   }
-SIMT_IN_BLOCK(atomicAdd)
-SIMT_IN_BLOCK(atomicSub)
-SIMT_IN_BLOCK(atomicMin)
-SIMT_IN_BLOCK(atomicMax)
-SIMT_IN_BLOCK(atomicAnd)
-SIMT_IN_BLOCK(atomicOr)
-SIMT_IN_BLOCK(atomicXor)
-SIMT_IN_BLOCK(atomicExch)
-SIMT_IN_BLOCK(atomicCAS)
-SIMT_IN_BLOCK(atomicInc)
-SIMT_IN_BLOCK(atomicDec)
-#undef SIMT_IN_BLOCK
-#define atomicAdd_system atomicAdd
-#define atomicSub_system atomicSub
-#define atomicMin_system atomicMin
-#define atomicMax_system atomicMax
-#define atomicAnd_system atomicAnd
-#define atomicOr_system atomicOr
-#define atomicXor_system atomicXor
-#define atomicExch_system atomicExch
-#define atomicCAS_system atomicCAS
-#define atomicInc_system atomicInc
-#define atomicDec_system atomicDec
+SIMT_SCOPES(atomicAdd)
+SIMT_SCOPES(atomicSub)
+SIMT_SCOPES(atomicMin)
+SIMT_SCOPES(atomicMax)
+SIMT_SCOPES(atomicAnd)
+SIMT_SCOPES(atomicOr)
+SIMT_SCOPES(atomicXor)
+SIMT_SCOPES(atomicExch)
+SIMT_SCOPES(atomicCAS)
+SIMT_SCOPES(atomicInc)
+SIMT_SCOPES(atomicDec)
+#undef SIMT_SCOPES

@@ -61,46 +61,20 @@ void simt::let_others_run() {
   if (machine::running_worker != nullptr) machine::running_worker->pause(machine::State::kYields);
 }
 
-#define ATOMIC(name, T, result)                                                                   \
-  T name(T* address, T value) {                                                                   \
-    return machine::atomically(address, machine::AtomicUse::kCounter, HERE, [value](T old) -> T { \
-      static_cast<void>(old);                                                                     \
-      return result;                                                                              \
-    });                                                                                           \
+#define ATOMIC(name, T, result)                                                               \
+  T name(T* address, T value) {                                                               \
+    return machine::atomically(                                                               \
+        address, machine::AtomicUse::kCounter, HERE, [value](T old) -> T { return result; }); \
   }
-ATOMIC(atomicAdd, unsigned, old + value)
-ATOMIC(atomicAdd, unsigned long long, old + value)
-ATOMIC(atomicSub, unsigned, old - value)
-// atomicInc and atomicDec count between 0 and `value` and wrap around.
-ATOMIC(atomicInc, unsigned, old >= value ? 0 : old + 1)
-ATOMIC(atomicDec, unsigned, old == 0 || old > value ? value : old - 1)
-#define FOR_INTEGERS(name, result) \
-  ATOMIC(name, int, result)        \
-  ATOMIC(name, unsigned, result)   \
-  ATOMIC(name, unsigned long long, result)
-FOR_INTEGERS(atomicMin, std::min(old, value))
-FOR_INTEGERS(atomicMax, std::max(old, value))
-FOR_INTEGERS(atomicAnd, old& value)
-FOR_INTEGERS(atomicOr, old | value)
-FOR_INTEGERS(atomicXor, old ^ value)
-#undef FOR_INTEGERS
-ATOMIC(atomicMin, long long, std::min(old, value))
-ATOMIC(atomicMax, long long, std::max(old, value))
-// Signed sums wrap around on the GPU.
-ATOMIC(atomicAdd, int, static_cast<int>(static_cast<unsigned>(old) + static_cast<unsigned>(value)))
-ATOMIC(atomicSub, int, static_cast<int>(static_cast<unsigned>(old) - static_cast<unsigned>(value)))
-#undef ATOMIC
+SIMT_ATOMICS(ATOMIC)
 
-#define EXCHANGE(T)                                                                  \
-  T atomicExch(T* address, T value) {                                                \
-    return machine::atomically(                                                      \
-        address, machine::AtomicUse::kExchange, HERE, [value](T) { return value; }); \
+#define EXCHANGE(name, T, result)                                                     \
+  T name(T* address, T value) {                                                       \
+    return machine::atomically(                                                       \
+        address, machine::AtomicUse::kExchange, HERE, [value](T) { return result; }); \
   }
-EXCHANGE(int)
-EXCHANGE(unsigned)
-EXCHANGE(unsigned long long)
-EXCHANGE(float)
-#undef EXCHANGE
+SIMT_OF_INTEGERS(EXCHANGE, atomicExch, value)
+EXCHANGE(atomicExch, float, value)
 
 #define COMPARE_AND_SWAP(T)                                                                    \
   T atomicCAS(T* address, T expected, T value) {                                               \
@@ -114,6 +88,4 @@ COMPARE_AND_SWAP(unsigned short)
 COMPARE_AND_SWAP(int)
 COMPARE_AND_SWAP(unsigned)
 COMPARE_AND_SWAP(unsigned long long)
-#undef COMPARE_AND_SWAP
-
 #undef HERE
