@@ -7,8 +7,10 @@
 #include <functional>
 #include <limits>
 #include <set>
+#include <type_traits>
 
-#include "model/tensor_core.h"
+#include "simulator/cuda/headers/cuda_bf16.h"
+#include "simulator/cuda/headers/cuda_fp16.h"
 #include "simulator/host/memory.h"
 #include "simulator/host/stream.h"
 #include "simulator/machine/memory.h"
@@ -18,83 +20,62 @@ namespace host {
 namespace {
 
 template <class T>
-T& at(void* data, std::int64_t index) {
-  return static_cast<T*>(data)[index];
-}
-template <class T>
-const T& at(const void* data, std::int64_t index) {
-  return static_cast<const T*>(data)[index];
-}
-
-template <class T>
 T clamped(double value) {
   using Limits = std::numeric_limits<T>;
   return static_cast<T>(std::clamp<double>(std::nearbyint(value), Limits::min(), Limits::max()));
 }
 
+// Calls visit(a number of that type), if the type is known.
+template <class Visit>
+void with_type(cudaDataType type, Visit visit) {
+  switch (type) {
+    case CUDA_R_64F:
+      return visit(double{});
+    case CUDA_R_32F:
+      return visit(float{});
+    case CUDA_R_32I:
+      return visit(std::int32_t{});
+    case CUDA_R_16F:
+      return visit(__half{});
+    case CUDA_R_16BF:
+      return visit(__nv_bfloat16{});
+    case CUDA_R_8I:
+      return visit(std::int8_t{});
+    case CUDA_R_8U:
+      return visit(std::uint8_t{});
+  }
+}
+
 }  // namespace
 
 std::size_t bytes_of(cudaDataType type) {
-  switch (type) {
-    case CUDA_R_64F:
-      return 8;
-    case CUDA_R_32F:
-    case CUDA_R_32I:
-      return 4;
-    case CUDA_R_16F:
-    case CUDA_R_16BF:
-      return 2;
-    case CUDA_R_8I:
-    case CUDA_R_8U:
-      return 1;
-  }
-  return 0;
+  std::size_t bytes = 0;
+  with_type(type, [&](auto number) { bytes = sizeof number; });
+  return bytes;
 }
 
 double element(const void* data, cudaDataType type, std::int64_t index) {
-  switch (type) {
-    case CUDA_R_64F:
-      return at<double>(data, index);
-    case CUDA_R_32F:
-      return at<float>(data, index);
-    case CUDA_R_32I:
-      return at<std::int32_t>(data, index);
-    case CUDA_R_16F:
-      return model::widened(at<std::uint16_t>(data, index), model::kFp16);
-    case CUDA_R_16BF:
-      return model::widened(at<std::uint16_t>(data, index), model::kBfloat16);
-    case CUDA_R_8I:
-      return at<std::int8_t>(data, index);
-    case CUDA_R_8U:
-      return at<std::uint8_t>(data, index);
-  }
-  return 0;
+  double value = 0;
+  with_type(type, [&]<class T>(T) {
+    const T& number = static_cast<const T*>(data)[index];
+    if constexpr (std::is_arithmetic_v<T>) {
+      value = number;
+    } else {
+      value = float{number};
+    }
+  });
+  return value;
 }
 
 void set_element(void* data, cudaDataType type, std::int64_t index, double value) {
-  switch (type) {
-    case CUDA_R_64F:
-      at<double>(data, index) = value;
-      break;
-    case CUDA_R_32F:
-      at<float>(data, index) = static_cast<float>(value);
-      break;
-    case CUDA_R_32I:
-      at<std::int32_t>(data, index) = clamped<std::int32_t>(value);
-      break;
-    case CUDA_R_16F:
-      at<std::uint16_t>(data, index) = model::narrowed(value, model::kFp16);
-      break;
-    case CUDA_R_16BF:
-      at<std::uint16_t>(data, index) = model::narrowed(value, model::kBfloat16);
-      break;
-    case CUDA_R_8I:
-      at<std::int8_t>(data, index) = clamped<std::int8_t>(value);
-      break;
-    case CUDA_R_8U:
-      at<std::uint8_t>(data, index) = clamped<std::uint8_t>(value);
-      break;
-  }
+  with_type(type, [&]<class T>(T) {
+    T& number = static_cast<T*>(data)[index];
+    if constexpr (std::is_integral_v<T>) {
+      number = clamped<T>(value);
+    } else {
+      number = static_cast<T>(value);
+    }
+  });
 }
 
 namespace {

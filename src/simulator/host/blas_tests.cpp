@@ -167,6 +167,8 @@ TEST_CASE("cublasGemmEx multiplies 16-bit numbers and integers, and rounds on re
     for (std::size_t i = 0; i < values.size(); ++i) set_element(bits.data(), type, i, values[i]);
     return bits;
   };
+  CHECK(narrow({1.5}, CUDA_R_16F)[0] == 0x3e00);
+  CHECK(narrow({1.5}, CUDA_R_16BF)[0] == 0x3fc0);
   const float one = 1, zero = 0;
   for (const cudaDataType type : {CUDA_R_16F, CUDA_R_16BF}) {
     const OnGpu<std::uint16_t> dA(narrow(A, type)), dB(narrow(B, type));
@@ -206,42 +208,6 @@ TEST_CASE("cublasGemmEx multiplies 16-bit numbers and integers, and rounds on re
   CHECK(square() == 1 + std::ldexp(1.0f, -12));
   CHECK(cublasSetMathMode(blas, CUBLAS_TF32_TENSOR_OP_MATH) == CUBLAS_STATUS_SUCCESS);
   CHECK(square() == 1);
-}
-
-TEST_CASE("every 16-bit number is read and stored as the same number, and others are rounded") {
-  for (const cudaDataType type : {CUDA_R_16F, CUDA_R_16BF}) {
-    for (unsigned bits = 0; bits < 0x10000; ++bits) {
-      const auto given = static_cast<std::uint16_t>(bits);
-      const double value = element(&given, type, 0);
-      if (std::isnan(value)) continue;
-      std::uint16_t back = 0;
-      set_element(&back, type, 0, value);
-      REQUIRE(back == given);
-    }
-  }
-  const auto rounded = [](double value, cudaDataType type) {
-    std::uint16_t bits = 0;
-    set_element(&bits, type, 0, value);
-    return element(&bits, type, 0);
-  };
-  CHECK(rounded(2049, CUDA_R_16F) == 2048);  // ties go to the even one
-  CHECK(rounded(2051, CUDA_R_16F) == 2052);
-  CHECK(rounded(65519, CUDA_R_16F) == 65504);
-  CHECK(std::isinf(rounded(65520, CUDA_R_16F)));
-  CHECK(rounded(std::ldexp(1.0, -25), CUDA_R_16F) == 0);
-  CHECK(rounded(std::ldexp(1.5, -25), CUDA_R_16F) == std::ldexp(1.0, -24));
-  CHECK(rounded(257, CUDA_R_16BF) == 256);
-  CHECK(rounded(-1e30, CUDA_R_16BF) == doctest::Approx(-1e30).epsilon(0.004));
-  // bfloat16 is the upper half of a float.
-  for (const float value : {1.0f, -3.14159f, 1e-40f, 3e38f}) {
-    const double narrow = rounded(value, CUDA_R_16BF);
-    const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(narrow));
-    CHECK((bits & 0xffff) == 0);
-    CHECK(
-        std::fabs(
-            static_cast<std::int64_t>(bits) -
-            static_cast<std::int64_t>(std::bit_cast<std::uint32_t>(value))) <= 0x8000);
-  }
 }
 
 TEST_CASE("cublasDgemv multiplies a matrix, plain and transposed, and a vector with increments") {
