@@ -386,6 +386,19 @@ namespace {
 
 struct sigaction handlers_before[2];
 
+// Sets the handler, unless it is set already.
+void handle(
+    int signal, void (*handler)(int, siginfo_t*, void*), int flags, struct sigaction& before) {
+  struct sigaction current {};
+  sigaction(signal, nullptr, &current);
+  if (current.sa_sigaction == handler) return;
+  before = current;
+  struct sigaction action {};
+  action.sa_sigaction = handler;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | flags;
+  sigaction(signal, &action, nullptr);
+}
+
 #if defined(__x86_64__)
 constexpr std::uint64_t kTrapFlag = 0x100;  // in RFLAGS
 constexpr std::uint64_t kWriteFault = 2;    // in a page fault's error code
@@ -411,14 +424,7 @@ void on_step(int signal, siginfo_t*, void* context) {
 }
 
 void watch_for_steps() {
-  struct sigaction current {};
-  sigaction(SIGTRAP, nullptr, &current);
-  if (current.sa_sigaction == on_step) return;
-  trap_before = current;
-  struct sigaction action {};
-  action.sa_sigaction = on_step;
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-  sigaction(SIGTRAP, &action, nullptr);
+  handle(SIGTRAP, on_step, 0, trap_before);
 }
 #else
 // The page stays open.
@@ -457,16 +463,9 @@ void on_access_error(int signal, siginfo_t* info, void* context) {
 
 void watch_for_access_errors() {
   watch_for_steps();
+  // The handler does not return, so nothing else restores the mask.
   for (const int signal : {SIGSEGV, SIGBUS}) {
-    struct sigaction current {};
-    sigaction(signal, nullptr, &current);
-    if (current.sa_sigaction == on_access_error) continue;
-    handlers_before[signal == SIGBUS] = current;
-    struct sigaction action {};
-    action.sa_sigaction = on_access_error;
-    // The handler does not return, so nothing else restores the mask.
-    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
-    sigaction(signal, &action, nullptr);
+    handle(signal, on_access_error, SA_NODEFER, handlers_before[signal == SIGBUS]);
   }
 }
 
