@@ -214,20 +214,14 @@ cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
   return call.gives(can, 0);
 }
 
-cudaError_t cudaDeviceGetP2PAttribute(int*, cudaDeviceP2PAttr, int, int) {
-  const Call call;
-  return call.fails(cudaErrorInvalidDevice, kOneGpu);
-}
-
-cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) {
-  const Call call;
-  return call.fails(cudaErrorInvalidDevice, kOneGpu);
-}
-
-cudaError_t cudaDeviceDisablePeerAccess(int) {
-  const Call call;
-  return call.fails(cudaErrorInvalidDevice, kOneGpu);
-}
+#define SIMT_OTHER_GPU(name, ...)                         \
+  cudaError_t name(__VA_ARGS__) {                         \
+    return Call().fails(cudaErrorInvalidDevice, kOneGpu); \
+  }
+SIMT_OTHER_GPU(cudaDeviceGetP2PAttribute, int*, cudaDeviceP2PAttr, int, int)
+SIMT_OTHER_GPU(cudaDeviceEnablePeerAccess, int, unsigned)
+SIMT_OTHER_GPU(cudaDeviceDisablePeerAccess, int)
+#undef SIMT_OTHER_GPU
 
 // Hints about caches change no count, and since compute capability 5.0 a bank is four bytes wide
 // whatever a program asks for.
