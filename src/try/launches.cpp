@@ -343,9 +343,7 @@ int run_main(const Options& options, Launches& launches) {
   int exit_code = 0;
   machine::program_launches = &launches;
   guard::watched([&] { exit_code = call_main(options.file, options.arguments); });
-  for (const machine::GlobalArray& array : machine::device_arrays()) {
-    host::note_unwritten(*machine::array_at(array.data), nullptr);
-  }
+  for (const auto& array : machine::device_arrays()) host::note_unwritten(array, nullptr);
   machine::program_launches = nullptr;
   return exit_code;
 }

@@ -40,7 +40,7 @@ std::optional<std::size_t> left_in_heap(const char* pointer) {
 }
 
 std::size_t left(const void* pointer, const void* begin, std::size_t bytes) {
-  return bytes - (static_cast<const char*>(pointer) - static_cast<const char*>(begin));
+  return bytes - machine::offset_from(begin, pointer);
 }
 
 }  // namespace
@@ -60,14 +60,13 @@ Pointed place_of(const void* pointer) {
   }
   if (machine::is_device_address(pointer)) return {false, false, "", 0};
   for (const machine::DeviceVariable& variable : machine::device_variables()) {
-    const auto offset = static_cast<std::size_t>(
-        static_cast<const char*>(pointer) - static_cast<const char*>(variable.data));
+    const std::size_t offset = machine::offset_from(variable.data, pointer);
     if (offset < variable.bytes) return {false, true, variable.name, variable.bytes - offset};
   }
   auto next = symbols.upper_bound(static_cast<const char*>(pointer));
   if (next != symbols.begin()) {
     const auto& [data, bytes] = *std::prev(next);
-    const auto offset = static_cast<std::size_t>(static_cast<const char*>(pointer) - data);
+    const std::size_t offset = machine::offset_from(data, pointer);
     if (offset < bytes) return {false, true, "", bytes - offset};
   }
   if (const auto* variable = machine::host_variable_at(reinterpret_cast<std::uintptr_t>(pointer))) {

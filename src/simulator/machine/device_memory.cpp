@@ -44,10 +44,7 @@ struct ReservedAddresses {
     }
     bytes = 0;
   }
-  bool holds(const void* address) const {
-    return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(begin) <
-           bytes;
-  }
+  bool holds(const void* address) const { return offset_from(begin, address) < bytes; }
 };
 const ReservedAddresses range;
 
@@ -112,9 +109,8 @@ void protect(const DeviceArray& array, int how) {
 
 const DeviceVariable* managed_variable_at(const void* address) {
   for (const DeviceVariable& variable : device_variables()) {
-    const std::size_t byte =
-        reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(variable.data);
-    if (variable.kind == simt::VariableKind::managed && byte < variable.bytes) return &variable;
+    const bool holds = offset_from(variable.data, address) < variable.bytes;
+    if (variable.kind == simt::VariableKind::managed && holds) return &variable;
   }
   return nullptr;
 }
@@ -221,13 +217,9 @@ std::size_t unwritten_bytes(const DeviceArray& array, const void* from, std::siz
   return found;
 }
 
-std::vector<GlobalArray> device_arrays() {
-  std::vector<GlobalArray> all;
-  for (const auto& [data, array] : arrays) {
-    all.push_back({array.name.c_str(), data, array.bytes});
-    all.back().own_pages = array.kind != MemoryKind::registered;
-    all.back().element = array.element;
-  }
+std::vector<DeviceArray> device_arrays() {
+  std::vector<DeviceArray> all;
+  for (const auto& [data, array] : arrays) all.push_back(array);
   return all;
 }
 

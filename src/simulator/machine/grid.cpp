@@ -238,12 +238,9 @@ const GlobalArray* current_array_at(const void* address) {
   } else if (program_launches != nullptr) {
     arrays = program_launches->arrays();
   }
-  const auto holds = [&](const GlobalArray& array) {
-    return reinterpret_cast<std::uintptr_t>(address) -
-               reinterpret_cast<std::uintptr_t>(array.data) <
-           array.bytes;
-  };
-  const auto found = std::find_if(arrays.begin(), arrays.end(), holds);
+  const auto found = std::ranges::find_if(arrays, [&](const GlobalArray& array) {
+    return offset_from(array.data, address) < array.bytes;
+  });
   return found != arrays.end() ? &*found : nullptr;
 }
 

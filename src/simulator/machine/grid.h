@@ -33,6 +33,11 @@ struct RequestedLaunch {
   int static_shared_bytes, dynamic_shared_bytes;
 };
 
+// The bytes from `begin` to an address; very many if it is before that.
+inline std::size_t offset_from(const void* begin, const void* address) {
+  return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(begin);
+}
+
 // A matrix. A kernel's accesses to it are counted as global memory.
 struct GlobalArray {
   const char* name;
@@ -40,8 +45,6 @@ struct GlobalArray {
   std::size_t bytes;
   bool result = false;       // it is a hazard if two threads write the same element,
   bool all_written = false;  // or if no thread writes an element
-  bool own_pages = true;     // nothing else lies in its pages, so that an audit may protect them
-  std::size_t element = 0;   // bytes of one; 0: unknown
 };
 
 // Bytes of global memory that a launch's traced blocks, or a copy, used in one way.

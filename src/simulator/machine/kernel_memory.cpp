@@ -504,9 +504,9 @@ std::vector<KernelArray> arrays_of(
     arrays.push_back(
         {array.name, address_of(array.data), array.bytes, false, array.result, array.result});
   }
-  for (const GlobalArray& array : device_arrays()) {
+  for (const DeviceArray& array : device_arrays()) {
     arrays.push_back({array.name, address_of(array.data), array.bytes, false, false, true});
-    arrays.back().own_pages = array.own_pages;
+    arrays.back().own_pages = array.kind != MemoryKind::registered;
     arrays.back().element = array.element;
   }
   for (const DeviceVariable& variable : device_variables()) {

@@ -31,7 +31,7 @@ struct KernelArray {
   bool shared;
   bool result = false;    // no two threads may write the same element
   bool watched = false;   // hazards are looked for in it: the result, and memory from cudaMalloc
-  bool own_pages = true;  // nothing else lies in its pages
+  bool own_pages = true;  // nothing else lies in its pages, so that an audit may protect them
   // For a shared array of a separately compiled function that the kernel may call: the place of
   // that function. A thread that never entered the function must not access the array.
   CodePlace owner = 0, owner_bytes = 0;
@@ -122,10 +122,7 @@ struct DeviceArray {
   std::size_t bytes;
   MemoryKind kind;
   std::size_t element = 0;  // bytes of what a kernel's pointer points to; 0: none has got one
-  bool holds(const void* address) const {
-    return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(data) <
-           bytes;
-  }
+  bool holds(const void* address) const { return offset_from(data, address) < bytes; }
 };
 
 // What words of the GPU's memory hold before the first write: a number that hardly any program
@@ -152,8 +149,8 @@ void free_all_arrays();
 // Of bytes from there on, in an array, how many belong to elements that nobody has written.
 std::size_t unwritten_bytes(const DeviceArray& array, const void* from, std::size_t bytes);
 
-// All arrays that were not freed. Valid until the next array is allocated or freed.
-std::vector<GlobalArray> device_arrays();
+// All arrays that were not freed.
+std::vector<DeviceArray> device_arrays();
 
 // The array that contains this address.
 std::optional<DeviceArray> array_at(const void* address);
