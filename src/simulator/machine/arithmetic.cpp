@@ -95,10 +95,10 @@ AlignedMatrix AlignedCopies::copy(
 // its own.
 #define MIN_MAX(T)                \
   [[gnu::weak]] T min(T a, T b) { \
-    return b < a ? b : a;         \
+    return min<>(a, b);           \
   }                               \
   [[gnu::weak]] T max(T a, T b) { \
-    return a < b ? b : a;         \
+    return max<>(a, b);           \
   }
 MIN_MAX(int)
 MIN_MAX(unsigned)

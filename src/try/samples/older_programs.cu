@@ -44,6 +44,7 @@ class __align__(16) Plain {
 const double Plain::both[2] = {3, 4};
 
 int32_t min(int32_t a, int32_t b);
+float min(float a, float b);
 __device__ __forceinline__ int max(int a, int b) {
   return a > b ? a : b;
 }
@@ -58,7 +59,7 @@ __global__ void compute(float* out) {
   out[0] = Sum<float>()(Sum<float>::identity, Sum<float>::one) + Scaled<float, 3>::scale + Plain::e;
   out[1] = Plain::twice(4) + Sum<double>::is_wide;
   out[2] =
-      min(3, 5) + max(1, 2) + min(1.f, 2.f) + max(3u, 4u) + max(2, 7u) + min(9l, 8l) + min(.5, 1.);
+      min(3, 5) + max(1, 2) + min(NAN, 1.f) + max(3u, 4u) + max(2, 7u) + min(9l, 8l) + min(.5, 1.);
   out[3] = clamp(7, 1, 5) + ceil_div(7, 2);
 }
 
