@@ -260,11 +260,7 @@ struct alignas(4) NarrowPair {
 
   NarrowPair() = default;
   SIMT_ALWAYS_INLINE NarrowPair(const T& x_, const T& y_) : x(x_), y(y_) {}
-  SIMT_ALWAYS_INLINE NarrowPair(const NarrowPair& v) { CopiedAsOne<NarrowPair, 4>::copy(this, &v); }
-  SIMT_ALWAYS_INLINE NarrowPair& operator=(const NarrowPair& v) {
-    CopiedAsOne<NarrowPair, 4>::copy(this, &v);
-    return *this;
-  }
+  SIMT_COPIED_AS_ONE(NarrowPair, 4)
   SIMT_ALWAYS_INLINE static Self of_bits(unsigned both) {
     return {T::of_bits(both), T::of_bits(both >> 16)};
   }

@@ -32,15 +32,22 @@ struct Bits<4> {
   using Type __attribute__((may_alias)) = unsigned;
 };
 
-template <class T, int bytes>
-struct CopiedAsOne {
+template <int bytes, class T>
+SIMT_ALWAYS_INLINE inline void copy_as_one(T* to, const T* from) {
   using Piece = typename Bits<bytes <= 16 ? bytes : 16>::Type;
-  SIMT_ALWAYS_INLINE static void copy(T* to, const T* from) {
-    for (int i = 0; i < bytes / static_cast<int>(sizeof(Piece)); ++i) {
-      reinterpret_cast<Piece*>(to)[i] = reinterpret_cast<const Piece*>(from)[i];
-    }
+  for (int i = 0; i < bytes / static_cast<int>(sizeof(Piece)); ++i) {
+    reinterpret_cast<Piece*>(to)[i] = reinterpret_cast<const Piece*>(from)[i];
   }
-};
+}
+// The copy functions of such a class.
+#define SIMT_COPIED_AS_ONE(Self, bytes)               \
+  SIMT_ALWAYS_INLINE Self(const Self& v) {            \
+    simt::copy_as_one<bytes>(this, &v);               \
+  }                                                   \
+  SIMT_ALWAYS_INLINE Self& operator=(const Self& v) { \
+    simt::copy_as_one<bytes>(this, &v);               \
+    return *this;                                     \
+  }
 
 template <class T>
 SIMT_ALWAYS_INLINE inline unsigned bits_of(const T& four_bytes) {
@@ -59,13 +66,7 @@ struct alignas(2 * sizeof(T)) Vector2 {
   mutable char : 0;
   constexpr Vector2() = default;
   constexpr Vector2(T x_, T y_) : x(x_), y(y_) {}
-  SIMT_ALWAYS_INLINE Vector2(const Vector2& v) {
-    CopiedAsOne<Vector2, 2 * sizeof(T)>::copy(this, &v);
-  }
-  SIMT_ALWAYS_INLINE Vector2& operator=(const Vector2& v) {
-    CopiedAsOne<Vector2, 2 * sizeof(T)>::copy(this, &v);
-    return *this;
-  }
+  SIMT_COPIED_AS_ONE(Vector2, 2 * sizeof(T))
 };
 
 template <class T>
@@ -89,13 +90,7 @@ struct alignas(sizeof(T) < 8 ? 4 * sizeof(T) : 16) Vector4 {
   mutable char : 0;
   constexpr Vector4() = default;
   constexpr Vector4(T x_, T y_, T z_ = 0, T w_ = 0) : x(x_), y(y_), z(z_), w(w_) {}
-  SIMT_ALWAYS_INLINE Vector4(const Vector4& v) {
-    CopiedAsOne<Vector4, 4 * sizeof(T)>::copy(this, &v);
-  }
-  SIMT_ALWAYS_INLINE Vector4& operator=(const Vector4& v) {
-    CopiedAsOne<Vector4, 4 * sizeof(T)>::copy(this, &v);
-    return *this;
-  }
+  SIMT_COPIED_AS_ONE(Vector4, 4 * sizeof(T))
 };
 
 }  // namespace simt

@@ -35,24 +35,21 @@ void check(Result result, const char* call, const char* file, int line) {
 }
 #define checkCudaErrors(call) check((call), #call, __FILE__, __LINE__)
 
-inline void __getLastCudaError(const char* message, const char* file, int line) {
+// Returns whether there is one.
+inline bool __printLastCudaError(const char* message, const char* file, int line) {
   const cudaError_t error = cudaGetLastError();
-  if (error == cudaSuccess) return;
+  if (error == cudaSuccess) return false;
   std::fprintf(
       stderr, "%s:%d: %s: %s (%s)\n", file, line, message, cudaGetErrorString(error),
       cudaGetErrorName(error));
-  std::exit(EXIT_FAILURE);
-}
-#define getLastCudaError(message) __getLastCudaError(message, __FILE__, __LINE__)
-
-inline void __printLastCudaError(const char* message, const char* file, int line) {
-  const cudaError_t error = cudaGetLastError();
-  if (error == cudaSuccess) return;
-  std::fprintf(
-      stderr, "%s:%d: %s: %s (%s)\n", file, line, message, cudaGetErrorString(error),
-      cudaGetErrorName(error));
+  return true;
 }
 #define printLastCudaError(message) __printLastCudaError(message, __FILE__, __LINE__)
+
+inline void __getLastCudaError(const char* message, const char* file, int line) {
+  if (__printLastCudaError(message, file, line)) std::exit(EXIT_FAILURE);
+}
+#define getLastCudaError(message) __getLastCudaError(message, __FILE__, __LINE__)
 
 // FP32 lanes of an SM (the CUDA programming guide's table of arithmetic throughput).
 inline int _ConvertSMVer2Cores(int major, int minor) {
