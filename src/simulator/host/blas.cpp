@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <functional>
 #include <limits>
-#include <set>
 #include <type_traits>
 
 #include "simulator/cuda/headers/cuda_bf16.h"
@@ -80,7 +79,7 @@ void set_element(void* data, cudaDataType type, std::int64_t index, double value
 
 namespace {
 
-std::set<cublasHandle_t> handles;
+Pool<cublasContext> handles;
 
 // Columns of `rows` elements.
 cublasStatus_t copy(
@@ -100,7 +99,7 @@ cublasStatus_t copy(
 }  // namespace
 
 BlasCall::BlasCall(cublasHandle_t handle, const char* function, const void* place)
-    : call_(function, place), handle_(handle), exists_(handles.contains(handle)) {
+    : call_(function, place), handle_(handle), exists_(handles.holds(handle)) {
   if (exists_) return;
   status_ = CUBLAS_STATUS_NOT_INITIALIZED;
   call_.note("the handle was not created by cublasCreate, or was destroyed before");
@@ -206,16 +205,13 @@ const char* cublasGetStatusString(cublasStatus_t status) {
 cublasStatus_t cublasCreate(cublasHandle_t* handle) {
   const Call call;
   if (handle == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
-  *handle = *handles.insert(new cublasContext).first;
+  *handle = handles.make();
   return CUBLAS_STATUS_SUCCESS;
 }
 
 cublasStatus_t cublasDestroy(cublasHandle_t handle) {
   const BlasCall call(handle);
-  return call.runs_now([=] {
-    handles.erase(handle);
-    delete handle;
-  });
+  return call.runs_now([=] { handles.destroy(handle); });
 }
 
 cublasStatus_t cublasGetVersion(cublasHandle_t, int* version) {

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <functional>
 #include <numbers>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -25,7 +24,7 @@ struct curandGenerator_st {
 namespace host {
 namespace {
 
-std::set<curandGenerator_t> generators;
+Pool<curandGenerator_st> generators;
 
 // The source of one number. Each has its own, so that they can be drawn in any order. Steele, Lea
 // and Flood, "Fast splittable pseudorandom number generators", 2014.
@@ -56,8 +55,8 @@ double normal(Bits& bits) {
 }
 
 std::string why_not(curandGenerator_t generator) {
-  return generators.contains(generator) ? ""
-                                        : "the generator was not created, or was destroyed before";
+  return generators.holds(generator) ? ""
+                                     : "the generator was not created, or was destroyed before";
 }
 
 curandStatus_t change(
@@ -130,16 +129,13 @@ curandStatus_t curandCreateGenerator(curandGenerator_t* generator, curandRngType
     call.note("there is no result");
     return CURAND_STATUS_INITIALIZATION_FAILED;
   }
-  *generator = *generators.insert(new curandGenerator_st).first;
+  *generator = generators.make();
   note("cuRAND's numbers have the right distribution here, but are others than a GPU's.");
   return CURAND_STATUS_SUCCESS;
 }
 
 curandStatus_t curandDestroyGenerator(curandGenerator_t generator) {
-  return change(Call(), generator, [=] {
-    generators.erase(generator);
-    delete generator;
-  });
+  return change(Call(), generator, [=] { generators.destroy(generator); });
 }
 
 curandStatus_t curandSetStream(curandGenerator_t generator, cudaStream_t stream) {

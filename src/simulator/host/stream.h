@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <memory>
-#include <set>
+#include <list>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,25 +41,18 @@ namespace host {
 template <class T>
 class Pool {
  public:
-  T* make(T value) { return objects_.emplace(std::make_unique<T>(std::move(value))).first->get(); }
-  bool holds(const T* object) const { return find(object) != objects_.end(); }
+  T* make(T value = {}) { return &objects_.emplace_back(std::move(value)); }
+  bool holds(const T* object) const {
+    return std::ranges::any_of(objects_, [&](const T& held) { return &held == object; });
+  }
   bool destroy(const T* object) {
-    const auto found = find(object);
-    if (found == objects_.end()) return false;
-    objects_.erase(found);
-    return true;
+    return objects_.remove_if([&](const T& held) { return &held == object; }) > 0;
   }
   void clear() { objects_.clear(); }
-  auto begin() const { return objects_.begin(); }
-  auto end() const { return objects_.end(); }
+  std::size_t size() const { return objects_.size(); }
 
  private:
-  using Objects = std::set<std::unique_ptr<T>>;
-  auto find(const T* object) const {
-    return std::find_if(
-        objects_.begin(), objects_.end(), [&](const auto& held) { return held.get() == object; });
-  }
-  Objects objects_;
+  std::list<T> objects_;  // never move
 };
 
 inline Pool<CUstream_st> streams;
