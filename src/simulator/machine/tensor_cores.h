@@ -105,6 +105,14 @@ class Accumulators {
   const void* place = nullptr;  // of the last
 };
 
+struct Thread;
+
+struct WrongWgmma {
+  std::string what;
+  const void* place;
+  const Thread* thread = nullptr;
+};
+
 class WgmmaOfThread {
  public:
   // It has not multiplied.
@@ -117,11 +125,7 @@ class WgmmaOfThread {
   void commit() { groups_.commit(); }
 
   // The multiplications that a wait completes, oldest first. Returns what is wrong with one.
-  struct Wrong {
-    std::string what;
-    const void* place;
-  };
-  std::optional<Wrong> complete(int groups_in_flight, bool checks);
+  std::optional<WrongWgmma> complete(int groups_in_flight, bool checks);
   std::span<const Multiply> completing() const { return completing_; }
   std::span<float> results_of(const Multiply& multiply);
   // Their results are in the thread's registers from now on.

@@ -87,12 +87,7 @@ struct alignas(64) Thread {
   BulkStores stores;
 };
 
-// Completes the work that a waiting warpgroup has issued. Returns the error, and its thread.
-struct WrongWgmma {
-  const Thread* thread;
-  std::string what;
-  const void* place;
-};
+// Completes the work that a waiting warpgroup has issued. Returns the error.
 std::optional<WrongWgmma> complete_wgmma(
     std::span<Thread> warpgroup, int groups_in_flight, bool checks);
 

@@ -83,19 +83,19 @@ std::string WgmmaOfThread::issue(const Multiply& multiply, bool checks) {
   return "";
 }
 
-std::optional<WgmmaOfThread::Wrong> WgmmaOfThread::complete(int groups_in_flight, bool checks) {
+std::optional<WrongWgmma> WgmmaOfThread::complete(int groups_in_flight, bool checks) {
   completing_.clear();
   groups_.wait(groups_in_flight, [&](const Multiply& m) { completing_.push_back(m); });
   for (const Multiply& m : completing_) {
     if (checks && m.a != nullptr &&
         std::memcmp(m.a, m.a_when_issued.data(), sizeof m.a_when_issued) != 0) {
-      return Wrong{
+      return WrongWgmma{
           "it changes the registers of a while a wgmma uses them; wait for it with "
           "wgmma_wait_group first, or use other registers",
           m.place};
     }
     if (checks && !find(m.d)->are_untouched()) {
-      return Wrong{
+      return WrongWgmma{
           "it changes the registers of d while a wgmma uses them; wait for it with "
           "wgmma_wait_group first",
           m.place};
@@ -279,8 +279,9 @@ std::optional<WrongWgmma> complete_wgmma(
   std::array<WgmmaOfThread*, kWarpgroupThreads> all;
   for (int t = 0; t < kWarpgroupThreads; ++t) {
     all[t] = &warpgroup[t].wgmma;
-    if (const auto wrong = all[t]->complete(groups_in_flight, checks)) {
-      return WrongWgmma{&warpgroup[t], wrong->what, wrong->place};
+    if (auto wrong = all[t]->complete(groups_in_flight, checks)) {
+      wrong->thread = &warpgroup[t];
+      return wrong;
     }
   }
   const auto issued = all[0]->completing();
@@ -293,10 +294,9 @@ std::optional<WrongWgmma> complete_wgmma(
         });
     if (same) continue;
     return WrongWgmma{
-        &warpgroup[t],
         "it does not give the tensor cores the same wgmma instructions, with the same descriptors, "
         "as the first thread of its warpgroup",
-        warpgroup[t].wait.place};
+        warpgroup[t].wait.place, &warpgroup[t]};
   }
   for (std::size_t number = 0; number < issued.size(); ++number) {
     multiply_together(all, number);
