@@ -215,18 +215,6 @@ std::vector<std::string_view> lines_in(std::string_view source) {
   return lines;
 }
 
-// The first line of the declaration that contains `line`: the one after a comment, a blank line or
-// another function. 0 if the text has no such line, for example because the file changed after
-// compilation.
-int heading_line(const std::vector<std::string_view>& lines, int line) {
-  if (line > static_cast<int>(lines.size())) return 0;
-  const auto ends = [](std::string_view text) {
-    return text.empty() || text.starts_with("//") || text.starts_with("}");
-  };
-  while (line > 1 && !ends(lines[line - 2])) --line;
-  return line;
-}
-
 // The first line of the function to which a kernel leaves its work: they have the same template
 // parameters, and the kernel ends with a line that calls it. 0 if there is none.
 int line_of_work(const std::vector<std::string_view>& lines, int first, int last) {
@@ -245,6 +233,16 @@ std::function<std::string(const Places&)> addr2line_elsewhere;
 std::function<std::string(const std::string& file)> source_text_elsewhere;
 EmbeddedSource embedded_source;
 std::string users_file;
+
+int heading_line(const std::vector<std::string_view>& lines, int line) {
+  if (line > static_cast<int>(lines.size())) return 0;
+  const auto ends = [](std::string_view text) {
+    return text.empty() || text.starts_with("//") || text.starts_with("}") ||
+           text.starts_with("#include") || text.starts_with("using ");
+  };
+  while (line > 1 && !ends(lines[line - 2])) --line;
+  return line;
+}
 
 int closing_line(std::string_view source, int first) {
   int line = 1, depth = 0;

@@ -35,6 +35,11 @@ struct SourceRange {
 // the file.
 SourceRange kernel_lines(const void* kernel);
 
+// The first line of the declaration that contains `line`: the one after a comment, a blank line,
+// another function, an #include or a using. 0 if the text has no such line, for example because the
+// file changed after compilation.
+int heading_line(const std::vector<std::string_view>& lines, int line);
+
 // The line of the brace that closes the first brace opened on or after `first`.
 int closing_line(std::string_view source, int first);
 

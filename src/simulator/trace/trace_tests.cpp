@@ -329,6 +329,11 @@ TEST_CASE("a function ends at its own brace, not at one of a comment or a string
   CHECK(closing_line(source, 1) == 5);
 }
 
+TEST_CASE("a function begins below an #include or a using, and with its template") {
+  CHECK(heading_line({"#include <cmath>", "template <int N>", "void f() {", "  g();"}, 4) == 2);
+  CHECK(heading_line({"using namespace std;", "void f() {", "#pragma unroll", "  g();"}, 4) == 2);
+}
+
 TEST_CASE("a user's gemm_steps.cu is read from its file, ours from the compiled text") {
   std::optional<testing::Folder> folder(std::in_place);
   const std::string file = *folder / "gemm_steps.cu";
