@@ -472,9 +472,9 @@ void HazardWatch::store(const Access& access, How how, std::uint64_t value) {
       forget_loads(cell, loader.site);
       return true;
     };
-    const Actor own_copy = cell.store_thread() == actor.thread ? copier(cell) : kNobody;
+    const Actor copying = is_somebody(storer) ? kNobody : copier(cell);
     if (set_again) cells_.make_more(cell).is_flag = true;
-    reports(access, at, tile_in_use, agent) || reports(access, at, copy_not_waited_for, own_copy) ||
+    reports(access, at, tile_in_use, agent) || reports(access, at, copy_not_waited_for, copying) ||
         reports(access, at, kind_of_unordered(cell), set_again ? kNobody : storer, reads) ||
         races_with_load(true) || races_with_load(false) ||
         reports(access, at, race, set_again ? kNobody : writer, reads) ||
@@ -502,8 +502,8 @@ void HazardWatch::update(const Access& access) {
   const auto& [array, byte, bytes, actor] = access;
   if (!arrays_[array].shared) return;
   const std::uint32_t serial = cells_.serial();
-  cells_.for_each(array, byte, bytes, [&](const Cell&, std::uint64_t at, const Cell& word) {
-    if (word.is_initialized(serial)) return;
+  cells_.for_each(array, byte, bytes, [&](const Cell& cell, std::uint64_t at, const Cell& word) {
+    if (word.is_initialized(serial) || is_somebody(copier(cell))) return;
     reads_of_nothing_.push_back({{array, at, 1, actor}, true});
   });
 }
@@ -512,6 +512,7 @@ void HazardWatch::copy(const Access& access) {
   const auto& [array, byte, bytes, actor] = access;
   cells_.for_each(array, byte, bytes, [&](Cell& cell, std::uint64_t at, const Cell&) {
     reports(access, at, race, unordered_store(cell, actor.thread)) ||
+        reports(access, at, copy_not_waited_for, copier(cell)) ||
         reports(access, at, race, unordered_load(cell, actor.thread, How::plain)) ||
         reports(access, at, race, unordered_atomic(cell, actor.thread, How::plain));
     reports(access, at, tile_in_use, unordered_agent_load(cell, actor.thread));
