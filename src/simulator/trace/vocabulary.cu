@@ -348,6 +348,24 @@ extern const std::vector<trace::Exchange> trace::vocabulary = {
        out[T] = group.size() + 10 * group.thread_rank() + 100 * group.meta_group_rank() +
                 1000 * lower.size();
      }>, [](int t) { return 8 + 10 * (t / 4) + 100 * (t % 4) + 16000; }},
+    {"cooperative groups: tiles of lanes that are together", BODY {
+       if (T % 2 == 1) {
+         const auto group = cg::coalesced_threads();
+         const cg::coalesced_group tile = cg::tiled_partition(group, 4);
+         const cg::thread_group same = cg::tiled_partition(cg::thread_group(group), 4);
+         out[T] = tile.size() + 10 * tile.thread_rank() + 100 * tile.meta_group_rank() +
+                  1000 * tile.shfl(T, 0) + 100000 * (same.thread_rank() == tile.thread_rank());
+       }
+     }>, [](int t) {
+       return t % 2 == 0 ? 0 : 101004 + t / 2 % 4 * 10 + t % 32 / 8 * 100 + t / 8 * 8000;
+     }},
+    {"cooperative groups: one thread of a group", BODY {
+       const auto warp = cg::tiled_partition<32>(cg::this_thread_block());
+       int runs = 0;
+       cg::invoke_one(warp, [&](int more) { runs += more; }, 10);
+       out[T] = cg::reduce(warp, runs, cg::plus<int>()) +
+                cg::invoke_one_broadcast(warp, [](unsigned thread) { return thread / 32; }, T);
+     }>, [](int t) { return 10 + t / 32; }},
     {"cooperative groups: a group of any kind", BODY {
        const auto block = cg::this_thread_block();
        const cg::thread_group groups[] = {block, cg::tiled_partition(block, 4)};

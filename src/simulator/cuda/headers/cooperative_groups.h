@@ -207,15 +207,22 @@ class thread_group {
   }
   unsigned num_threads() const { return is_block() ? thread_block::size() : lanes_.size(); }
   unsigned size() const { return num_threads(); }
+  unsigned mask() const { return lanes_.mask(); }
 
  private:
-  bool is_block() const { return lanes_.mask() == 0; }
+  bool is_block() const { return mask() == 0; }
   simt::Lanes lanes_;
 };
 
-// Tiles of a block, or of a group of lanes; `size` is a power of two up to 32.
+// Tiles of a block, or of a group of lanes, by rank; `size` is a power of two up to 32.
+inline coalesced_group tiled_partition(const coalesced_group& group, unsigned size) {
+  return labeled_partition(group, group.thread_rank() / size);
+}
 template <class Group>
-thread_group tiled_partition(const Group&, unsigned size) {
+thread_group tiled_partition(const Group& group, unsigned size) {
+  if constexpr (requires { group.mask(); }) {
+    if (group.mask() != 0) return labeled_partition(group, group.thread_rank() / size);
+  }
   return simt::tile_of(size);
 }
 
@@ -282,6 +289,17 @@ auto thread_rank(const Group& group) {
 template <class Group>
 auto group_size(const Group& group) {
   return group.size();
+}
+// A GPU may choose any thread of the group.
+template <class Group, class Function, class... Arguments>
+void invoke_one(const Group& group, Function&& function, Arguments&&... arguments) {
+  if (group.thread_rank() == 0) function(std::forward<Arguments>(arguments)...);
+}
+template <class Group, class Function, class... Arguments>
+auto invoke_one_broadcast(const Group& group, Function&& function, Arguments&&... arguments) {
+  decltype(function(std::forward<Arguments>(arguments)...)) result{};
+  if (group.thread_rank() == 0) result = function(std::forward<Arguments>(arguments)...);
+  return group.shfl(result, 0);
 }
 
 }  // namespace cooperative_groups
