@@ -144,6 +144,7 @@ using Names = std::set<std::string_view>;
 
 constexpr const char* kNoAllocating =
     "there is no allocating in a kernel; use __shared__ or a local array";
+constexpr const char* kNoLaunching = "a kernel launches no kernel here";
 constexpr const char* kNoExceptions = "there are no exceptions in a kernel";
 
 // Why a kernel may not use a name, as the end of a sentence; null if it may.
@@ -162,11 +163,14 @@ const char* why_refused(std::string_view name) {
       {"new", kNoAllocating},
       {"delete", kNoAllocating},
       {"alloca", kNoAllocating},
+      {"malloc_named", kNoAllocating},
       {"throw", kNoExceptions},
       {"try", kNoExceptions},
       {"catch", kNoExceptions},
       {"typeid", "there is no typeid in a kernel"},
-      {"launch", "a kernel launches no kernel here"},
+      {"launch", kNoLaunching},
+      {"launch_aside", kNoLaunching},
+      {"launch_if", kNoLaunching},
       {"tensor_map_2d", "a kernel makes no tensor map; the host has made those of A and B"},
       {"volatile", "volatile hides what the compiler would do; leave it out"},
       {"goto", "write a loop"},
