@@ -303,7 +303,8 @@ std::vector<std::int64_t> sample_of(simt::Extent grid) {
     return all;
   }
   const std::int64_t row = grid.x, last = grid.volume() - 1;
-  std::vector<std::int64_t> blocks{0, row - 1, grid.y / 2 * row + row / 2, last - (row - 1), last};
+  const std::int64_t middle = (grid.z / 2 * std::int64_t{grid.y} + grid.y / 2) * row + row / 2;
+  std::vector<std::int64_t> blocks{0, row - 1, middle, last - (row - 1), last};
   std::sort(blocks.begin(), blocks.end());
   blocks.erase(std::unique(blocks.begin(), blocks.end()), blocks.end());
   return blocks;

@@ -130,6 +130,10 @@ TEST_CASE("collective operations give the GPU's results") {
   check_results(exchanges);
 }
 
+TEST_CASE("a sample has the middle block of a grid with several layers") {
+  CHECK(machine::sample_of({3, 5, 4}) == std::vector<std::int64_t>{0, 2, 37, 57, 59});
+}
+
 TEST_CASE("functions of CUDA that most kernels do not use give the GPU's results") {
   check_results(vocabulary);
 }
