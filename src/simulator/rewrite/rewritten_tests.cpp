@@ -34,6 +34,7 @@ TEST_CASE("a launch is read as tokens, and a >> stays apart") {
       "std | :: | vector | < | std | :: | vector | < | int | > | > | v | ; | p | -> | q | ; | a "
       "| << | b");
   CHECK(joined("operator<<<T>(o)") == "operator | << | < | T | > | ( | o | )");
+  CHECK(joined("na\\U000000efve<<<\\u03c0>>>") == "na\\U000000efve | <<< | \\u03c0 | > | > | >");
 }
 
 TEST_CASE("comments are skipped, and quoted text is one token, whatever is in it") {

@@ -89,6 +89,11 @@ class Tokenizer {
     return rest().starts_with("\\\n") || rest().starts_with("\\\r\n");
   }
 
+  // As g++ -E prints a letter beyond ASCII: \U000003c0
+  bool at_coded_letter() const {
+    return character() == '\\' && (character(1) == 'u' || character(1) == 'U');
+  }
+
   // To the next token; false if there is none.
   bool skip_space() {
     while (at_ < source_.size()) {
@@ -125,9 +130,9 @@ class Tokenizer {
       read_number();
       return Kind::number;
     }
-    if (begins_name(first)) {
+    if (begins_name(first) || at_coded_letter()) {
       const std::size_t begin = at_;
-      while (in_name(character())) ++at_;
+      while (in_name(character()) || at_coded_letter()) ++at_;
       const std::string_view name = source_.substr(begin, at_ - begin);
       const bool is_prefix = name == "L" || name == "u" || name == "U" || name == "u8";
       const bool is_raw =
