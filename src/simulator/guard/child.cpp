@@ -418,6 +418,9 @@ void be_the_child(const Guard& guard, int to_parent, const Work& work) {
     const Frames place = {thrown.place};
     say(thrown.exit_code,
         {thrown.place == nullptr && is_last ? thrown_at : place, thrown.sentence});
+  } catch (...) {
+    std::fflush(nullptr);
+    say(1, {thrown_at, guard.watched.name + " throws an exception that is not a std::exception"});
   }
   _exit(0);
 }
