@@ -512,7 +512,6 @@ void HazardWatch::copy(const Access& access) {
   const auto& [array, byte, bytes, actor] = access;
   cells_.for_each(array, byte, bytes, [&](Cell& cell, std::uint64_t at, const Cell&) {
     reports(access, at, race, unordered_store(cell, actor.thread)) ||
-        reports(access, at, copy_not_waited_for, copier(cell)) ||
         reports(access, at, race, unordered_load(cell, actor.thread, How::plain)) ||
         reports(access, at, race, unordered_atomic(cell, actor.thread, How::plain));
     reports(access, at, tile_in_use, unordered_agent_load(cell, actor.thread));
