@@ -76,8 +76,8 @@ void for_each_lane(std::uint32_t lanes, Visit visit) {
   for (; lanes != 0; lanes &= lanes - 1) visit(std::countr_zero(lanes));
 }
 
-// The word that ldmatrix gives a lane of one of its matrices: of the row that which lane names. PTX
-// ISA 9.0, ldmatrix.
+// What ldmatrix gives a lane of one of its matrices: the lane that names the row, and the word in
+// this row. PTX ISA 9.0, ldmatrix.
 struct MatrixWord {
   int lane, word;
 };

@@ -347,10 +347,11 @@ std::vector<WarpChange> warp_changes(const StepScene& scene, BlockSteps steps) {
   for (std::size_t at = steps.begin; at < steps.end; ++at) {
     if (events[at].warp >= 0) own[events[at].warp].push_back(at);
   }
+  const bool is_whole = events[steps.end - 1].kind == model::RecordedEvent::Kind::block_end;
   std::vector<WarpChange> changes;
   const auto pauses = [&](int warp, std::size_t at) {
     const auto next = std::ranges::upper_bound(own[warp], at);
-    std::string doing = next == own[warp].end() ? "ended" : "ready";
+    std::string doing = next != own[warp].end() ? "ready" : is_whole ? "ended" : "not seen again";
     if (next != own[warp].end()) {
       const auto actions = recording.actions_at(*next);
       if (events[*next].epoch > events[at].epoch)

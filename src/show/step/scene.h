@@ -112,7 +112,8 @@ struct WordChange {
 };
 std::vector<WordChange> word_changes(const StepScene& scene, BlockSteps steps);
 
-// What a warp does from a step on: "running", "ready", "waiting for full[2]" or "ended".
+// What a warp does from a step on: "running", "ready", "waiting for full[2]" or "ended"; "not seen
+// again" if the recording ends before the block.
 struct WarpChange {
   std::size_t at;  // the event
   int warp;

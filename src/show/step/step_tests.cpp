@@ -288,6 +288,13 @@ TEST_CASE("any number of warps may wait for a place of the ring") {
   CHECK(ring_of(s).changes.back().waited == std::set{63});
 }
 
+TEST_CASE("a warp has not ended where the recording ends before its block") {
+  StepScene s = scene();
+  CHECK(testing::contains(frame(s, press(s, begin(s), "7n")), "warps ended: 0; running: 1\n"));
+  s.recording.events.resize(8);
+  CHECK(testing::contains(frame(s, press(s, begin(s), "7n")), "warps not seen again: 0; running"));
+}
+
 TEST_CASE("colour only repeats what signs show") {
   const StepScene s = racy_scene();
   for (const char* keys : {"n", "4n", "6n", "?"}) {
